@@ -1,0 +1,127 @@
+# Developer entry points; `make` alone lists them. Needs python3 (with venv), a C++20 compiler and
+# make: everything else is installed into $(VENV). Works with the make 3.81 of macOS too.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+DEMO_ARGS ?=
+BENCH_ARGS ?=
+
+# Sanitizer builds use GCC, whose run-time libraries are then preloaded into Python.
+SAN_CC ?= gcc
+SAN_CXX ?= g++
+
+BIN := $(VENV)/bin
+PIP_INSTALL = -m pip install
+BUILD_REQUIRES := scikit-build-core nanobind cmake ninja
+
+# A change in any of these makes the next target that needs the package build it again.
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cmake/*.cmake) \
+	$(shell find src -type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
+CXX_FILES = $(shell find src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) 2>/dev/null)
+SPELLED = $(wildcard src tests benchmarks examples docs *.md Makefile CMakeLists.txt pyproject.toml)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help venv build test lint format tidy demo bench-paper bench-first-speed \
+	sanitize sanitize-thread clean distclean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.stamp-venv ## Create the virtual environment with the build tools
+
+build: $(VENV)/.stamp-build ## Build and install the package, editable, with the test extra
+
+test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# mypy reads the stubs of the compiled module and of NumPy: lint needs the build as well.
+lint: $(VENV)/.stamp-extra-dev ## Check style, types, spelling and C++ formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src/boostforest
+	$(BIN)/codespell $(SPELLED)
+	$(if $(CXX_FILES),$(BIN)/clang-format --style=file --dry-run --Werror $(CXX_FILES))
+
+format: $(VENV)/.stamp-extra-dev ## Rewrite the sources the way lint wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(if $(CXX_FILES),$(BIN)/clang-format --style=file -i $(CXX_FILES))
+
+tidy: $(VENV)/.stamp-build ## Run clang-tidy over the C++ sources (slow)
+	$(BIN)/python $(PIP_INSTALL) -q clang-tidy
+	$(BIN)/run-clang-tidy.py -quiet -p build/$(notdir $(VENV)) \
+		-clang-tidy-binary $(BIN)/clang-tidy '/src/(core|bindings)/'
+
+demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
+	$(BIN)/python examples/demo.py $(DEMO_ARGS)
+
+bench-paper: $(VENV)/.stamp-extra-bench ## Run the paper's experiments, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.paper_protocol $(BENCH_ARGS)
+
+bench-first-speed: $(VENV)/.stamp-extra-bench ## Measure fit and predict times, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.first_speed $(BENCH_ARGS)
+
+%/.stamp-venv: pyproject.toml
+	$(PYTHON) -m venv $*
+	$*/bin/python $(PIP_INSTALL) --upgrade pip
+	$*/bin/python $(PIP_INSTALL) --upgrade $(BUILD_REQUIRES)
+	touch $@
+
+# The build folder is kept, so that only changed files are compiled again.
+$(VENV)/.stamp-build: $(VENV)/.stamp-venv $(SOURCES)
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --check-build-dependencies \
+		--config-settings=build-dir=build/$(notdir $(VENV)) \
+		--config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON \
+		-ve '.[test]'
+	touch $@
+
+# The package is there already, so pip only adds what the extra lists; nothing is built again.
+$(VENV)/.stamp-extra-%: pyproject.toml | $(VENV)/.stamp-build
+	$(BIN)/python $(PIP_INSTALL) 'boostforest[$*]'
+	touch $@
+
+# --- Sanitizers: an environment and a build of their own each ---
+
+.venv-asan/.stamp-build: SANITIZERS := address,undefined
+.venv-tsan/.stamp-build: SANITIZERS := thread
+.venv-asan/.stamp-build .venv-tsan/.stamp-build: %/.stamp-build: %/.stamp-venv $(SOURCES)
+	CC=$(SAN_CC) CXX=$(SAN_CXX) $*/bin/python $(PIP_INSTALL) --no-build-isolation -v \
+		--config-settings=build-dir=build/$* \
+		--config-settings=cmake.build-type=RelWithDebInfo \
+		--config-settings=install.strip=false \
+		--config-settings=cmake.define.BOOSTFOREST_SANITIZE=$(SANITIZERS) \
+		'.[test]'
+	touch $@
+
+# libstdc++ is preloaded too: the sanitizers look up __cxa_throw when the process starts, and
+# Python itself does not load it. pytest's capture is off so that a report is not lost on abort.
+preload = $(foreach lib,$(1) libstdc++.so.6,$(shell $(SAN_CC) -print-file-name=$(lib)))
+
+sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
+	LD_PRELOAD="$(call preload,libasan.so libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	PYTHONMALLOC=malloc \
+	.venv-asan/bin/python -m pytest -s -m "not slow" tests/test_core.py tests/test_against_twin.py $(PYTEST_ARGS)
+
+# Only our own code is instrumented: what OpenBLAS and OpenMP do among themselves is left out.
+# ThreadSanitizer may not start under address randomisation; setarch turns it off where allowed.
+sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
+	LD_PRELOAD="$(call preload,libtsan.so)" \
+	TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:die_after_fork=0 \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	$(shell setarch -R true 2>/dev/null && echo setarch -R) \
+	.venv-tsan/bin/python -m pytest -s tests/test_threads.py $(PYTEST_ARGS)
+
+clean: ## Remove builds, caches and reports; keep the virtual environments
+	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .coverage htmlcov demo_convergence.png
+	rm -f $(VENV)/.stamp-build .venv-asan/.stamp-build .venv-tsan/.stamp-build
+	find $(wildcard src tests benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove the virtual environments as well
+	rm -rf $(VENV) .venv-asan .venv-tsan

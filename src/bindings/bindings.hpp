@@ -1,0 +1,68 @@
+// What the binding files share. Bindings cast, release the GIL and call the core; they decide nothing.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "../core/parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace boostforest {
+
+template <class T, int kDimensions>
+using Array = nb::ndarray<const T, nb::numpy, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
+
+// Shapes are checked here and nowhere below.
+inline void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// A new NumPy array of n values that owns its memory, not yet filled.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> new_array(std::size_t n) {
+    T* data = new T[n > 0 ? n : 1];
+    const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
+}
+
+// Runs work(control) with the GIL released. About ten times a second the calling thread takes it back to see whether
+// the user pressed Ctrl-C and to call progress(items done), if there is one; either may end the work with an exception.
+template <class Work>
+void run_without_gil(const nb::object& progress, Work work) {
+    std::optional<nb::python_error> error;
+    Control control([&](std::int64_t done) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) {
+            error.emplace();
+            return false;
+        }
+        if (progress.is_none()) return true;
+        try {
+            progress(done);
+        } catch (nb::python_error& raised) {
+            error.emplace(std::move(raised));
+            return false;
+        }
+        return true;
+    });
+    try {
+        const nb::gil_scoped_release no_gil;
+        work(control);
+    } catch (const Cancelled&) {
+        if (error) throw std::move(*error);
+        throw;
+    }
+}
+
+void register_fit(nb::module_& module);
+void register_model(nb::module_& module);
+void register_parts(nb::module_& module);
+
+}  // namespace boostforest

@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "../core/forest.hpp"
+#include "../core/kernels.hpp"
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+// Every tree parameter as one column over the trees, in the order of TreeParams.
+std::vector<TreeParams> read_params(const nb::dict& columns) {
+    const auto column = [&columns](const char* name) { return nb::cast<Array<double, 1>>(columns[name]); };
+    const auto seeds = nb::cast<Array<std::uint64_t, 1>>(columns["seed"]);
+    const auto node_model = column("node_model"), criterion = column("criterion"),
+               min_samples_leaf = column("min_samples_leaf"), reg_lambda = column("reg_lambda"),
+               max_leaf_nodes = column("max_leaf_nodes"), max_depth = column("max_depth"),
+               max_features = column("max_features"), n_cuts = column("n_cuts"), batch_size = column("batch_size"),
+               clip = column("clip");
+    std::vector<TreeParams> params(seeds.shape(0));
+    for (std::size_t t = 0; t < params.size(); ++t) {
+        TreeParams& p = params[t];
+        p.seed = seeds(t);
+        p.model = static_cast<ModelKind>(node_model(t));
+        p.split.criterion = static_cast<Criterion>(criterion(t));
+        p.split.min_samples_leaf = min_samples_leaf(t);
+        p.split.reg_lambda = reg_lambda(t);
+        p.split.max_features = static_cast<int>(max_features(t));
+        p.split.n_cuts = static_cast<int>(n_cuts(t));
+        p.max_leaf_nodes = static_cast<std::int64_t>(max_leaf_nodes(t));
+        p.max_depth = static_cast<std::int64_t>(max_depth(t));
+        p.batch_size = static_cast<std::int64_t>(batch_size(t));
+        p.clip = clip(t) != 0;
+    }
+    return params;
+}
+
+// Joins the trees into flat NumPy columns, freeing every tree as soon as it is copied.
+nb::dict join(std::vector<GrownTree>& trees) {
+    std::size_t n_nodes = 0, n_params = 0;
+    auto tree_start = new_array<std::int64_t>(trees.size() + 1);
+    auto kind = new_array<std::uint8_t>(trees.size());
+    auto sum_path = new_array<bool>(trees.size());
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+        tree_start(t) = static_cast<std::int64_t>(n_nodes);
+        kind(t) = static_cast<std::uint8_t>(trees[t].kind);
+        sum_path(t) = trees[t].sum_path;
+        n_nodes += trees[t].columns.feature.size();
+        n_params += trees[t].columns.params.size();
+    }
+    tree_start(trees.size()) = static_cast<std::int64_t>(n_nodes);
+
+    nb::dict result;
+    std::vector<char*> targets;  // where the next tree's part of each column goes
+    TreeColumns example;
+    TreeColumns::for_each_node_column(example, [&](const char* name, auto& column) {
+        auto array = new_array<typename std::decay_t<decltype(column)>::value_type>(n_nodes);
+        targets.push_back(reinterpret_cast<char*>(array.data()));
+        result[name] = array;
+    });
+    auto params = new_array<double>(n_params);
+    double* next_params = params.data();
+    for (GrownTree& grown : trees) {
+        TreeColumns tree = std::move(grown.columns);
+        const std::int64_t offset = next_params - params.data();
+        for (std::int64_t& start : tree.param_start) start += start < 0 ? 0 : offset;
+        std::size_t k = 0;
+        TreeColumns::for_each_node_column(tree, [&](const char*, auto& column) {
+            using Value = typename std::decay_t<decltype(column)>::value_type;
+            targets[k] =
+                reinterpret_cast<char*>(std::copy(column.begin(), column.end(), reinterpret_cast<Value*>(targets[k])));
+            ++k;
+        });
+        next_params = std::copy(tree.params.begin(), tree.params.end(), next_params);
+    }
+    result["params"] = params;
+    result["tree_start"] = tree_start;
+    result["kind"] = kind;
+    result["sum_path"] = sum_path;
+    return result;
+}
+
+nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
+             const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
+             std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
+             const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
+             const nb::object& progress) {
+    const std::vector<TreeParams> tree_params = read_params(params);
+    require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
+    require(y.shape(0) == x.shape(0) && (!weight || weight->shape(0) == x.shape(0)) &&
+                (!cumulative || cumulative->shape(0) == x.shape(0)),
+            "y and the weights need one value per row");
+    require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
+            "1 to 2^31 - 1 rows, 1 feature or more");
+    const RawRows rows{x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(),
+                       scale.data()};
+    const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
+                            weight ? weight->data() : nullptr, balance_classes};
+    std::vector<GrownTree> trees;
+    run_without_gil(progress, [&](Control& control) {
+        Buffer<double> scaled;
+        double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
+        scale_rows(rows, 0, rows.n_rows, values);
+        const Dataset data{values, rows.n_rows, rows.n_features, y.data(), static_cast<Task>(task), n_classes};
+        trees = grow_forest(data, sampling, tree_params, n_threads, control);
+    });
+    return join(trees);
+}
+
+}  // namespace
+
+void register_fit(nb::module_& module) {
+    module.def(
+        "fit", &fit, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
+        nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"), nb::arg("params"), nb::arg("bootstrap"),
+        nb::arg("n_draws"), nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(),
+        nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
+        nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
+                "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
+                "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
+                "n_threads: int, progress: object) -> dict[str, numpy.ndarray]"),
+        "Grow one tree per entry of the parameter columns; return the forest's columns.");
+}
+
+}  // namespace boostforest

@@ -1,0 +1,163 @@
+#include <stdexcept>
+#include <string>
+
+#include "../core/forest.hpp"
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+// The columns of a forest, checked once so that nothing below has to: no index in them can lead outside.
+class Model {
+   public:
+    Model(const nb::dict& columns, int n_features, int n_outputs)
+        : tree_start_(column<std::int64_t>(columns, "tree_start")),
+          kind_(column<std::uint8_t>(columns, "kind")),
+          sum_path_(column<bool>(columns, "sum_path")),
+          feature_(column<std::int32_t>(columns, "feature")),
+          left_(column<std::int32_t>(columns, "left")),
+          threshold_(column<double>(columns, "threshold")),
+          lower_(column<double>(columns, "lower")),
+          upper_(column<double>(columns, "upper")),
+          params_(column<double>(columns, "params")),
+          param_start_(column<std::int64_t>(columns, "param_start")),
+          n_features_(n_features),
+          n_outputs_(n_outputs) {
+        const std::size_t n_nodes = feature_.shape(0);
+        require(n_features >= 1 && n_outputs >= 1, "a model needs at least one feature and one output");
+        require(tree_start_.shape(0) >= 1 && tree_start_(0) == 0 &&
+                    static_cast<std::size_t>(tree_start_(tree_start_.shape(0) - 1)) == n_nodes,
+                "tree_start must run from 0 to the number of nodes");
+        require(kind_.shape(0) + 1 == tree_start_.shape(0) && sum_path_.shape(0) == kind_.shape(0),
+                "kind and sum_path must have one value per tree");
+        require(left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes && lower_.shape(0) == n_nodes &&
+                    upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes,
+                "all node columns must have the same length");
+        for (std::size_t t = 0; t < kind_.shape(0); ++t) add_tree(t, n_features, n_outputs);
+    }
+
+    int n_features() const { return n_features_; }
+    int n_outputs() const { return n_outputs_; }
+
+    // The trees first … last - 1.
+    std::vector<TreeView> trees(std::size_t first, std::size_t last) const {
+        if (first > last || last > trees_.size()) throw std::out_of_range("no such trees");
+        return {trees_.begin() + static_cast<std::ptrdiff_t>(first),
+                trees_.begin() + static_cast<std::ptrdiff_t>(last)};
+    }
+
+   private:
+    template <class T>
+    static Array<T, 1> column(const nb::dict& columns, const char* name) {
+        return nb::cast<Array<T, 1>>(columns[name], false);
+    }
+
+    static void require(bool condition, const std::string& message) {
+        boostforest::require(condition, ("damaged model: " + message).c_str());
+    }
+
+    void add_tree(std::size_t t, int n_features, int n_outputs) {
+        const std::int64_t begin = tree_start_(t), end = tree_start_(t + 1);
+        const std::string name = "tree " + std::to_string(t);
+        require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0),
+                name + " has no nodes");
+        require(kind_(t) <= static_cast<std::uint8_t>(ModelKind::kRidge), name + " has an unknown node model");
+        const auto kind = static_cast<ModelKind>(kind_(t));
+        const auto n_params = static_cast<std::int64_t>(params_.shape(0));
+        const std::int64_t per_node = n_outputs * (kind == ModelKind::kConstant ? 1 : n_features + std::int64_t{1});
+        require(!sum_path_(t) || n_outputs == 1, name + " clips more than one output");
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int32_t feature = feature_(i), left = left_(i);
+            const std::int64_t start = param_start_(i);
+            require(feature >= -1 && feature < n_features, name + " splits on an unknown feature");
+            // Children come after their parent: no path can run in a circle.
+            require(feature < 0 || (left > i - begin && left + std::int64_t{1} < end - begin),
+                    name + " has a child outside of it");
+            require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
+                    name + " has parameters outside of the model");
+            require(start >= 0 || feature >= 0, name + " has a leaf without a model");
+        }
+        trees_.push_back({feature_.data() + begin, threshold_.data() + begin, left_.data() + begin,
+                          lower_.data() + begin, upper_.data() + begin, param_start_.data() + begin, params_.data(),
+                          n_params, end - begin, n_features, n_outputs, kind, sum_path_(t)});
+    }
+
+    Array<std::int64_t, 1> tree_start_;
+    Array<std::uint8_t, 1> kind_;
+    Array<bool, 1> sum_path_;
+    Array<std::int32_t, 1> feature_, left_;
+    Array<double, 1> threshold_, lower_, upper_, params_;
+    Array<std::int64_t, 1> param_start_;
+    int n_features_, n_outputs_;
+    std::vector<TreeView> trees_;
+};
+
+template <class OutArray>
+void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_columns) {
+    require(out.shape(0) == n_rows && out.shape(1) == n_columns, "out has the wrong shape");
+}
+
+using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
+                 const Array<double, 1>& scale) {
+    const auto d = static_cast<std::size_t>(model.n_features());
+    require(x.shape(1) == d && mean.shape(0) == d && scale.shape(0) == d,
+            "x, mean and scale need the model's features");
+    return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data()};
+}
+
+void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
+             bool probability, std::size_t first, std::size_t last, int n_threads, Out& out) {
+    const std::vector<TreeView> trees = model.trees(first, last);
+    const RawRows rows = raw_rows(model, x, mean, scale);
+    require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
+    const Output output = probability ? Output::kProbability : Output::kScore;
+    run_without_gil(nb::none(),
+                    [&](Control& control) { predict_forest(trees, rows, output, n_threads, control, out.data()); });
+}
+
+void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
+                 const Array<double, 1>& scale, bool probability, const Array<std::uint64_t, 1>& seeds,
+                 std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out,
+                 Out& n_trees) {
+    const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
+    const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
+    require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
+    require_shape(n_trees, x.shape(0), 1);
+    const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
+    const RawRows rows = raw_rows(model, x, mean, scale);
+    require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
+    const Output output = probability ? Output::kProbability : Output::kScore;
+    run_without_gil(nb::none(), [&](Control& control) {
+        predict_out_of_bag(trees, keys, sampling, rows, output, n_threads, control, out.data(), n_trees.data());
+    });
+}
+
+void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
+           int n_threads, nb::ndarray<std::int32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
+    const std::vector<TreeView> trees = model.trees(0, out.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale);
+    require_shape(out, x.shape(0), trees.size());
+    run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
+}
+
+}  // namespace
+
+void register_model(nb::module_& module) {
+    nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
+        .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
+        .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
+             nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"),
+             nb::arg("out").noconvert(),
+             "Add the scores or probabilities of the trees first … last - 1 to out (rows × outputs).")
+        .def("predict_oob", &predict_oob, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
+             nb::arg("scale").noconvert(), nb::arg("probability"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
+             nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
+             nb::arg("n_trees").noconvert(), "Like predict, over the trees that were not grown on the row.")
+        .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
+             nb::arg("n_threads"), nb::arg("out").noconvert(), "Write the leaf of every row in every tree to out.");
+}
+
+}  // namespace boostforest

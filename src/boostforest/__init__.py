@@ -1,0 +1,16 @@
+"""BoostTree and BoostForest: forests of boosted model trees behind scikit-learn's interface."""
+
+from importlib.metadata import version
+
+from ._forest import BoostForestClassifier, BoostForestRegressor
+from ._tree import BoostTreeClassifier, BoostTreeRegressor
+
+__version__ = version("boostforest")
+
+__all__ = [
+    "BoostForestClassifier",
+    "BoostForestRegressor",
+    "BoostTreeClassifier",
+    "BoostTreeRegressor",
+    "__version__",
+]

@@ -1,0 +1,456 @@
+"""What trees and forests share: fitting, prediction and a look inside. A tree is a forest of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core, _inspection
+from ._columns import ForestColumns
+from ._draws import Entropy, Seeds, entropy_of, tree_seeds
+from ._parameters import (
+    TreeParams,
+    draw_tree_params,
+    encode_tree_params,
+    max_features_count,
+    smallest,
+    tree_pools,
+)
+from ._progress import Progress
+from ._threads import n_threads, one_blas_thread
+from ._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_unsplittable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Sampling:
+    """How the trees get their rows; see ``Sampling`` in ``src/core/grower.hpp``."""
+
+    bootstrap: bool = False
+    n_draws: int = 0
+    cumulative: Floats | None = None
+    weight: Floats | None = None
+    balance_classes: bool = False
+
+
+class BoostBase(BaseEstimator):
+    """Fitting and prediction over the columns of a forest."""
+
+    _task: ClassVar[str]
+
+    scale: bool
+
+    forest_: ForestColumns
+    tree_seeds_: Seeds
+    feature_mean_: Floats
+    feature_scale_: Floats
+    feature_deviation_: Floats
+    n_features_in_: int
+    _tree_params: TreeParams
+    _entropy: Entropy
+
+    # ------------------------------------------------------------------------------------------------------ fitting
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training table: NumPy, pandas, polars or nested lists, all numbers, nothing missing.
+        y : array-like of shape (n_samples,)
+            Target values, or class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
+            scikit-learn's forests; without, a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:  # whatever happens, the estimator stays what it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        pools = tree_pools(self, self._task)
+        self._check_parameters()
+        kept = self._kept_trees()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=kept == 0,
+            dtype=np.float64,
+            order="C",
+            y_numeric=self._task == "regression",
+        )
+        weight = check_sample_weight(sample_weight, len(y))
+        y, n_classes = self._encode_target(y, weight, first=kept == 0)
+        weight, balance = self._combine_class_weight(y, weight)
+        sampling = self._make_sampling(len(y), weight, balance)
+        if kept == 0:
+            self._set_scaling(X, weight)
+            self._entropy = entropy_of(getattr(self, "random_state", None))
+        total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
+        warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total))
+
+        n_trees = self._n_trees()
+        seeds = tree_seeds(self._entropy, n_trees)[kept:]
+        params = draw_tree_params(pools, seeds)
+        if len(seeds) > 0:
+            columns = self._grow(X, y, n_classes, params, seeds, sampling)
+            if kept > 0:
+                columns = self.forest_.join(columns)
+                seeds = np.concatenate([self.tree_seeds_, seeds])
+                params = {name: self._tree_params[name] + values for name, values in params.items()}
+            self.forest_, self.tree_seeds_, self._tree_params = columns, seeds, params
+        self._after_growing(X, y, sampling)
+
+    def _grow(
+        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
+    ) -> ForestColumns:
+        n_features = X.shape[1]
+        threads = n_threads(getattr(self, "n_jobs", None))
+        progress = Progress(len(seeds)) if getattr(self, "verbose", 0) else None
+        with one_blas_thread(n_features):
+            columns = _core.fit(
+                X,
+                self.feature_mean_,
+                self.feature_scale_,
+                y,
+                0 if n_classes == 0 else 1 if n_classes <= 2 else 2,
+                max(n_classes, 2) if n_classes else 0,
+                encode_tree_params(params, seeds, n_features),
+                sampling.bootstrap,
+                sampling.n_draws,
+                sampling.cumulative,
+                sampling.weight,
+                sampling.balance_classes,
+                threads,
+                progress,
+            )
+        if progress is not None:
+            progress.close()
+        return ForestColumns(**columns, n_features=n_features, n_outputs=1 if n_classes <= 2 else n_classes)
+
+    def _set_scaling(self, X: Floats, weight: Floats | None) -> None:
+        """Keep mean and deviation of the features; both are figures of the training rows alone."""
+        mean, self.feature_deviation_ = mean_and_deviation(X, weight)
+        self.feature_mean_ = mean if self.scale else np.zeros_like(mean)
+        self.feature_scale_ = self.feature_deviation_ if self.scale else np.ones_like(mean)
+
+    def _check_parameters(self) -> None:
+        """Check what is no tree parameter."""
+        for name in ("scale", "bootstrap", "warm_start"):
+            if not isinstance(getattr(self, name, False), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
+
+    def _n_trees(self) -> int:
+        return 1
+
+    def _kept_trees(self) -> int:
+        """Return how many trees of an earlier fit stay."""
+        return 0
+
+    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
+        return Sampling(weight=weight)
+
+    def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+        """Return the weights with the class weights in them, and whether classes are balanced per replica."""
+        return weight, False
+
+    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
+        """Return the target as the core takes it, and the number of classes (0 in regression)."""
+        raise NotImplementedError
+
+    def _after_growing(self, X: Floats, y: Floats, sampling: Sampling) -> None:
+        """Do what is left after the trees are grown."""
+
+    # --------------------------------------------------------------------------------------------------- prediction
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "forest_")
+
+    def _check_rows(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        checked: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return checked
+
+    def _sum_trees(self, X: Floats, probability: bool, trees: slice = slice(None)) -> Floats:
+        """Add up the scores or probabilities of some trees: rows × outputs."""
+        out = np.zeros((len(X), self.forest_.n_outputs))
+        first, last, _ = trees.indices(self.forest_.n_trees)
+        threads = n_threads(getattr(self, "n_jobs", None))
+        self.forest_.model.predict(X, self.feature_mean_, self.feature_scale_, probability, first, last, threads, out)
+        return out
+
+    def _staged_means(self, X: Any, probability: bool) -> Iterator[Floats]:
+        """Yield the mean over the first 1, 2, … trees."""
+        X = self._check_rows(X)
+        total = np.zeros((len(X), self.forest_.n_outputs))
+        for t in range(self.forest_.n_trees):
+            total += self._sum_trees(X, probability, slice(t, t + 1))
+            yield total / (t + 1)
+
+    def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
+        X = self._check_rows(X)
+        leaves = np.empty((len(X), self.forest_.n_trees), dtype=np.int32)
+        threads = n_threads(getattr(self, "n_jobs", None))
+        self.forest_.model.apply(X, self.feature_mean_, self.feature_scale_, threads, leaves)
+        return leaves
+
+    def _paths(self, X: Any) -> sparse.csr_matrix:
+        return _inspection.decision_paths(self.forest_, self._leaves(X))
+
+    # ------------------------------------------------------------------------------------------------ a look inside
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in the total gain of all splits; they add up to 1 (all 0 without a split)."""
+        check_is_fitted(self)
+        return _inspection.gain_importances(self.forest_)
+
+    @property
+    def slope_importances_(self) -> Floats:
+        """Mean over the training rows of how much one deviation of a feature moves the prediction.
+
+        The absolute slope in a row's leaf times the feature's deviation, averaged over rows, trees and outputs: in
+        units of the target in regression, of the log-odds in classification. Clipping is left out of account.
+        """
+        check_is_fitted(self)
+        slopes = _inspection.mean_absolute_slopes(self.forest_)
+        return slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+
+    @property
+    def tree_params_(self) -> list[dict[str, Any]]:
+        """The parameters that each tree has drawn; ``max_features`` as the number of features."""
+        check_is_fitted(self)
+        trees = [
+            dict(zip(self._tree_params, values, strict=True))
+            for values in zip(*self._tree_params.values(), strict=True)
+        ]
+        for tree in trees:
+            tree["max_features"] = max_features_count(tree["max_features"], self.n_features_in_)
+        return trees
+
+    @property
+    def n_nodes_(self) -> npt.NDArray[np.int64]:
+        """Nodes of each tree."""
+        check_is_fitted(self)
+        return np.diff(self.forest_.tree_start)
+
+    @property
+    def n_leaves_(self) -> npt.NDArray[np.int64]:
+        """Leaves of each tree."""
+        return (self.n_nodes_ + 1) // 2
+
+    @property
+    def model_size_(self) -> int:
+        """Bytes of everything that prediction needs."""
+        check_is_fitted(self)
+        return int(self.forest_.nbytes + self.feature_mean_.nbytes + self.feature_scale_.nbytes)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return one row per node, in the units of the data.
+
+        Needs pandas (``pip install "boostforest[frames]"``).
+
+        Returns
+        -------
+        nodes : pandas.DataFrame
+            ``tree``, ``node``, ``parent``, ``depth``, ``path`` ("LR": left, then right), ``rule`` (the conditions on
+            the path), ``feature`` and ``threshold`` of the split, ``n`` (weight of the training rows), ``gain``,
+            ``loss``, then ``intercept`` and ``slope_<feature>`` of the node's model (with more than two classes one set
+            per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``. In a
+            clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
+            path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
+            none. ``gain`` and ``loss`` are in scaled units.
+        """
+        check_is_fitted(self)
+        return _inspection.nodes_frame(self)
+
+    @property
+    def _output_scale(self) -> float:
+        """Units of the prediction per unit of score."""
+        return 1.0
+
+    @property
+    def _output_mean(self) -> float:
+        """What is added to the score."""
+        return 0.0
+
+
+class RegressionPart(RegressorMixin, BoostBase):
+    """Targets and predictions of a regressor."""
+
+    _task = "regression"
+
+    target_mean_: float
+    target_scale_: float
+
+    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        if first:
+            mean, deviation = mean_and_deviation(y[:, None], weight)
+            self.target_mean_ = float(mean[0]) if self.scale else 0.0
+            self.target_scale_ = float(deviation[0]) if self.scale else 1.0
+        return (y - self.target_mean_) / self.target_scale_, 0
+
+    @property
+    def _output_scale(self) -> float:
+        return self.target_scale_
+
+    @property
+    def _output_mean(self) -> float:
+        return self.target_mean_
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values, in the units of the training target.
+        """
+        mean = self._sum_trees(self._check_rows(X), probability=False)[:, 0] / self.forest_.n_trees
+        prediction: Floats = mean * self.target_scale_ + self.target_mean_
+        return prediction
+
+
+class ClassificationPart(ClassifierMixin, BoostBase):
+    """Labels and probabilities of a classifier."""
+
+    _task = "classification"
+
+    class_weight: Any
+
+    classes_: npt.NDArray[Any]
+    n_classes_: int
+
+    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
+        check_classification_targets(y)
+        if first:
+            self.classes_ = np.unique(y)
+            self.n_classes_ = len(self.classes_)
+        codes = np.searchsorted(self.classes_, y)
+        if not first and not np.array_equal(self.classes_.take(codes, mode="clip"), y):
+            raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
+        _inspection.warn_if_one_class(self.classes_)
+        return codes.astype(np.float64), self.n_classes_
+
+    def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+        if self.class_weight is None:
+            return weight, False
+        per_row = class_weights(self.class_weight, self.classes_, y.astype(np.intp), weight)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
+            if not getattr(self, "bootstrap", False):
+                raise ValueError("class_weight='balanced_subsample' needs bootstrap=True; use 'balanced'.")
+            return weight, True
+        return per_row if weight is None else weight * per_row, False
+
+    def _proba(self, p: Floats) -> Floats:
+        """Complete the core's probabilities: two classes have one output there, a single class none that matters."""
+        if self.n_classes_ == 1:
+            return np.ones((len(p), 1))
+        return np.hstack([1 - p, p]) if self.n_classes_ == 2 else p
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Mean of the trees' probabilities, classes in the order of ``classes_``.
+        """
+        p = self._sum_trees(self._check_rows(X), probability=True) / self.forest_.n_trees
+        return self._proba(p)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
+        """
+        with np.errstate(divide="ignore"):
+            log_p: Floats = np.log(self.predict_proba(X))
+        return log_p
+
+    def decision_function(self, X: Any) -> Floats:
+        """Compute how strongly each row speaks for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
+            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
+        """
+        X = self._check_rows(X)
+        if self.forest_.n_trees == 1:
+            score = self._sum_trees(X, probability=False)
+        else:
+            tiny = np.finfo(np.float64).tiny
+            p = self._sum_trees(X, probability=True) / self.forest_.n_trees
+            score = np.log(np.maximum(p, tiny))
+            if self.n_classes_ <= 2:
+                score -= np.log(np.maximum(1 - p, tiny))
+        return score[:, 0] if self.n_classes_ <= 2 else score
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        return self._most_probable(self.predict_proba(X))
+
+    def _most_probable(self, p: Floats) -> npt.NDArray[Any]:
+        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
+        return labels

@@ -1,0 +1,133 @@
+"""The fitted trees: flat NumPy columns that fit, predict, save, export and explain all read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(eq=False, frozen=True)
+class ForestColumns:
+    """All trees of a forest joined; one value per node unless said otherwise.
+
+    Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
+    Children stand behind their parent and next to each other.
+    """
+
+    tree_start: Longs  #: first node of every tree, and the number of nodes at the end
+    kind: npt.NDArray[np.uint8]  #: per tree: node model, see ``NODE_MODELS``
+    sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
+    feature: Ints  #: split feature, -1 for a leaf
+    threshold: Floats  #: ``x[feature] <= threshold`` goes left
+    left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
+    n_samples: Floats  #: weight of the training rows that reached the node
+    loss: Floats  #: training loss of these rows after the node's model
+    gain: Floats  #: the criterion's gain of the split
+    lower: Floats  #: clip range of the node's model
+    upper: Floats
+    param_start: Longs  #: first parameter of the node's model, -1 for none
+    params: Floats  #: all parameters; per model and output: intercept, then the slopes if it has any
+    n_features: int = field(kw_only=True)
+    n_outputs: int = field(kw_only=True)
+
+    @cached_property
+    def model(self) -> _core.Model:
+        """The core's checked view of these columns."""
+        return _core.Model(self.arrays(), self.n_features, self.n_outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # the view is made anew after unpickling
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns by name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.kind)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(a.nbytes for a in self.arrays().values())
+
+    @cached_property
+    def tree_of_node(self) -> Longs:
+        """Number of the tree that a node belongs to."""
+        return np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+
+    @cached_property
+    def parent(self) -> Longs:
+        """Parent of every node, both counted over the whole forest; -1 for a root."""
+        parent = np.full(len(self.feature), -1, dtype=np.int64)
+        inner = np.flatnonzero(self.feature >= 0)
+        left = self.left[inner] + self.tree_start[self.tree_of_node[inner]]
+        parent[left] = inner
+        parent[left + 1] = inner
+        return parent
+
+    @cached_property
+    def depth(self) -> Longs:
+        """Depth of every node, 0 for a root."""
+        depth = np.zeros(len(self.feature), dtype=np.int64)
+        above = self.parent.copy()
+        while (below := np.flatnonzero(above >= 0)).size:
+            depth[below] += 1
+            above[below] = self.parent[above[below]]
+        return depth
+
+    def linear_models(self) -> Floats:
+        """Return intercept and slopes of all models, NaN where there is none: nodes × outputs × (1 + features)."""
+        models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
+        for kind, width in ((0, 1), (1, 1 + self.n_features)):
+            nodes = np.flatnonzero((self.kind[self.tree_of_node] == kind) & (self.param_start >= 0))
+            places = self.param_start[nodes, None] + np.arange(self.n_outputs * width)
+            models[nodes] = 0.0
+            models[nodes, :, :width] = self.params[places].reshape(len(nodes), self.n_outputs, width)
+        return models
+
+    def take(self, tree: int) -> ForestColumns:
+        """Return one tree as a forest of its own."""
+        begin, end = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
+        starts = self.param_start[begin:end]
+        used = starts[starts >= 0]
+        width = self.n_outputs * (1 if self.kind[tree] == 0 else 1 + self.n_features)
+        first, last = int(used.min()), int(used.max()) + width
+        nodes: dict[str, Any] = {
+            name: column[begin:end].copy()
+            for name, column in self.arrays().items()
+            if name not in ("tree_start", "kind", "sum_path", "params")
+        }
+        nodes["param_start"] = np.where(starts < 0, -1, starts - first)
+        return replace(
+            self,
+            tree_start=np.array([0, end - begin]),
+            kind=self.kind[tree : tree + 1].copy(),
+            sum_path=self.sum_path[tree : tree + 1].copy(),
+            params=self.params[first:last].copy(),
+            **nodes,
+        )
+
+    def join(self, other: ForestColumns) -> ForestColumns:
+        """Return the trees of both."""
+        ours, theirs = self.arrays(), other.arrays()
+        joined: dict[str, Any] = {name: np.concatenate([ours[name], theirs[name]]) for name in ours}
+        joined["tree_start"] = np.concatenate([self.tree_start[:-1], other.tree_start + self.tree_start[-1]])
+        starts = other.param_start
+        joined["param_start"] = np.concatenate([self.param_start, np.where(starts < 0, -1, starts + len(self.params))])
+        return replace(self, **joined)

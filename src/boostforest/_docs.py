@@ -1,0 +1,178 @@
+"""Docstrings of parameters that several classes share, written once."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+_TREE = """\
+node_model : {{"ridge", "constant"}}, default="ridge"
+    What sits at the nodes: a ridge regression on all features, or a constant.
+criterion : {criteria}, default="xgb"
+    What a split maximises: the boosting gain, or {label_criteria}.
+min_samples_leaf : int, default={min_samples_leaf}
+    Rows that each side of a split must have (a row counts its weight).
+reg_lambda : float, default={reg_lambda}
+    Penalty λ on the squared slopes of the ridge models, and in the gain.
+max_leaf_nodes : int, default=None
+    Leaves that a tree may have. The leaf of the highest loss is split first. None: no limit.
+max_depth : int, default=None
+    Splits between the root and a leaf at the most. None: no limit.
+max_features : int, float, {{"sqrt", "log2"}} or None, default=1.0
+    Features that are tried at a node: their number or share. More are tried only while none has a valid cut.
+n_cuts : int, default=1
+    Random cut-points that are tried per feature.
+batch_size : int, default=1000
+    A node with more rows is split, and its models are fitted, on that many random ones. None: always on all.
+"""
+
+_CLIP = """\
+clip : bool, default=True
+    Keep the output of each node's model within the range of what it was fitted to.
+"""
+
+_SCALE = {
+    "regression": """\
+scale : bool, default=True
+    Divide features and target by their deviation, after subtracting their mean, so that `reg_lambda` means the same in
+    any units. Predictions are in the units of the data either way.
+""",
+    "classification": """\
+scale : bool, default=True
+    Divide the features by their deviation, after subtracting their mean, so that `reg_lambda` means the same in any
+    units.
+""",
+}
+
+_CLASS_WEIGHT = """\
+class_weight : dict, "balanced"{more} or None, default=None
+    Weights of the classes; they multiply `sample_weight`.{note}
+"""
+
+_RANDOM_STATE = """\
+random_state : int, RandomState instance, Generator or None, default=None
+    Seed. The same seed gives the same trees, for any number of threads.
+"""
+
+_FOREST_HEAD = """\
+n_estimators : int, default=250
+    Number of trees.
+"""
+
+_FOREST_TAIL = """\
+bootstrap : bool, default=True
+    Grow each tree on rows drawn with replacement; otherwise on all rows.
+max_samples : int, float or None, default=None
+    Rows to draw for each tree: their number, or a share of all. None: as many as there are.
+oob_score : bool or callable, default=False
+    Estimate the score from the rows that each tree has not drawn: {score}, or `metric(y_true, y_pred)`.
+"""
+
+_FOREST_END = """\
+warm_start : bool, default=False
+    Keep the trees of the last fit and add to them up to `n_estimators`.
+n_jobs : int or None, default=None
+    Threads to use; None is 1 unless a joblib context says otherwise, -1 all.
+"""
+
+_VERBOSE = """\
+verbose : int, default=0
+    Above 0: draw a progress bar on standard error.
+"""
+
+_ATTRIBUTES = """\
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if the training table had any.
+forest_ : ForestColumns
+    The fitted tree or trees as flat arrays.
+tree_params_ : list of dict
+    The parameters that each tree has drawn.
+tree_seeds_ : ndarray of shape (n_trees,)
+    Seed of each tree.
+feature_importances_ : ndarray of shape (n_features_in_,)
+    Share of each feature in the total gain.
+slope_importances_ : ndarray of shape (n_features_in_,)
+    Mean absolute slope times the feature's deviation.
+n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
+    Nodes and leaves of each tree.
+model_size_ : int
+    Bytes of the fitted model.
+"""
+
+_TARGET_ATTRIBUTES = {
+    "regression": "",
+    "classification": """\
+classes_ : ndarray of shape (n_classes,)
+    The class labels.
+n_classes_ : int
+    Number of classes.
+""",
+}
+
+_OOB_ATTRIBUTES = {
+    "regression": """\
+oob_score_ : float
+    Out-of-bag score, with `oob_score`.
+oob_prediction_ : ndarray of shape (n_samples,)
+    Out-of-bag prediction of every training row, NaN for a row that every tree has drawn; with `oob_score`.
+""",
+    "classification": """\
+oob_score_ : float
+    Out-of-bag score, with `oob_score`.
+oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+    Out-of-bag probabilities of every training row, NaN for a row that every tree has drawn; with `oob_score`.
+""",
+}
+
+_NOTE = """\
+Any of the tree's parameters (`node_model` to {last}) may also be a pool: a sequence of values, or a distribution with
+an `rvs` method as in `scipy.stats`. Every tree draws its own value.
+"""
+
+
+def describe(task: str, forest: bool) -> Callable[[Class], Class]:
+    """Fill ``{parameters}``, ``{attributes}`` and ``{pools}`` in the docstring of an estimator."""
+    regression = task == "regression"
+    tree = _TREE.format(
+        criteria='{"xgb", "mse"}' if regression else '{"xgb", "gini", "c45"}',
+        label_criteria="the decrease of the labels' squared error"
+        if regression
+        else "the labels' Gini decrease, or C4.5's gain ratio",
+        min_samples_leaf="(5, 6, …, 15)" if forest else "10",
+        reg_lambda="(1e-4, 1e-3, 1e-2, 1e-1, 1)" if forest else "0.1",
+    )
+    tree += _CLIP if regression else ""
+    class_weight = _CLASS_WEIGHT.format(
+        more=', "balanced_subsample"' if forest else "",
+        note=' "balanced_subsample" balances within each drawn replica.' if forest else "",
+    )
+    parameters = [
+        _FOREST_HEAD if forest else "",
+        tree,
+        _SCALE[task],
+        _FOREST_TAIL.format(score="R²" if regression else "the accuracy") if forest else "",
+        "" if regression else class_weight,
+        _FOREST_END if forest else "",
+        _RANDOM_STATE,
+        _VERBOSE if forest else "",
+    ]
+    attributes = _TARGET_ATTRIBUTES[task] + _ATTRIBUTES + (_OOB_ATTRIBUTES[task] if forest else "")
+    blocks = {
+        "parameters": "".join(parameters),
+        "attributes": attributes,
+        "pools": _NOTE.format(last="`clip`" if regression else "`batch_size`"),
+    }
+
+    def fill(cls: Class) -> Class:
+        doc = cls.__doc__ or ""
+        for name, block in blocks.items():
+            doc = doc.replace(f"    {{{name}}}\n", textwrap.indent(block, "    "))
+        cls.__doc__ = doc
+        return cls
+
+    return fill

@@ -1,0 +1,70 @@
+"""Every random number that is drawn in Python: tree seeds and pool draws.
+
+The core draws the rest (bootstrap rows, cut-points, batches) from the tree's seed with the same counter-based
+function, see ``src/core/random.hpp``. There is no generator state anywhere: tree ``t`` is the same whatever else is
+drawn, so warm starts continue where a larger forest would have been and threads cannot change the result.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Seeds: TypeAlias = npt.NDArray[np.uint64]
+Entropy: TypeAlias = int | tuple[int, ...]
+
+_POOL_TAG = 2  # beside kBootstrap and kRoot in random.hpp
+
+
+def word(keys: Seeds, counter: int) -> Seeds:
+    """Return one 64-bit word per key (the SplitMix64 finaliser, as in the core)."""
+    step = (0x9E3779B97F4A7C15 * (counter + 1)) & 0xFFFFFFFFFFFFFFFF
+    x = keys + np.uint64(step)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def entropy_of(random_state: object) -> Entropy:
+    """Return what all seeds of a fit follow from; None asks the operating system."""
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(random_state, np.random.Generator):
+        return tuple(int(v) for v in random_state.integers(2**32, size=4))
+    if isinstance(random_state, np.random.RandomState):
+        return tuple(int(v) for v in random_state.randint(2**32, size=4, dtype=np.int64))
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+        return int(random_state)
+    raise ValueError(
+        "random_state must be None, a non-negative integer, a numpy RandomState or a numpy Generator; "
+        f"got {random_state!r}."
+    )
+
+
+def tree_seeds(entropy: Entropy, n_trees: int) -> Seeds:
+    """Return one seed per tree; fewer trees get the first of the same seeds."""
+    seeds: Seeds = np.random.SeedSequence(entropy).generate_state(n_trees, np.uint64).astype(np.uint64, copy=False)
+    return seeds
+
+
+def is_distribution(pool: object) -> bool:
+    """Tell whether a pool is a distribution in the style of scipy.stats."""
+    return callable(getattr(pool, "rvs", None))
+
+
+def draw(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
+    """Draw one value per tree from a pool: a sequence, or a distribution whose draws are checked one by one.
+
+    ``parameter`` numbers the parameter, so that each has its own draws whatever the other pools are.
+    """
+    words = word(word(seeds, _POOL_TAG), parameter)
+    if is_distribution(pool):
+        return [check(pool.rvs(random_state=np.random.default_rng(int(w)))) for w in words]
+    if len(pool) == 1:
+        return [pool[0]] * len(seeds)
+    picks = ((words >> np.uint64(32)) * np.uint64(len(pool))) >> np.uint64(32)
+    return [pool[i] for i in picks.tolist()]

@@ -1,0 +1,140 @@
+"""Figures and tables about fitted trees, computed from their columns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ._columns import ForestColumns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ._base import BoostBase
+
+Floats = npt.NDArray[np.float64]
+
+
+def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
+    """Say that there is nothing to learn from labels that are all the same."""
+    if len(classes) == 1:
+        warnings.warn(
+            f"y has one class only ({classes[0]!r}): the model will always predict it.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def gain_importances(forest: ForestColumns) -> Floats:
+    """Return the share of every feature in the total gain."""
+    inner = forest.feature >= 0
+    gain = np.zeros(forest.n_features)
+    np.add.at(gain, forest.feature[inner], forest.gain[inner])
+    total = gain.sum()
+    return gain / total if total > 0 else gain
+
+
+def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
+    """Add to every node's model those above it, in trees that keep them apart."""
+    sums = np.nan_to_num(models)
+    apart = forest.sum_path[forest.tree_of_node]
+    for depth in range(1, int(forest.depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero((forest.depth == depth) & apart)
+        sums[nodes] += sums[forest.parent[nodes]]
+    return sums
+
+
+def mean_absolute_slopes(forest: ForestColumns) -> Floats:
+    """Return the mean absolute slope of each feature over training rows, trees and outputs, in scaled units."""
+    leaves = np.flatnonzero(forest.feature < 0)
+    slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
+    means: Floats = np.average(slopes, axis=0, weights=forest.n_samples[leaves])
+    return means
+
+
+def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+    """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
+    node = leaves + forest.tree_start[:-1]
+    rows, nodes = [], []
+    row = np.broadcast_to(np.arange(len(leaves))[:, None], node.shape)
+    while (here := node >= 0).any():
+        rows.append(row[here])
+        nodes.append(node[here])
+        node = np.where(here, forest.parent[node], -1)
+    at = np.array([np.concatenate(rows), np.concatenate(nodes)])
+    return sparse.csr_matrix((np.ones(at.shape[1], dtype=np.int64), at), shape=(len(leaves), len(forest.feature)))
+
+
+def _paths_and_rules(forest: ForestColumns, names: list[str], thresholds: Floats) -> tuple[list[str], list[str]]:
+    """Return for every node the turns that lead to it and the conditions that its rows meet."""
+    n = len(forest.feature)
+    paths, rules = [""] * n, [""] * n
+    for node in range(n):  # parents come before their children
+        parent = forest.parent[node]
+        if parent < 0:
+            continue
+        is_left = forest.left[parent] + forest.tree_start[forest.tree_of_node[node]] == node
+        condition = f"{names[forest.feature[parent]]} {'<=' if is_left else '>'} {thresholds[parent]:.6g}"
+        paths[node] = paths[parent] + ("L" if is_left else "R")
+        rules[node] = f"{rules[parent]} and {condition}" if rules[parent] else condition
+    return paths, rules
+
+
+def _models_in_user_units(estimator: BoostBase) -> Floats:
+    """Return intercept and slopes of every node's model for raw features and the raw target."""
+    forest = estimator.forest_
+    models = forest.linear_models()
+    root = forest.tree_start[:-1]
+    models[root] = np.nan_to_num(models[root])  # a root without a model stands for the mean of the target
+    inner = forest.feature[root] >= 0
+    models[root[inner & ~forest.sum_path]] = np.nan  # unless the leaves hold everything
+    models[:, :, 1:] /= estimator.feature_scale_
+    models[:, :, 0] -= models[:, :, 1:] @ estimator.feature_mean_
+    models *= estimator._output_scale
+    whole = ~forest.sum_path[forest.tree_of_node] | (forest.depth == 0)
+    models[whole, :, 0] += estimator._output_mean
+    return models
+
+
+def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
+    """Return the table that ``to_dataframe`` describes."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError('to_dataframe needs pandas: pip install "boostforest[frames]".') from error
+    forest = estimator.forest_
+    default_names = [f"x{j}" for j in range(forest.n_features)]
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names)]
+    is_inner = forest.feature >= 0
+    at = np.maximum(forest.feature, 0)
+    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
+    thresholds = np.where(is_inner, raw, np.nan)
+    paths, rules = _paths_and_rules(forest, names, thresholds)
+    start = forest.tree_start[forest.tree_of_node]
+    table: dict[str, Any] = {
+        "tree": forest.tree_of_node,
+        "node": np.arange(len(at)) - start,
+        "parent": np.where(forest.parent < 0, -1, forest.parent - start),
+        "depth": forest.depth,
+        "path": paths,
+        "rule": rules,
+        "feature": [names[f] if f >= 0 else None for f in forest.feature],
+        "threshold": thresholds,
+        "n": forest.n_samples,
+        "gain": np.where(is_inner, forest.gain, np.nan),
+        "loss": forest.loss,
+    }
+    models = _models_in_user_units(estimator)
+    for output in range(forest.n_outputs):
+        label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
+        table[f"intercept{label}"] = models[:, output, 0]
+        for j, name in enumerate(names):
+            table[f"slope{label}_{name}"] = models[:, output, 1 + j]
+    mean = np.where(forest.depth == 0, estimator._output_mean, 0.0)
+    table["lower"] = forest.lower * estimator._output_scale + mean
+    table["upper"] = forest.upper * estimator._output_scale + mean
+    return pd.DataFrame(table)

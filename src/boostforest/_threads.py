@@ -1,0 +1,75 @@
+"""Threads: how many, and who else must not have any meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import joblib
+import scipy.linalg.cython_blas
+import scipy.linalg.cython_lapack
+import threadpoolctl
+
+from . import _core
+
+_BLAS_FEATURES = 64  # kBlasSize in linalg.hpp: smaller systems never reach BLAS
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
+    try:
+        return int(joblib.effective_n_jobs(n_jobs))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.") from error
+
+
+@cache
+def use_scipy_blas() -> None:
+    """Hand SciPy's BLAS and LAPACK to the core; without them it does everything itself, only slower."""
+    blas, lapack = scipy.linalg.cython_blas.__pyx_capi__, scipy.linalg.cython_lapack.__pyx_capi__
+    capsules = {"dsyrk": blas["dsyrk"], "dpotrf": lapack["dpotrf"], "dpotrs": lapack["dpotrs"]}
+    with contextlib.suppress(ValueError):  # a build with 64-bit integers
+        _core.set_blas(capsules)
+
+
+class _BlasLimit:
+    """One BLAS thread while any of our calls is running, shared by calls from several Python threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._limit.restore_original_limits()
+
+
+@cache
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()  # finding the libraries takes milliseconds: once
+
+
+_one_blas_thread = _BlasLimit()
+
+
+@contextlib.contextmanager
+def one_blas_thread(n_features: int) -> Iterator[None]:
+    """Keep BLAS from starting threads of its own under ours, where it is used at all."""
+    if n_features < _BLAS_FEATURES:
+        yield
+        return
+    use_scipy_blas()
+    with _one_blas_thread:
+        yield

@@ -1,0 +1,84 @@
+"""Checks of what a user hands in beyond what scikit-learn checks, and the scaling figures."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.class_weight import compute_class_weight
+
+Floats = npt.NDArray[np.float64]
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return the weights as an array, None for none."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = np.asarray(sample_weight)
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D array or scalar, got {weight.ndim}D array.")
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}!")
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight must be finite; it contains NaN or infinity.")
+    if (weight < 0).any():
+        raise ValueError("Negative values in data passed to `sample_weight`.")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero everywhere: give at least one row a weight above zero.")
+    return weight
+
+
+def class_weights(
+    class_weight: Any, classes: npt.NDArray[Any], codes: npt.NDArray[np.intp], weight: Floats | None
+) -> Floats:
+    """Return the weight of every row that follows from its class."""
+    if isinstance(class_weight, str) and class_weight in ("balanced", "balanced_subsample"):
+        per_class = np.bincount(codes, weights=weight, minlength=len(classes))
+        factors = per_class.sum() / (len(classes) * np.where(per_class > 0, per_class, 1.0))
+    elif isinstance(class_weight, dict):
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    else:
+        raise ValueError(
+            "class_weight must be None, a dict, 'balanced' or, in a forest, 'balanced_subsample'; "
+            f"got {class_weight!r}."
+        )
+    return np.asarray(factors, dtype=np.float64)[codes]
+
+
+def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return weighted mean and deviation of each column; a constant column gets the deviation 1."""
+    mean = np.average(values, axis=0, weights=weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+    # A deviation within the rounding of the mean is no deviation; one beyond the range of floats is no help either.
+    noise = 10 * np.finfo(np.float64).eps * np.abs(mean)
+    usable = np.isfinite(deviation) & (deviation > noise) & (deviation > np.finfo(np.float64).tiny)
+    return mean, np.where(usable, deviation, 1.0)
+
+
+def n_bootstrap_draws(max_samples: Any, n_rows: int, weight: Floats | None) -> int:
+    """Return how many rows a replica draws; fractions count weights, as in scikit-learn's forests."""
+    if max_samples is None:
+        return n_rows
+    if isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool) and int(max_samples) >= 1:
+        return int(max_samples)
+    if isinstance(max_samples, float | np.floating) and 0 < max_samples <= 1:
+        return max(1, int(float(max_samples) * (n_rows if weight is None else weight.sum())))
+    raise ValueError(f"max_samples must be None, an integer of at least 1 or a float in (0, 1]; got {max_samples!r}.")
+
+
+def warn_if_unsplittable(min_samples_leaf: int | None, weight: float) -> None:
+    """Say that no tree can split, rather than silently return one linear model."""
+    if min_samples_leaf is not None and weight < 2 * min_samples_leaf:
+        warnings.warn(
+            f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (a row counts "
+            f"its sample_weight), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,33 @@
+// Scratch memory that only grows: the loops over nodes allocate nothing once a tree or two have been grown.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace boostforest {
+
+template <class T>
+class Buffer {
+   public:
+    // Room for n values, 64-byte aligned, plus one vector of slack; what was there before may be gone.
+    T* get(std::size_t n) {
+        n += 64 / sizeof(T);
+        if (n > size_) {
+            size_ = n + n / 2;
+            data_.reset();  // free first: the old content is not kept
+            data_.reset(static_cast<T*>(::operator new(size_ * sizeof(T), std::align_val_t{64})));
+        }
+        return data_.get();
+    }
+    T* data() const { return data_.get(); }
+
+   private:
+    struct Free {
+        void operator()(T* p) const { ::operator delete(p, std::align_val_t{64}); }
+    };
+    std::unique_ptr<T, Free> data_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace boostforest

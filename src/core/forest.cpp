@@ -1,0 +1,136 @@
+#include "forest.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels.hpp"
+
+namespace boostforest {
+
+std::vector<GrownTree> grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params,
+                                   int n_threads, Control& control) {
+    std::vector<GrownTree> trees(params.size());
+    std::vector<std::unique_ptr<Grower>> growers(kMaxThreads);
+    parallel_for(static_cast<std::int64_t>(params.size()), n_threads, control, [&](std::int64_t t, Worker& worker) {
+        auto& grower = growers[worker.number()];
+        if (!grower) grower = std::make_unique<Grower>(data, sampling);
+        trees[t] = grower->grow(params[t], worker);
+    });
+    return trees;
+}
+
+void scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out) {
+    const int d = rows.n_features, width = padded_width(d);
+    for (std::int64_t i = begin; i < end; ++i, out += width) {
+        const double* row = rows.x + i * d;
+        for (int j = 0; j < d; ++j) out[j] = (row[j] - rows.mean[j]) / rows.scale[j];
+        std::fill(out + d, out + width, 0.0);
+    }
+}
+
+namespace {
+
+constexpr std::int64_t kBlockRows = 128;  // rows that go through all trees together: scaled once, kept in the cache
+
+// Calls body(first row, end, scaled rows) for blocks of rows on threads; one block takes no thread.
+template <class Body>
+void for_each_block(const RawRows& rows, int n_threads, Control& control, Body body) {
+    const std::int64_t n_blocks = (rows.n_rows + kBlockRows - 1) / kBlockRows;
+    parallel_for(n_blocks, n_threads, control, [&](std::int64_t block, Worker& worker) {
+        thread_local Buffer<double> scaled;
+        const std::int64_t begin = block * kBlockRows, end = std::min(begin + kBlockRows, rows.n_rows);
+        double* x = scaled.get(static_cast<std::size_t>(end - begin) * padded_width(rows.n_features));
+        scale_rows(rows, begin, end, x);
+        body(begin, end, x, worker);
+    });
+}
+
+// Scores (or probabilities) of n scaled rows by one tree, output after output.
+void evaluate_tree(const TreeView& tree, const double* x, std::int64_t n, int width, Output output, double* f) {
+    kernels().tree_scores(tree, x, n, width, f, n);
+    if (output == Output::kScore) return;
+    if (tree.n_outputs == 1) {
+        kernels().sigmoid(f, n, f);
+    } else {
+        kernels().softmax(f, n, n, tree.n_outputs, f, n);
+    }
+}
+
+}  // namespace
+
+void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
+                    Control& control, double* out) {
+    if (trees.empty()) return;
+    const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
+    for_each_block(rows, n_threads, control,
+                   [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
+                       const std::int64_t n = end - begin;
+                       thread_local Buffer<double> scores;
+                       double* f = scores.get(static_cast<std::size_t>(n_outputs) * n);
+                       for (const TreeView& tree : trees) {
+                           worker.check();
+                           evaluate_tree(tree, x, n, width, output, f);
+                           for (std::int64_t i = 0; i < n; ++i)
+                               for (int c = 0; c < n_outputs; ++c) out[(begin + i) * n_outputs + c] += f[c * n + i];
+                       }
+                   });
+}
+
+void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
+                        const RawRows& rows, Output output, int n_threads, Control& control, double* out,
+                        double* n_trees) {
+    if (trees.empty()) return;
+    constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
+    const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
+    std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(rows.n_rows));
+    for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
+        const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
+        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker&) {
+            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, counts.data() + t * rows.n_rows);
+        });
+        const auto add_block = [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
+            thread_local Buffer<double> left_out, scores;
+            thread_local Buffer<std::int64_t> numbers;
+            double* some = left_out.get(static_cast<std::size_t>(end - begin) * width);
+            double* f = scores.get(static_cast<std::size_t>(n_outputs) * (end - begin));
+            std::int64_t* number = numbers.get(end - begin);
+            for (std::size_t t = 0; t < n_now; ++t) {
+                worker.check();
+                const std::int32_t* drawn = counts.data() + t * rows.n_rows;
+                std::int64_t n = 0;
+                for (std::int64_t i = begin; i < end; ++i) {
+                    if (drawn[i] > 0) continue;
+                    std::copy_n(x + (i - begin) * width, width, some + n * width);
+                    number[n++] = i;
+                }
+                evaluate_tree(trees[first + t], some, n, width, output, f);
+                for (std::int64_t i = 0; i < n; ++i) {
+                    for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * n + i];
+                    n_trees[number[i]] += 1;
+                }
+            }
+        };
+        for_each_block(rows, n_threads, control, add_block);
+    }
+}
+
+void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
+                  std::int32_t* out) {
+    const int width = padded_width(rows.n_features);
+    for_each_block(rows, n_threads, control,
+                   [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
+                       for (std::size_t t = 0; t < trees.size(); ++t) {
+                           worker.check();
+                           const TreeView& tree = trees[t];
+                           for (std::int64_t i = begin; i < end; ++i) {
+                               const double* row = x + (i - begin) * width;
+                               std::int32_t node = 0;
+                               while (tree.feature[node] >= 0)
+                                   node = tree.left[node] + (row[tree.feature[node]] <= tree.threshold[node] ? 0 : 1);
+                               out[i * static_cast<std::int64_t>(trees.size()) + static_cast<std::int64_t>(t)] = node;
+                           }
+                       }
+                   });
+}
+
+}  // namespace boostforest

@@ -1,0 +1,126 @@
+// Best-first growth of one BoostTree (SPEC, section 1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "buffer.hpp"
+#include "loss.hpp"
+#include "node_model.hpp"
+#include "parallel.hpp"
+#include "random.hpp"
+#include "split.hpp"
+#include "tree.hpp"
+
+namespace boostforest {
+
+// The training table, shared by all trees and threads.
+struct Dataset {
+    const double* x;      // scaled features, rows of padded_width(n_features) doubles
+    std::int64_t n_rows;  // rows
+    int n_features;       // features
+    const double* y;      // scaled target, or the number of the class
+    Task task;            // regression, two classes, more classes
+    int n_classes;        // classes (0 in regression)
+};
+
+// How a tree gets its rows.
+struct Sampling {
+    bool bootstrap = false;              // draw rows with replacement; otherwise every row once
+    std::int64_t n_draws = 0;            // rows drawn
+    const double* cumulative = nullptr;  // running sum of the draw weights; null: all the same
+    const double* weight = nullptr;      // without bootstrap: weight of each row; null: all 1
+    bool balance_classes = false;        // weigh the drawn rows so that every class has the same total
+};
+
+// One tree's own parameters, drawn from the pools.
+struct TreeParams {
+    Key seed = 0;
+    ModelKind model = ModelKind::kRidge;
+    SplitRules split;                 // criterion, min_samples_leaf, reg_lambda, max_features, n_cuts
+    std::int64_t max_leaf_nodes = 0;  // 0: no limit
+    std::int64_t max_depth = -1;      // -1: no limit
+    std::int64_t batch_size = 0;      // rows used of a larger node; 0: all
+    bool clip = true;                 // keep node outputs within the range of their pseudo-labels (regression)
+};
+
+struct GrownTree {
+    TreeColumns columns;
+    ModelKind kind = ModelKind::kRidge;
+    bool sum_path = false;
+};
+
+// How often each row was drawn.
+void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std::int32_t* counts);
+
+// Grows trees one after another; one per thread, so that its scratch memory is reused.
+class Grower {
+   public:
+    Grower(const Dataset& data, const Sampling& sampling);
+    GrownTree grow(const TreeParams& params, Worker& worker);
+
+   private:
+    // An open leaf: rows_[begin … end).
+    struct Leaf {
+        std::int32_t node = 0;
+        std::int64_t depth = 0;
+        Key key = 0;
+        std::int64_t begin = 0, end = 0;
+        double weight = 0;       // Σ weight of its rows
+        std::int64_t count = 0;  // rows, drawn ones as often as they were drawn
+        double loss = 0;
+        bool has_scores = false;  // scores_[begin … end) hold F; larger nodes score their batches when needed
+    };
+
+    // Rows that something is computed on: a whole node or a batch of it. f[c * stride + i] is the score of row i.
+    struct Sample {
+        const std::int32_t* rows = nullptr;
+        std::int64_t n = 0;
+        double* f = nullptr;
+        std::int64_t stride = 0;
+        double weight = 0;  // Σ w
+    };
+
+    Leaf draw_replica(Key seed);
+    void balance_classes();
+    bool uses_batch(const Leaf& leaf) const { return params_->batch_size > 0 && leaf.count > params_->batch_size; }
+    Sample take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool scores_in_place);
+    void take_batch(const Leaf& leaf, Key key);
+    void score_path(std::int32_t node, const std::int32_t* rows, std::int64_t n, double* f, std::int64_t stride);
+    void derive(const Sample& sample);
+    Split find_split(const Leaf& leaf);
+    void split(const Leaf& leaf, const Split& split, Leaf (&children)[2]);
+    std::int64_t partition(const Leaf& leaf, const Split& split);
+    void fit_model(Leaf& leaf, const Leaf* parent);
+    void centre_outputs(double* params, double* fitted, std::int64_t n, std::int64_t stride);
+
+    const Dataset& data_;
+    const Sampling& sampling_;
+    const int width_;
+    const std::unique_ptr<Loss> loss_;
+    const int n_outputs_;
+
+    const TreeParams* params_ = nullptr;  // of the tree being grown
+    std::unique_ptr<NodeModel> model_;
+    ModelKind model_kind_{};
+    bool clip_ = false, sum_path_ = false;
+    TreeBuilder builder_;
+    SplitFinder finder_;
+    NodeWorkspace node_work_;
+    std::vector<Leaf> open_;
+
+    std::vector<std::int32_t> counts_;        // draws of each row of the table
+    std::vector<double> weights_;             // weight of each row of the table (count times class weight, or as given)
+    std::int64_t n_replica_ = 0;              // distinct rows of the replica
+    Buffer<std::int32_t> rows_, right_rows_;  // the replica's rows, those of a node next to each other, ascending
+    Buffer<double> scores_, right_scores_;    // F of those rows, output after output
+    std::int64_t batch_n_ = 0;                // distinct rows of the current batch,
+    Buffer<std::int32_t> batch_rows_;         //   the rows,
+    Buffer<double> w_, y_;                    //   weight and label of the current sample,
+    Buffer<double> batch_f_, g_, h_, z_, v_, fitted_;  //   and what is derived from them
+    Buffer<std::int64_t> positions_, taken_;
+    Buffer<double> path_rows_, path_slopes_, path_out_;
+};
+
+}  // namespace boostforest

@@ -1,0 +1,54 @@
+#include "parallel.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace boostforest {
+
+void parallel_for(std::int64_t n_items, int n_threads, Control& control,
+                  const std::function<void(std::int64_t, Worker&)>& body) {
+    std::atomic<std::int64_t> next{0};
+    std::mutex mutex;
+    std::condition_variable one_ended;
+    std::exception_ptr error;
+    int running = 0;
+
+    const auto work = [&](int number) {
+        try {
+            Worker worker(control, number);
+            for (std::int64_t item; (item = next.fetch_add(1)) < n_items;) {
+                worker.check();
+                body(item, worker);
+                control.item_done();
+            }
+        } catch (...) {
+            control.stop();
+            const std::lock_guard lock(mutex);
+            if (!error) error = std::current_exception();
+        }
+        const std::lock_guard lock(mutex);
+        --running;
+        one_ended.notify_all();
+    };
+
+    const int n = static_cast<int>(std::min<std::int64_t>({n_items, std::max(n_threads, 1), kMaxThreads}));
+    std::vector<std::jthread> threads;
+    running = std::max(n, 1);
+    for (int number = 1; number < n; ++number) threads.emplace_back(work, number);
+    work(0);
+    for (std::unique_lock lock(mutex); running > 0;) {  // the others may have long trees left: go on polling
+        one_ended.wait_for(lock, std::chrono::milliseconds(100));
+        if (running == 0) break;
+        lock.unlock();
+        control.poll();
+        lock.lock();
+    }
+    threads.clear();
+    if (error) std::rethrow_exception(error);
+    if (control.stopped()) throw Cancelled();
+}
+
+}  // namespace boostforest

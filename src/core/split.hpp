@@ -1,0 +1,82 @@
+// Where to cut a node: random cut-points, their gains, the best of them.
+#pragma once
+
+#include <cstdint>
+
+#include "buffer.hpp"
+#include "loss.hpp"
+#include "random.hpp"
+
+namespace boostforest {
+
+enum class Criterion : std::uint8_t {
+    kXgb = 0,   // ½ [G_L²/(H_L + λ) + G_R²/(H_R + λ)], summed over the outputs
+    kMse = 1,   // decrease of the squared error of the labels about their mean
+    kGini = 2,  // decrease of the Gini impurity of the labels
+    kC45 = 3,   // information gain of the labels over split information, times the weight
+};
+
+// The rows that a split is chosen on. Output c of row i: g[c * stride + i], h likewise.
+struct SplitProblem {
+    const double* x;           // scaled features of the whole table, rows of `width` doubles
+    const std::int32_t* rows;  // the rows in x
+    std::int64_t n;            // how many, at least one
+    int width;                 // doubles per row
+    int n_features;            // of which are features
+    const double* w;           // weight of each row
+    double weight;             // Σ w
+    const double* y;           // labels
+    const double* g;           // first derivatives
+    const double* h;           // second derivatives, null where they are all 1
+    std::int64_t stride;       // from one output's derivatives to the next one's
+    int n_outputs;             // outputs
+    int n_classes;             // classes of y, for gini and c45
+};
+
+struct SplitRules {
+    Criterion criterion = Criterion::kXgb;
+    double min_samples_leaf = 1;  // weight that each side must have
+    double reg_lambda = 0;        // λ of the xgb gain
+    int max_features = 1;         // features tried at a time; more only while none of them has a valid cut
+    int n_cuts = 1;               // cut-points drawn per feature
+};
+
+struct Split {
+    int feature = -1;       // -1: no valid cut was drawn
+    double threshold = 0;   // x <= threshold goes left
+    double gain = 0;        // the criterion's value on these rows
+    bool possible = false;  // some feature has two distinct values, so another draw could succeed
+};
+
+class SplitFinder {
+   public:
+    Split find(const SplitProblem& problem, const SplitRules& rules, Key attempt);
+
+   private:
+    // Features that are tried together, as columns of x: all of them, or a few copied out.
+    struct Columns {
+        const double* x;
+        const std::int32_t* rows;
+        int width;
+        int n;                      // columns
+        const std::int32_t* names;  // feature of a column; null: its own number
+    };
+
+    void make_statistics(const SplitProblem& problem, Criterion criterion);
+    void try_columns(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, Key cuts,
+                     Split& best);
+    void compute_gains(const SplitProblem& problem, const SplitRules& rules, int width);
+    Columns copy_columns(const SplitProblem& problem, const std::int32_t* features, int n);
+
+    int n_stats_ = 0;
+    Buffer<double> stats_, totals_;                         // statistics of each row, and over all rows
+    Buffer<double> lo_, hi_, cuts_, sums_, gain_, weight_;  // one value per column (and statistic)
+    Buffer<double> right_;                                  // class weights of the right side
+    Buffer<double> copied_;
+    Buffer<std::int32_t> order_, identity_;
+};
+
+// b of the positions 0 … n-1 without replacement, ascending (Floyd's algorithm); `taken` is scratch.
+void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::int64_t>& taken, std::int64_t* positions);
+
+}  // namespace boostforest

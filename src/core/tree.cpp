@@ -1,0 +1,81 @@
+#include "tree.hpp"
+
+#include <limits>
+
+namespace boostforest {
+
+void TreeBuilder::start(int n_params_per_node, bool sum_path) {
+    TreeColumns::for_each_node_column(columns_, [](const char*, auto& column) { column.clear(); });
+    columns_.params.clear();
+    parent_.clear();
+    n_params_ = n_params_per_node;
+    sum_path_ = sum_path;
+    add_node(-1);
+}
+
+void TreeBuilder::add_node(std::int32_t parent) {
+    TreeColumns::for_each_node_column(columns_, [](const char*, auto& column) { column.push_back(0); });
+    columns_.feature.back() = -1;
+    columns_.lower.back() = -std::numeric_limits<double>::infinity();
+    columns_.upper.back() = std::numeric_limits<double>::infinity();
+    columns_.param_start.back() = -1;
+    parent_.push_back(parent);
+}
+
+std::int32_t TreeBuilder::add_children(std::int32_t parent, int feature, double threshold, double gain) {
+    const auto left = static_cast<std::int32_t>(columns_.n_nodes());
+    columns_.feature[parent] = feature;
+    columns_.threshold[parent] = threshold;
+    columns_.gain[parent] = gain;
+    columns_.left[parent] = left;
+    add_node(parent);
+    add_node(parent);
+    return left;
+}
+
+double* TreeBuilder::add_model(std::int32_t node) {
+    const std::size_t start = columns_.params.size();
+    columns_.param_start[node] = static_cast<std::int64_t>(start);
+    columns_.params.resize(start + n_params_);
+    return columns_.params.data() + start;
+}
+
+void TreeBuilder::finish_model(std::int32_t node) {
+    const double* above = parent_[node] < 0 ? nullptr : model(parent_[node]);
+    if (sum_path_ || above == nullptr) return;
+    double* own = columns_.params.data() + columns_.param_start[node];
+    for (int i = 0; i < n_params_; ++i) own[i] += above[i];
+}
+
+void TreeBuilder::set_node(std::int32_t node, double n_samples, double loss, double lower, double upper) {
+    columns_.n_samples[node] = n_samples;
+    columns_.loss[node] = loss;
+    columns_.lower[node] = lower;
+    columns_.upper[node] = upper;
+}
+
+const double* TreeBuilder::model(std::int32_t node) const {
+    const std::int64_t start = columns_.param_start[node];
+    return start < 0 ? nullptr : columns_.params.data() + start;
+}
+
+TreeColumns TreeBuilder::finish() const {
+    if (sum_path_) return columns_;
+    TreeColumns tree{columns_.feature, columns_.threshold, columns_.left,  columns_.n_samples,   columns_.loss,
+                     columns_.gain,    columns_.lower,     columns_.upper, columns_.param_start, {}};
+    std::int64_t start = 0;
+    for (std::int64_t node = 0; node < tree.n_nodes(); ++node) {
+        const bool leaf = tree.feature[node] < 0;
+        tree.param_start[node] = leaf ? start : -1;
+        start += leaf ? n_params_ : 0;
+    }
+    tree.params.reserve(start);
+    for (std::int64_t node = 0; node < tree.n_nodes(); ++node) {
+        if (tree.feature[node] >= 0) continue;
+        const double* own = model(static_cast<std::int32_t>(node));
+        tree.params.insert(tree.params.end(), own, own + n_params_);
+    }
+    return tree;
+}
+
+}  // namespace boostforest

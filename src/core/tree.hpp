@@ -1,0 +1,74 @@
+// The flat columns of a forest, and the builder that fills them for one tree.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tree_view.hpp"
+
+namespace boostforest {
+
+// One tree as columns, one value per node; node 0 is the root, the children of a node stand next to each other.
+// A forest is its trees' columns joined, with the first node and the first parameter of every tree beside them.
+struct TreeColumns {
+    std::vector<std::int32_t> feature;      // split feature, -1 for a leaf
+    std::vector<double> threshold;          // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
+    std::vector<std::int32_t> left;         // left child, counted from the tree's root (right = left + 1; 0 for a leaf)
+    std::vector<double> n_samples;          // weight of the training rows that reached the node
+    std::vector<double> loss;               // training loss of those rows after the node's model
+    std::vector<double> gain;               // criterion's gain of the split (0 for a leaf)
+    std::vector<double> lower, upper;       // clip range of the node's model (-inf, inf where nothing is clipped)
+    std::vector<std::int64_t> param_start;  // first parameter of the node's model, counted from the tree's; -1: none
+    std::vector<double> params;             // parameters, see ModelKind
+
+    // The list of node columns, written once: visit(name, column) for each.
+    template <class Self, class Visit>
+    static void for_each_node_column(Self& self, Visit visit) {
+        visit("feature", self.feature);
+        visit("threshold", self.threshold);
+        visit("left", self.left);
+        visit("n_samples", self.n_samples);
+        visit("loss", self.loss);
+        visit("gain", self.gain);
+        visit("lower", self.lower);
+        visit("upper", self.upper);
+        visit("param_start", self.param_start);
+    }
+
+    std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
+};
+
+// Grows by one pair of children at a time. Memory is kept from tree to tree.
+class TreeBuilder {
+   public:
+    // sum_path: every node keeps its own model; otherwise a node's parameters are the sum along its path.
+    void start(int n_params_per_node, bool sum_path);
+
+    // Adds both children of a node; returns the left one.
+    std::int32_t add_children(std::int32_t parent, int feature, double threshold, double gain);
+
+    // Room for a model of the node; filled by the caller, then finish_model adds the parent's sum where that is wanted.
+    double* add_model(std::int32_t node);
+    void finish_model(std::int32_t node);
+
+    void set_node(std::int32_t node, double n_samples, double loss, double lower, double upper);
+
+    // Parameters of a node's model (or path sum); null for a root without one.
+    const double* model(std::int32_t node) const;
+    std::int32_t parent(std::int32_t node) const { return parent_[node]; }
+    double lower(std::int32_t node) const { return columns_.lower[node]; }
+    double upper(std::int32_t node) const { return columns_.upper[node]; }
+
+    // A copy of exactly the right size; with path sums only the leaves keep theirs.
+    TreeColumns finish() const;
+
+   private:
+    void add_node(std::int32_t parent);
+
+    TreeColumns columns_;
+    std::vector<std::int32_t> parent_;
+    int n_params_ = 0;
+    bool sum_path_ = false;
+};
+
+}  // namespace boostforest

@@ -1,0 +1,30 @@
+// A read-only view of one tree inside the flat columns of a forest (see tree.hpp for the columns themselves).
+#pragma once
+
+#include <cstdint>
+
+namespace boostforest {
+
+// What the nodes of a tree carry. The numbers are part of the model file format.
+enum class ModelKind : std::uint8_t {
+    kConstant = 0,  // per output: intercept
+    kRidge = 1,     // per output: intercept, then one slope per feature
+};
+
+struct TreeView {
+    const std::int32_t* feature;  // split feature, -1 for a leaf
+    const double* threshold;      // x[feature] <= threshold goes left
+    const std::int32_t* left;     // left child, counted from this tree's root; the right child is left + 1
+    const double* lower;          // clip range of the node's output (-inf, inf where nothing is clipped)
+    const double* upper;
+    const std::int64_t* param_start;  // first parameter of the node's model in params, -1 for none
+    const double* params;             // parameters of the whole forest
+    std::int64_t n_params;            // length of params
+    std::int64_t n_nodes;             // nodes of this tree
+    std::int32_t n_features;          // features of a row
+    std::int32_t n_outputs;           // 1, or the number of classes if more than two
+    ModelKind kind;                   // what params holds
+    bool sum_path;                    // score = Σ of the clipped models on the path; else the leaf's model alone
+};
+
+}  // namespace boostforest

@@ -1,0 +1,321 @@
+"""The library against its slow twin: the same trees, node by node, and the same predictions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import twin
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from twin import Params, example_data
+
+TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
+FORESTS = {
+    "regression": BoostForestRegressor,
+    "binary": BoostForestClassifier,
+    "multiclass": BoostForestClassifier,
+}
+CRITERIA = [
+    ("regression", "xgb"),
+    ("regression", "mse"),
+    ("binary", "xgb"),
+    ("binary", "gini"),
+    ("binary", "c45"),
+    ("multiclass", "xgb"),
+    ("multiclass", "gini"),
+    ("multiclass", "c45"),
+]
+SETTINGS = {
+    "plain": {},
+    "unclipped": {"clip": False},
+    "three-cuts": {"n_cuts": 3},
+    "few-features": {"max_features": 2},
+    "leaf-limit": {"max_leaf_nodes": 5},
+    "depth-limit": {"max_depth": 2},
+    "batches": {"batch_size": 45},
+    "all-at-once": {
+        "clip": False,
+        "n_cuts": 3,
+        "max_features": 2,
+        "max_leaf_nodes": 6,
+        "max_depth": 4,
+        "batch_size": 60,
+    },
+}
+BASE = {"min_samples_leaf": 10, "reg_lambda": 0.1, "scale": False}
+TOLERANCE = {"rtol": 1e-8, "atol": 1e-10}
+
+
+# ------------------------------------------------------------------------------
+# Helpers.
+
+
+def twin_params(est, tree, task, settings):
+    """Return the twin's parameters: the settings of the test, and what the library drew for this tree."""
+    drawn = est.tree_params_[tree]
+    known = {k: v for k, v in settings.items() if k in Params.__dataclass_fields__}
+    known |= {k: drawn[k] for k in ("min_samples_leaf", "reg_lambda", "max_features")}
+    return Params(task=task, n_classes=3 if task == "multiclass" else 2, **known)
+
+
+def hangs_on_rounding(root, params):
+    """Return whether two gains, or two losses that order the growth, are equal but for rounding."""
+    nodes = list(twin.nodes_by_path(root).values())
+    if min(node.margin for node in nodes) < 1e-9:
+        return True
+    losses = np.sort([node.loss for node in nodes])
+    return params.max_leaf_nodes is not None and bool(np.any(np.diff(losses) < 1e-9 * losses[1:]))
+
+
+def fit_pair(make, X, y, task, settings, sample_weight=None, twin_sample=None):
+    """Fit the library and its twin; return the estimator, the twin's roots and their parameters.
+
+    twin_sample(seed) gives the expanded X, y and weights of one tree; None: the rows as they are.
+    Class counts make gains equal now and then; then the last bit decides, and may do so differently here and
+    there. The first random_state without such a tie is taken.
+    """
+    if twin_sample is None:
+        twin_sample = lambda seed: (X, y, np.ones(len(X)))  # noqa: E731
+    settings = {**BASE, **settings}
+    known = {name: value for name, value in settings.items() if name in make().get_params()}  # clip: regressors only
+    for random_state in range(60):
+        est = make(**known, random_state=random_state).fit(X, y, sample_weight=sample_weight)
+        seeds = [int(seed) for seed in est.tree_seeds_]
+        all_params = [twin_params(est, tree, task, settings) for tree in range(len(seeds))]
+        roots = [twin.grow(*twin_sample(s), s, p) for s, p in zip(seeds, all_params, strict=True)]
+        if not any(hangs_on_rounding(r, p) for r, p in zip(roots, all_params, strict=True)):
+            return est, roots, all_params
+    raise AssertionError("every random_state led to a tie")
+
+
+def bootstrap_sample(X, y, n_draws, weights=None):
+    """Return the twin_sample of a bootstrap forest."""
+
+    def sample(seed):
+        rows = twin.bootstrap_rows(seed, len(X), n_draws, weights)
+        return X[rows], y[rows], np.ones(n_draws)
+
+    return sample
+
+
+def library_nodes(forest, tree):
+    """Return {path: index into the columns} of one tree of the library."""
+    start = forest.tree_start[tree]
+    paths = {}
+    todo = [("", 0)]
+    while todo:
+        path, node = todo.pop()
+        paths[path] = start + node
+        if forest.feature[start + node] >= 0:
+            left = forest.left[start + node]
+            todo += [(path + "L", left), (path + "R", left + 1)]
+    return paths
+
+
+def stored_model(forest, i, params, d):
+    """Return the model stored at a node as coef (J, d), zero for constants, and intercept (J,)."""
+    width = 1 if params.node_model == "constant" else 1 + d
+    begin = forest.param_start[i]
+    table = forest.params[begin : begin + params.n_outputs * width].reshape(params.n_outputs, width)
+    coef = np.zeros((params.n_outputs, d)) if params.node_model == "constant" else table[:, 1:]
+    return coef, table[:, 0]
+
+
+def expected_model(root, node, params, d):
+    """Return the model the library should keep at a node, or None: its own, or the path's sum in a leaf."""
+    if params.task == "regression" and params.clip:
+        if node.intercept is None:
+            return None
+        return (np.zeros((1, d)) if node.coef is None else node.coef), node.intercept
+    return twin.summed_model(root, node.path, d) if node.left is None else None
+
+
+def assert_same_tree(forest, tree, root, params, d):
+    """Compare structure, statistics and models of a tree of the library with the twin's, by path."""
+    paths = library_nodes(forest, tree)
+    nodes = twin.nodes_by_path(root)
+    assert paths.keys() == nodes.keys()
+    assert len(paths) == forest.tree_start[tree + 1] - forest.tree_start[tree]
+    for path, node in nodes.items():
+        i = paths[path]
+        assert forest.feature[i] == node.feature, path
+        assert forest.n_samples[i] == pytest.approx(node.n_samples, rel=1e-12), path
+        assert_allclose(forest.loss[i], node.loss, **TOLERANCE, err_msg=path)
+        if node.left is not None:
+            assert_allclose(forest.threshold[i], node.threshold, rtol=1e-12, atol=1e-12, err_msg=path)
+            assert_allclose(forest.gain[i], node.gain, **TOLERANCE, err_msg=path)
+        model = expected_model(root, node, params, d)
+        assert (forest.param_start[i] >= 0) == (model is not None), path
+        if model is not None:
+            coef, intercept = stored_model(forest, i, params, d)
+            assert_allclose(coef, model[0], **TOLERANCE, err_msg=path)
+            assert_allclose(intercept, model[1], **TOLERANCE, err_msg=path)
+        if params.task == "regression" and params.clip and model is not None:
+            assert_allclose([forest.lower[i], forest.upper[i]], [node.lower, node.upper], **TOLERANCE)
+
+
+def assert_same_predictions(est, roots, all_params, X):
+    """Compare what users see: predict, and for classifiers predict_proba and one tree's scores."""
+    params = all_params[0]
+    expected = twin.forest_predict(roots, X, params)
+    if params.task == "regression":
+        assert_allclose(est.predict(X), expected, **TOLERANCE)
+        return
+    assert_allclose(est.predict_proba(X), expected, **TOLERANCE)
+    assert_array_equal(est.predict(X), est.classes_[expected.argmax(axis=1)])
+    if len(roots) == 1:
+        scores = twin.predict_scores(roots[0], X)
+        expected = scores[:, 0] if params.task == "binary" else scores
+        assert_allclose(est.decision_function(X), expected, **TOLERANCE)
+
+
+def assert_same(est, roots, all_params, X):
+    """Compare all trees, and the predictions for training rows and for rows far outside."""
+    assert len(est.forest_.tree_start) == len(roots) + 1
+    for tree, (root, params) in enumerate(zip(roots, all_params, strict=True)):
+        assert_same_tree(est.forest_, tree, root, params, X.shape[1])
+    new = np.random.default_rng(99).normal(scale=2.0, size=(50, X.shape[1]))
+    assert_same_predictions(est, roots, all_params, np.vstack([X, new]))
+
+
+# ------------------------------------------------------------------------------
+# Single trees.
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("node_model", ["ridge", "constant"])
+@pytest.mark.parametrize(("task", "criterion"), CRITERIA)
+def test_tree_equals_twin(task, criterion, node_model, setting):
+    X, y = example_data(task, n=160, d=5)
+    settings = {"criterion": criterion, "node_model": node_model, **SETTINGS[setting]}
+    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    assert len(twin.nodes_by_path(roots[0])) >= 5
+    assert_same(est, roots, all_params, X)
+
+
+@pytest.mark.parametrize("reg_lambda", [1e-4, 1.0])
+@pytest.mark.parametrize("task", TREES)
+def test_tree_of_small_leaves_equals_twin(task, reg_lambda):
+    # Leaves of fewer rows than features: the library may solve the dual problem there.
+    X, y = example_data(task, n=100, d=6)
+    settings = {"min_samples_leaf": 4, "reg_lambda": reg_lambda}
+    assert_same(*fit_pair(TREES[task], X, y, task, settings), X)
+
+
+@pytest.mark.parametrize(("task", "criterion"), CRITERIA)
+@pytest.mark.parametrize("batch_size", [1000, 60])
+def test_sample_weights_equal_twin(task, criterion, batch_size):
+    X, y = example_data(task, n=200)
+    # Sums of these weights are exact, so min_samples_leaf does not hang on rounding. Weight 0 drops the row.
+    weight = np.random.default_rng(4).choice([0.0, 0.5, 1.0, 1.75, 3.0], size=len(X))
+    kept = weight > 0
+    settings = {"criterion": criterion, "batch_size": batch_size}
+    sample = X[kept], y[kept], weight[kept]
+    assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: sample), X)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_class_weights_multiply_sample_weights(task):
+    X, y = example_data(task)
+    class_weight = {0: 1.0, 1: 2.5, 2: 0.5} if task == "multiclass" else {0: 1.0, 1: 2.5}
+    sample_weight = np.random.default_rng(4).choice([0.5, 1.0, 2.0], size=len(X))
+    weight = sample_weight * np.array([class_weight[c] for c in y])
+    settings = {"class_weight": class_weight}
+    assert_same(*fit_pair(TREES[task], X, y, task, settings, sample_weight, lambda seed: (X, y, weight)), X)
+
+
+@pytest.mark.parametrize("node_model", ["ridge", "constant"])
+@pytest.mark.parametrize("batch_size", [1000, 30])
+@pytest.mark.parametrize("task", TREES)
+@pytest.mark.filterwarnings("ignore:min_samples_leaf=31 needs")
+def test_root_that_cannot_split_equals_twin(task, batch_size, node_model):
+    X, y = example_data(task, n=60)
+    settings = {"min_samples_leaf": 31, "batch_size": batch_size, "node_model": node_model}
+    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    assert roots[0].left is None
+    assert_same(est, roots, all_params, X)
+
+
+@pytest.mark.parametrize("min_samples_leaf", [34, 37])
+def test_root_is_tried_again_as_in_the_twin(min_samples_leaf):
+    # A cut has to fall between the middle rows, so the first attempts fail; with 37 of 75 perhaps all do.
+    X, y = example_data("regression", n=75, d=3)
+    settings = {"min_samples_leaf": min_samples_leaf}
+    for random_state in range(5):
+        est = BoostTreeRegressor(**{**BASE, **settings}, random_state=random_state).fit(X, y)
+        params = twin_params(est, 0, "regression", settings)
+        root = twin.grow(X, y, None, int(est.tree_seeds_[0]), params)
+        assert_same(est, [root], [params], X)
+
+
+@pytest.mark.parametrize("max_features", [None, 2])
+def test_first_of_equal_gains_wins_as_in_the_twin(max_features):
+    # Copies of a 0/1 feature are cut alike whatever is drawn: the first one tried has to win.
+    X, y = example_data("regression", n=100)
+    X = np.column_stack([X[:, :1] > 0] * 4).astype(float)
+    settings = {"max_features": max_features}
+    for random_state in range(10):
+        est = BoostTreeRegressor(**{**BASE, **settings}, random_state=random_state).fit(X, y)
+        params = twin_params(est, 0, "regression", settings)
+        root = twin.grow(X, y, None, int(est.tree_seeds_[0]), params)
+        assert root.margin == 0.0
+        assert est.forest_.feature[0] == root.feature
+        assert_same_predictions(est, [root], [params], X)
+
+
+@pytest.mark.parametrize("task", TREES)
+def test_scaled_tree_equals_twin_on_z_scores(task):
+    X, y = example_data(task)
+    X = X * [1.0, 10.0, 0.1, 3.0] + [0.0, 5.0, -2.0, 100.0]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    shift, factor = (y.mean(), y.std()) if task == "regression" else (0.0, 1.0)
+    target = (y - shift) / factor if task == "regression" else y
+    sample = Z, target, np.ones(len(X))
+    est, [root], [params] = fit_pair(TREES[task], X, y, task, {"scale": True}, None, lambda seed: sample)
+    if task == "regression":
+        assert_allclose(est.predict(X), shift + factor * twin.predict_scores(root, Z)[:, 0], rtol=1e-8)
+    else:
+        assert_allclose(est.predict_proba(X), twin.predict_proba(root, Z, params), rtol=1e-8)
+
+
+# ------------------------------------------------------------------------------
+# Forests.
+
+
+@pytest.mark.parametrize("node_model", ["ridge", "constant"])
+@pytest.mark.parametrize("batch_size", [1000, 45])
+@pytest.mark.parametrize("task", FORESTS)
+def test_bootstrap_forest_equals_twin(task, batch_size, node_model):
+    X, y = example_data(task, n=120)
+    settings = {"n_estimators": 3, "batch_size": batch_size, "node_model": node_model}
+    fitted = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
+    assert len(set(fitted[0].tree_seeds_.tolist())) == 3
+    assert_same(*fitted, X)
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_forest_of_drawn_parameters_equals_twin(task):
+    X, y = example_data(task, n=120)
+    pools = {"min_samples_leaf": [8, 10, 12, 14], "reg_lambda": [0.01, 0.1, 1.0], "max_features": [2, 3, 4]}
+    settings = {"n_estimators": 4, **pools}
+    fitted = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
+    est = fitted[0]
+    for name, pool in pools.items():
+        assert {drawn[name] for drawn in est.tree_params_} <= set(pool)
+    assert len({tuple(drawn[name] for name in pools) for drawn in est.tree_params_}) > 1
+    assert_same(*fitted, X)
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_forest_weights_are_draw_probabilities(task):
+    X, y = example_data(task, n=120)
+    weight = np.random.default_rng(4).choice([0.0, 0.3, 1.0, 2.2], size=len(X))
+    settings = {"n_estimators": 3, "max_samples": 90}
+    sample = bootstrap_sample(X, y, 90, weight)
+    fitted = fit_pair(FORESTS[task], X, y, task, settings, weight, sample)
+    assert_same(*fitted, X)
+
+
+def test_forest_without_bootstrap_grows_every_tree_on_all_rows():
+    X, y = example_data("regression", n=120)
+    settings = {"n_estimators": 3, "bootstrap": False}
+    assert_same(*fit_pair(BoostForestRegressor, X, y, "regression", settings), X)

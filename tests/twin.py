@@ -1,0 +1,553 @@
+"""The slow twin: one BoostTree in plain NumPy, written to be read.
+
+The library must build the same trees. Nothing here is fast: rows of a bootstrap replica are repeated, every
+candidate cut is scored from scratch, and a prediction walks the tree one row at a time.
+
+Words: F is the sum of the node models on a path, (n, J) with J outputs; g and h are the derivatives of the
+loss at F; w is a row's weight; z is the pseudo-label that a node model is fitted to, v its weight there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+MASK = 2**64 - 1
+GAMMA = 0x9E3779B97F4A7C15
+MAX_ROOT_ATTEMPTS = 100
+MAX_PSEUDO_LABEL = 4.0
+
+
+# ------------------------------------------------------------------------------
+# Random numbers: pure functions of a key and a counter, so no draw depends on the order of the others.
+
+
+def mix(x: int) -> int:
+    """Scramble 64 bits (the finaliser of splitmix64)."""
+    x ^= x >> 30
+    x = (x * 0xBF58476D1CE4E5B9) & MASK
+    x ^= x >> 27
+    x = (x * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def word(key: int, i: int) -> int:
+    """Return the i-th random 64-bit word of a key."""
+    return mix((key + GAMMA * (i + 1)) & MASK)
+
+
+def child(key: int, tag: int) -> int:
+    """Return the key of the stream `tag` below a key."""
+    return word(key, tag)
+
+
+def uniform(key: int, i: int) -> float:
+    """Return the i-th uniform number of a key, in [0, 1)."""
+    return float((word(key, i) >> 11) * 2.0**-53)
+
+
+def below(key: int, i: int, n: int) -> int:
+    """Return the i-th random integer of a key, in {0, ..., n - 1}."""
+    return (word(key, i) * n) >> 64
+
+
+def batch_positions(key: int, n: int, b: int) -> list[int]:
+    """Draw b of the positions 0, ..., n - 1 without replacement (Floyd), ascending."""
+    taken: set[int] = set()
+    for t in range(b):
+        j = n - b + t
+        v = below(key, t, j + 1)
+        taken.add(j if v in taken else v)
+    return sorted(taken)
+
+
+def feature_order(key: int, d: int) -> list[int]:
+    """Return a random permutation of the features (Fisher-Yates)."""
+    order = list(range(d))
+    for i in range(d):
+        j = i + below(key, i, d - i)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None) -> Array:
+    """Draw the rows of a tree's replica, with replacement, sorted; weights are draw probabilities."""
+    key = child(seed, 0)
+    if weights is None:
+        return np.sort([below(key, i, n) for i in range(n_draws)])
+    cumulative = np.cumsum(weights)
+    points = [uniform(key, i) * cumulative[-1] for i in range(n_draws)]
+    rows = np.searchsorted(cumulative, points, side="right")
+    return np.sort(np.minimum(rows, n - 1))
+
+
+# ------------------------------------------------------------------------------
+# What a tree is made of.
+
+
+@dataclass
+class Params:
+    """The parameters of one tree (single values: pools are drawn before)."""
+
+    task: str  # "regression", "binary" or "multiclass"
+    n_classes: int = 2  # unused in regression
+    node_model: str = "ridge"  # or "constant"
+    criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
+    min_samples_leaf: int = 5  # least weight of a child
+    reg_lambda: float = 0.1  # ridge penalty, and the lambda of the xgb gain
+    max_leaf_nodes: int | None = None
+    max_depth: int | None = None
+    max_features: int | None = None  # features per chunk; None: all
+    n_cuts: int = 1  # cuts drawn per feature
+    batch_size: int = 1000  # a node of more rows works on a draw of so many
+    clip: bool = True  # regression only
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores per row, J: one per class from three classes on."""
+        return self.n_classes if self.task == "multiclass" else 1
+
+
+@dataclass
+class Sample:
+    """The expanded rows that a tree is grown on."""
+
+    X: Array  # (n, d)
+    y: Array  # (n,) labels, or class codes 0, 1, ...
+    weight: Array  # (n,)
+
+
+@dataclass(eq=False)
+class Node:
+    """One node with its own model; a root that was split has none."""
+
+    key: int
+    path: str  # the way from the root: "", "L", "LR", ...
+    rows: Array  # its rows of the sample, in order
+    scores: Array  # (n_rows, J) F at these rows, its own model included
+    n_samples: float  # weight of these rows
+    loss: float = 0.0  # total loss at F, the order of growth
+    feature: int = -1  # -1: leaf
+    threshold: float = np.nan  # x <= threshold goes left
+    gain: float = 0.0
+    margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
+    left: Node | None = None
+    right: Node | None = None
+    coef: Array | None = None  # (J, d); None for a constant model or no model
+    intercept: Array | None = None  # (J,); None: no model
+    lower: float = -np.inf  # bounds of the model's output
+    upper: float = np.inf
+
+    @property
+    def depth(self) -> int:
+        """Number of splits above the node."""
+        return len(self.path)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of (expanded) rows in the node."""
+        return len(self.rows)
+
+
+# ------------------------------------------------------------------------------
+# Losses.
+
+
+def probabilities(F: Array, params: Params) -> Array:
+    """Return (n, J) probabilities: the sigmoid of one output, or the softmax of several."""
+    if params.task == "binary":
+        return 1.0 / (1.0 + np.exp(-F))
+    exp = np.exp(F - F.max(axis=1, keepdims=True))  # the shift keeps exp finite
+    return exp / exp.sum(axis=1, keepdims=True)
+
+
+def targets(y: Array, params: Params) -> Array:
+    """Return y as (n, J): the label, the code 0/1 of two classes, or one indicator per class."""
+    if params.task == "multiclass":
+        return np.eye(params.n_classes)[y]
+    return y[:, np.newaxis].astype(float)
+
+
+def losses(y: Array, F: Array, params: Params) -> Array:
+    """Return every row's loss: squared error, logistic or softmax cross-entropy."""
+    if params.task == "regression":
+        return (y - F[:, 0]) ** 2
+    if params.task == "binary":
+        return np.logaddexp(0.0, F[:, 0]) - y * F[:, 0]
+    return np.logaddexp.reduce(F, axis=1) - F[np.arange(len(y)), y]
+
+
+def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
+    """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code."""
+    if params.task == "regression":
+        return F - targets(y, params), np.ones_like(F)
+    p = probabilities(F, params)
+    return p - targets(y, params), p * (1.0 - p)
+
+
+def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Array, Array]:
+    """Return what a node model is fitted to, z, and its weights v, both (n, J)."""
+    g, h = derivatives(y, F, params)
+    w = np.repeat(weight[:, np.newaxis], params.n_outputs, axis=1)
+    if params.task == "regression":
+        return -g, w
+    # A probability that rounds to 0 or 1 has h = 0; the step then is as long as the bound allows.
+    step = np.where(h > 0, -g / np.where(h > 0, h, 1.0), MAX_PSEUDO_LABEL * np.sign(-g))
+    z = np.clip(step, -MAX_PSEUDO_LABEL, MAX_PSEUDO_LABEL)
+    return z, w * np.maximum(h, 2 * np.finfo(float).eps)
+
+
+# ------------------------------------------------------------------------------
+# Gains: `left` marks the rows that go left.
+
+
+def xgb_gain(left: Array, w: Array, g: Array, h: Array, reg_lambda: float) -> float:
+    """Return half the sum of G^2 / (H + lambda) over both sides and all outputs."""
+    total = 0.0
+    for side in (left, ~left):
+        G = w[side] @ g[side]
+        H = w[side] @ h[side] + reg_lambda
+        total += sum(G_j**2 / H_j for G_j, H_j in zip(G, H, strict=True) if H_j > 0)
+    return 0.5 * total
+
+
+def mse_gain(left: Array, w: Array, y: Array) -> float:
+    """Return the decrease of the sum of squared deviations of the labels from their means."""
+
+    def square_over_weight(rows: Array) -> float:
+        return float((w[rows] @ y[rows]) ** 2 / w[rows].sum())
+
+    everything = np.ones_like(left)
+    return square_over_weight(left) + square_over_weight(~left) - square_over_weight(everything)
+
+
+def gini(class_weights: Array) -> float:
+    """Return the Gini impurity of a node with these weights per class."""
+    p = class_weights / class_weights.sum()
+    return float(1.0 - np.sum(p**2))
+
+
+def entropy(class_weights: Array) -> float:
+    """Return the entropy, in bits, of a node with these weights per class."""
+    p = class_weights[class_weights > 0] / class_weights.sum()
+    return float(-np.sum(p * np.log2(p)))
+
+
+def class_totals(w: Array, y: Array, n_classes: int) -> Array:
+    """Return the total weight of each class."""
+    return np.bincount(y, weights=w, minlength=n_classes)
+
+
+def gini_gain(left: Array, w: Array, y: Array, n_classes: int) -> float:
+    """Return the decrease of weight times Gini impurity (CART)."""
+    L = class_totals(w[left], y[left], n_classes)
+    R = class_totals(w[~left], y[~left], n_classes)
+    P = L + R
+    return float(P.sum() * gini(P) - L.sum() * gini(L) - R.sum() * gini(R))
+
+
+def c45_gain(left: Array, w: Array, y: Array, n_classes: int) -> float:
+    """Return weight times gain ratio: the information gained over the information of the split itself."""
+    L = class_totals(w[left], y[left], n_classes)
+    R = class_totals(w[~left], y[~left], n_classes)
+    W, W_left, W_right = (L + R).sum(), L.sum(), R.sum()
+    information = entropy(L + R) - W_left / W * entropy(L) - W_right / W * entropy(R)
+    return float(W * information / entropy(np.array([W_left, W_right])))
+
+
+def split_gain(left: Array, w: Array, y: Array, g: Array, h: Array, params: Params) -> float:
+    """Return the gain of a split under the tree's criterion."""
+    if params.criterion == "xgb":
+        return xgb_gain(left, w, g, h, params.reg_lambda)
+    if params.criterion == "mse":
+        return mse_gain(left, w, y)
+    if params.criterion == "gini":
+        return gini_gain(left, w, y, params.n_classes)
+    if params.criterion == "c45":
+        return c45_gain(left, w, y, params.n_classes)
+    raise ValueError(f"unknown criterion {params.criterion!r}")
+
+
+# ------------------------------------------------------------------------------
+# Node models.
+
+
+def fit_ridge(X: Array, z: Array, v: Array, reg_lambda: float) -> tuple[Array, float]:
+    """Minimise sum v (a.x + b - z)^2 + lambda |a|^2; return a and b."""
+    # Centring takes the unpenalised b out of the problem.
+    x_mean = np.average(X, axis=0, weights=v)
+    z_mean = np.average(z, weights=v)
+    Xc = X - x_mean
+    gram = Xc.T @ (v[:, np.newaxis] * Xc) + reg_lambda * np.eye(X.shape[1])
+    a = np.linalg.solve(gram, Xc.T @ (v * (z - z_mean)))
+    return a, float(z_mean - a @ x_mean)
+
+
+def fit_outputs(X: Array, z: Array, v: Array, params: Params) -> tuple[Array | None, Array]:
+    """Fit one model per output; return coef (J, d), None for constants, and intercept (J,)."""
+    J = z.shape[1]
+    if params.node_model == "constant":
+        coef = None
+        intercept = np.array([np.average(z[:, j], weights=v[:, j]) for j in range(J)])
+    else:
+        fits = [fit_ridge(X, z[:, j], v[:, j], params.reg_lambda) for j in range(J)]
+        coef = np.array([a for a, _ in fits])
+        intercept = np.array([b for _, b in fits])
+    if J == 1:
+        return coef, intercept
+    # Softmax does not change when all scores move together: the models are made to sum to zero.
+    shrink = (J - 1) / J
+    if coef is not None:
+        coef = shrink * (coef - coef.mean(axis=0))
+    return coef, shrink * (intercept - intercept.mean())
+
+
+def own_scores(node: Node, X: Array) -> Array:
+    """Return the (n, J) output of a node's own model, clipped to its bounds."""
+    assert node.intercept is not None
+    scores = np.tile(node.intercept, (len(X), 1))
+    if node.coef is not None:
+        scores += X @ node.coef.T
+    return np.clip(scores, node.lower, node.upper)
+
+
+def batch_of(key: int, n: int, batch_size: int) -> Array:
+    """Return the positions in a node to work on: all, or a draw where there are too many."""
+    if n <= batch_size:
+        return np.arange(n)
+    return np.array(batch_positions(key, n, batch_size))
+
+
+def weight_ratio(node: Node, batch: Array, sample: Sample) -> float:
+    """Return W_node / W_batch, which carries a batch's sums over to the node."""
+    w = sample.weight[node.rows]
+    return float(w.sum() / w[batch].sum())
+
+
+def node_loss(node: Node, sample: Sample, params: Params) -> float:
+    """Return the node's total loss at F, estimated on the batch that its model is fitted on."""
+    batch = batch_of(child(node.key, 2), node.n_rows, params.batch_size)
+    rows = node.rows[batch]
+    total = sample.weight[rows] @ losses(sample.y[rows], node.scores[batch], params)
+    return weight_ratio(node, batch, sample) * float(total)
+
+
+def fit_model(node: Node, sample: Sample, params: Params) -> None:
+    """Fit the node's model to what the path above left over, and add it to the node's F."""
+    batch = batch_of(child(node.key, 2), node.n_rows, params.batch_size)
+    rows = node.rows[batch]
+    z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
+    node.coef, node.intercept = fit_outputs(sample.X[rows], z, v, params)
+    if params.task == "regression" and params.clip:
+        # A linear model may run away outside the rows it has seen.
+        node.lower, node.upper = float(z.min()), float(z.max())
+    node.scores = node.scores + own_scores(node, sample.X[node.rows])
+    node.loss = node_loss(node, sample, params)
+
+
+# ------------------------------------------------------------------------------
+# Splits.
+
+
+@dataclass
+class Split:
+    """A cut that leaves enough weight on both sides."""
+
+    feature: int
+    threshold: float
+    gain: float
+
+
+def feature_chunks(key: int, d: int, max_features: int | None) -> list[list[int]]:
+    """Return the features in the groups in which they are tried: all at once, or a few in random order."""
+    if max_features is None or max_features >= d:
+        return [list(range(d))]
+    order = feature_order(key, d)
+    return [order[i : i + max_features] for i in range(0, d, max_features)]
+
+
+def valid_cuts(key: int, feature: int, x: Array, w: Array, params: Params) -> Iterator[float]:
+    """Yield the feature's random cuts that leave min_samples_leaf on both sides."""
+    low, high = float(x.min()), float(x.max())
+    for k in range(params.n_cuts):
+        cut = low + uniform(key, feature * params.n_cuts + k) * (high - low)
+        left = x <= cut
+        if min(w[left].sum(), w[~left].sum()) >= params.min_samples_leaf:
+            yield cut
+
+
+def find_splits(key: int, node: Node, sample: Sample, params: Params) -> list[Split]:
+    """Return every valid split of one attempt, in the order tried; empty where there is none."""
+    batch = batch_of(child(key, 0), node.n_rows, params.batch_size)
+    rows = node.rows[batch]
+    X, y, w = sample.X[rows], sample.y[rows], sample.weight[rows]
+    g, h = derivatives(y, node.scores[batch], params)
+    ratio = weight_ratio(node, batch, sample)
+    for features in feature_chunks(child(key, 1), X.shape[1], params.max_features):
+        splits = [
+            Split(f, cut, ratio * split_gain(X[:, f] <= cut, w, y, g, h, params))
+            for f in features
+            for cut in valid_cuts(child(key, 2), f, X[:, f], w, params)
+        ]
+        if splits:  # the first chunk with a valid cut decides
+            return splits
+    return []
+
+
+def splits_of_node(node: Node, sample: Sample, params: Params) -> list[Split]:
+    """Return the valid splits of a node; the root tries again until there is one."""
+    if params.max_depth is not None and node.depth >= params.max_depth:
+        return []
+    if sample.weight[node.rows].sum() < 2 * params.min_samples_leaf:
+        return []
+    # Other nodes have one attempt: a leaf that found no cut stays a leaf.
+    attempts = MAX_ROOT_ATTEMPTS if node.depth == 0 else 1
+    for attempt in range(attempts):
+        splits = find_splits(child(node.key, 3 + attempt), node, sample, params)
+        if splits:
+            return splits
+    return []
+
+
+def gain_margin(splits: list[Split]) -> float:
+    """Return how clearly the best split won, relative to its gain; infinity where it was alone."""
+    if len(splits) == 1:
+        return float(np.inf)
+    second, best = sorted(split.gain for split in splits)[-2:]
+    return float((best - second) / max(abs(best), np.finfo(float).tiny))
+
+
+def make_child(node: Node, side: int, mask: Array, sample: Sample) -> Node:
+    """Return the child that gets these of the node's rows."""
+    rows = node.rows[mask]
+    weight = float(sample.weight[rows].sum())
+    return Node(child(node.key, side), node.path + "LR"[side], rows, node.scores[mask], weight)
+
+
+def split_node(node: Node, sample: Sample, params: Params) -> bool:
+    """Split the node and fit both children; return whether it could be split."""
+    splits = splits_of_node(node, sample, params)
+    if not splits:
+        return False
+    best = max(splits, key=lambda split: split.gain)  # the first of equal ones
+    node.feature, node.threshold, node.gain = best.feature, best.threshold, best.gain
+    node.margin = gain_margin(splits)
+    # The cut may come from a batch, but it parts all rows.
+    left = sample.X[node.rows, best.feature] <= best.threshold
+    node.left = make_child(node, 0, left, sample)
+    node.right = make_child(node, 1, ~left, sample)
+    fit_model(node.left, sample, params)
+    fit_model(node.right, sample, params)
+    return True
+
+
+# ------------------------------------------------------------------------------
+# Growth.
+
+
+def grow(X: Array, y: Array, weight: Array | None, seed: int, params: Params) -> Node:
+    """Grow one tree, best-first, on expanded rows (weight None: all 1); return its root."""
+    n = len(X)
+    sample = Sample(X, y, np.ones(n) if weight is None else weight)
+    start = np.zeros((n, params.n_outputs))
+    root = Node(child(seed, 1), "", np.arange(n), start, float(sample.weight.sum()))
+    root.loss = node_loss(root, sample, params)
+    open_leaves = [root]
+    n_leaves = 1
+    while open_leaves and n_leaves != params.max_leaf_nodes:
+        worst = max(open_leaves, key=lambda node: node.loss)
+        open_leaves.remove(worst)
+        if split_node(worst, sample, params):
+            assert worst.left is not None and worst.right is not None
+            open_leaves += [worst.left, worst.right]
+            n_leaves += 1
+    if root.left is None:
+        # A tree of one leaf still predicts something.
+        fit_model(root, sample, params)
+    return root
+
+
+def nodes_by_path(root: Node) -> dict[str, Node]:
+    """Return all nodes under their paths: "" is the root, "LR" the right child of its left child."""
+    nodes = {root.path: root}
+    if root.left is not None and root.right is not None:
+        nodes |= nodes_by_path(root.left) | nodes_by_path(root.right)
+    return nodes
+
+
+def summed_model(root: Node, path: str, d: int) -> tuple[Array, Array]:
+    """Return coef (J, d) and intercept (J,) of the sum of the models on a path (trees without clipping)."""
+    nodes = nodes_by_path(root)
+    J = root.scores.shape[1]
+    coef, intercept = np.zeros((J, d)), np.zeros(J)
+    for depth in range(len(path) + 1):
+        node = nodes[path[:depth]]
+        if node.coef is not None:
+            coef += node.coef
+        if node.intercept is not None:
+            intercept += node.intercept
+    return coef, intercept
+
+
+# ------------------------------------------------------------------------------
+# Prediction.
+
+
+def path_of(root: Node, x: Array) -> list[Node]:
+    """Return the nodes from the root to the leaf that one row falls into."""
+    node, path = root, [root]
+    while node.left is not None and node.right is not None:
+        node = node.left if x[node.feature] <= node.threshold else node.right
+        path.append(node)
+    return path
+
+
+def leaf_of(root: Node, x: Array) -> Node:
+    """Return the leaf that one row falls into."""
+    return path_of(root, x)[-1]
+
+
+def predict_scores(root: Node, X: Array) -> Array:
+    """Return F, (n, J): the sum of the (clipped) models on every row's path."""
+    F = np.zeros((len(X), root.scores.shape[1]))
+    for i, x in enumerate(X):
+        for node in path_of(root, x):
+            if node.intercept is not None:
+                F[i] += own_scores(node, x[np.newaxis])[0]
+    return F
+
+
+def predict_proba(root: Node, X: Array, params: Params) -> Array:
+    """Return (n, n_classes) class probabilities of one tree."""
+    p = probabilities(predict_scores(root, X), params)
+    return np.hstack([1.0 - p, p]) if params.task == "binary" else p
+
+
+def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
+    """Return the mean over trees of the predictions (n,), or of the class probabilities (n, n_classes)."""
+    if params.task == "regression":
+        return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
+    return np.mean([predict_proba(root, X, params) for root in trees], axis=0)
+
+
+# ------------------------------------------------------------------------------
+# Data to compare on.
+
+
+def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Array, Array]:
+    """Return X and y with a nonlinear signal and much noise (few pure nodes); three classes in multiclass."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    signal = np.column_stack([X[:, 0] + X[:, 1] * (X[:, 2] > 0), X[:, 1] - X[:, 0], np.abs(X[:, -1])])
+    noisy = signal + rng.normal(size=(n, 3))
+    if task == "regression":
+        return X, noisy[:, 0]
+    if task == "binary":
+        return X, (noisy[:, 0] > 0).astype(int)
+    return X, noisy.argmax(axis=1)
