@@ -53,30 +53,32 @@ class Model {
         return nb::cast<Array<T, 1>>(columns[name], false);
     }
 
-    static void require(bool condition, const std::string& message) {
-        boostforest::require(condition, ("damaged model: " + message).c_str());
+    // The message is made only when it is needed: this runs for every node.
+    static void require(bool condition, const char* message, std::int64_t tree = -1) {
+        if (condition) return;
+        const std::string where = tree < 0 ? "" : "tree " + std::to_string(tree) + " ";
+        throw std::invalid_argument("damaged model: " + where + message);
     }
 
     void add_tree(std::size_t t, int n_features, int n_outputs) {
         const std::int64_t begin = tree_start_(t), end = tree_start_(t + 1);
-        const std::string name = "tree " + std::to_string(t);
-        require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0),
-                name + " has no nodes");
-        require(kind_(t) <= static_cast<std::uint8_t>(ModelKind::kRidge), name + " has an unknown node model");
+        const auto tree = static_cast<std::int64_t>(t);
+        require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0), "has no nodes", tree);
+        require(kind_(t) <= static_cast<std::uint8_t>(ModelKind::kRidge), "has an unknown node model", tree);
         const auto kind = static_cast<ModelKind>(kind_(t));
         const auto n_params = static_cast<std::int64_t>(params_.shape(0));
         const std::int64_t per_node = n_outputs * (kind == ModelKind::kConstant ? 1 : n_features + std::int64_t{1});
-        require(!sum_path_(t) || n_outputs == 1, name + " clips more than one output");
+        require(!sum_path_(t) || n_outputs == 1, "clips more than one output", tree);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t feature = feature_(i), left = left_(i);
             const std::int64_t start = param_start_(i);
-            require(feature >= -1 && feature < n_features, name + " splits on an unknown feature");
+            require(feature >= -1 && feature < n_features, "splits on an unknown feature", tree);
             // Children come after their parent: no path can run in a circle.
             require(feature < 0 || (left > i - begin && left + std::int64_t{1} < end - begin),
-                    name + " has a child outside of it");
+                    "has a child outside of it", tree);
             require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
-                    name + " has parameters outside of the model");
-            require(start >= 0 || feature >= 0, name + " has a leaf without a model");
+                    "has parameters outside of the model", tree);
+            require(start >= 0 || feature >= 0, "has a leaf without a model", tree);
         }
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, left_.data() + begin,
                           lower_.data() + begin, upper_.data() + begin, param_start_.data() + begin, params_.data(),

@@ -1,5 +1,7 @@
 // Single parts of the core: BLAS and kernel selection, and what the tests check alone against an oracle.
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 #include "../core/forest.hpp"
@@ -40,49 +42,84 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
 
 auto batch_positions(std::uint64_t key, std::int64_t n, std::int64_t b) {
     auto positions = new_array<std::int64_t>(b);
-    Buffer<std::int64_t> taken;
+    Buffer<std::uint64_t> taken;
     draw_batch(key, n, b, taken, positions.data());
     return positions;
 }
+
+// A copy with the room at the end that the kernels want.
+class Padded {
+   public:
+    template <class Source>
+    explicit Padded(const Source& source) {
+        std::copy_n(source.data(), source.size(), values_.get(source.size()));
+    }
+    double* data() const { return values_.data(); }
+
+   private:
+    Buffer<double> values_;
+};
 
 // Intercept and slopes of a weighted ridge regression, the rows centred as the node model does it.
 auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double reg_lambda) {
     const auto n = static_cast<std::int64_t>(x.shape(0));
     const int d = static_cast<int>(x.shape(1)), width = padded_width(d);
-    const std::vector<double> zeros(width, 0.0), ones(std::max(width, static_cast<int>(n)), 1.0);
-    Buffer<double> padded;
-    scale_rows({x.data(), n, d, zeros.data(), ones.data()}, 0, n, padded.get(static_cast<std::size_t>(n) * width));
+    const std::vector<double> zeros(width, 0.0), ones(std::max<std::int64_t>(width, n), 1.0);
+    Buffer<double> scaled, fitted;
+    scale_rows({x.data(), n, d, zeros.data(), ones.data()}, 0, n, scaled.get(static_cast<std::size_t>(n) * width));
     std::vector<std::int32_t> rows(n);
-    for (std::int64_t i = 0; i < n; ++i) rows[i] = static_cast<std::int32_t>(i);
+    std::iota(rows.begin(), rows.end(), 0);
+    const Padded labels(z), weights(v);
+    const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
     auto params = new_array<double>(d + 1);
-    std::vector<double> fitted(n);
     NodeWorkspace work;
     make_ridge_model()->fit(
-        {padded.data(), rows.data(), n, width, d, 1, ones.data(), z.data(), v.data(), n, reg_lambda}, work,
-        params.data(), fitted.data());
+        {scaled.data(), width, d, 1, sample, {labels.data(), weights.data(), n}, reg_lambda, fitted.get(n), n}, work,
+        params.data());
     return params;
 }
 
-// Value, gradient and hessian of a loss; scores are outputs × rows.
+// Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
 nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
                const Array<double, 1>& w) {
     const auto loss = make_loss(static_cast<Task>(task), n_classes);
     const auto n = static_cast<std::int64_t>(scores.shape(1));
+    const auto n_outputs = static_cast<std::int64_t>(scores.shape(0));
+    const Padded f(scores), labels(y), weights(w), ones(std::vector<double>(n, 1.0));
+    Buffer<double> state;
+    Sample sample{nullptr,       n, 0, weights.data(), labels.data(), state.get(loss->n_state() * padded_rows(n)),
+                  padded_rows(n)};
+    const double value = loss->start(f.data(), n, sample);
+    sample.w = ones.data();
+    LossWorkspace work;
+    std::vector<const double*> derivatives(2 * n_outputs);
+    loss->statistics(sample, work, derivatives.data());
     auto g = new_array<double>(scores.size()), h = new_array<double>(scores.size());
-    std::fill_n(h.data(), scores.size(), 1.0);
-    loss->derivatives(scores.data(), n, y.data(), n, g.data(), h.data(), n);
-    return nb::make_tuple(loss->value(scores.data(), n, y.data(), w.data(), n), g, h);
+    auto z = new_array<double>(scores.size()), v = new_array<double>(scores.size());
+    const PseudoLabels pseudo = loss->pseudo_labels(sample, work);
+    for (std::int64_t c = 0; c < n_outputs; ++c) {
+        std::copy_n(derivatives[2 * c], n, g.data() + c * n);
+        std::copy_n(derivatives[2 * c + 1], n, h.data() + c * n);
+        std::copy_n(pseudo.z + c * pseudo.stride, n, z.data() + c * n);
+        std::copy_n(pseudo.v + c * pseudo.stride, n, v.data() + c * n);
+    }
+    return nb::make_tuple(value, g, h, z, v);
 }
 
 auto probabilities(const Array<double, 2>& scores) {
     const auto n = static_cast<std::int64_t>(scores.shape(1));
-    auto p = new_array<double>(scores.size());
-    if (scores.shape(0) == 1) {
-        kernels().sigmoid(scores.data(), n, p.data());
+    const int n_outputs = static_cast<int>(scores.shape(0));
+    const Padded f(scores);
+    Buffer<double> p;
+    const std::int64_t stride = padded_rows(n);
+    if (n_outputs == 1) {
+        kernels().sigmoid(f.data(), n, p.get(stride));
     } else {
-        kernels().softmax(scores.data(), n, n, static_cast<int>(scores.shape(0)), p.data(), n);
+        kernels().softmax(f.data(), n, n, n_outputs, p.get(n_outputs * stride), stride);
     }
-    return p;
+    auto out = new_array<double>(scores.size());
+    for (int c = 0; c < n_outputs; ++c) std::copy_n(p.data() + c * stride, n, out.data() + c * n);
+    return out;
 }
 
 }  // namespace
@@ -100,7 +137,8 @@ void register_parts(nb::module_& module) {
     module.def("ridge", &ridge, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
                nb::arg("reg_lambda"), "Intercept and slopes of one ridge node.");
     module.def("loss", &loss, nb::arg("task"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
-               nb::arg("y").noconvert(), nb::arg("w").noconvert(), "Value, gradient and hessian of a loss.");
+               nb::arg("y").noconvert(), nb::arg("w").noconvert(),
+               "Value, gradient, hessian, pseudo-labels and their weights.");
     module.def("probabilities", &probabilities, nb::arg("scores").noconvert(), "Sigmoid or softmax of the scores.");
 }
 

@@ -50,7 +50,7 @@ def ridge(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C
     """Intercept and slopes of one ridge node."""
 
 def loss(task: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
-    """Value, gradient and hessian of a loss."""
+    """Value, gradient, hessian, pseudo-labels and their weights."""
 
 def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Sigmoid or softmax of the scores."""

@@ -30,29 +30,39 @@ void scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, doubl
 
 namespace {
 
-constexpr std::int64_t kBlockRows = 128;  // rows that go through all trees together: scaled once, kept in the cache
+constexpr int kBlockValues = 32768;  // 256 kB
+
+// Rows that go through all trees together: as many as stay in the cache beside a tree, since every block reads the
+// whole forest, but few enough to give each thread a share.
+std::int64_t rows_per_block(const RawRows& rows, int n_threads) {
+    const std::int64_t in_cache = std::clamp(kBlockValues / padded_width(rows.n_features), 128, 4096);
+    const std::int64_t share = (rows.n_rows + n_threads - 1) / std::max(n_threads, 1);
+    return std::clamp<std::int64_t>(share, 128, in_cache);
+}
 
 // Calls body(first row, end, scaled rows) for blocks of rows on threads; one block takes no thread.
 template <class Body>
 void for_each_block(const RawRows& rows, int n_threads, Control& control, Body body) {
-    const std::int64_t n_blocks = (rows.n_rows + kBlockRows - 1) / kBlockRows;
+    const std::int64_t per_block = rows_per_block(rows, n_threads);
+    const std::int64_t n_blocks = (rows.n_rows + per_block - 1) / per_block;
     parallel_for(n_blocks, n_threads, control, [&](std::int64_t block, Worker& worker) {
         thread_local Buffer<double> scaled;
-        const std::int64_t begin = block * kBlockRows, end = std::min(begin + kBlockRows, rows.n_rows);
+        const std::int64_t begin = block * per_block, end = std::min(begin + per_block, rows.n_rows);
         double* x = scaled.get(static_cast<std::size_t>(end - begin) * padded_width(rows.n_features));
         scale_rows(rows, begin, end, x);
         body(begin, end, x, worker);
     });
 }
 
-// Scores (or probabilities) of n scaled rows by one tree, output after output.
+// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
 void evaluate_tree(const TreeView& tree, const double* x, std::int64_t n, int width, Output output, double* f) {
-    kernels().tree_scores(tree, x, n, width, f, n);
+    const std::int64_t stride = padded_rows(n);
+    kernels().tree_scores(tree, x, n, width, f, stride);
     if (output == Output::kScore) return;
     if (tree.n_outputs == 1) {
         kernels().sigmoid(f, n, f);
     } else {
-        kernels().softmax(f, n, n, tree.n_outputs, f, n);
+        kernels().softmax(f, stride, n, tree.n_outputs, f, stride);
     }
 }
 
@@ -66,12 +76,13 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
                    [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
                        const std::int64_t n = end - begin;
                        thread_local Buffer<double> scores;
-                       double* f = scores.get(static_cast<std::size_t>(n_outputs) * n);
+                       double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(n));
                        for (const TreeView& tree : trees) {
                            worker.check();
                            evaluate_tree(tree, x, n, width, output, f);
                            for (std::int64_t i = 0; i < n; ++i)
-                               for (int c = 0; c < n_outputs; ++c) out[(begin + i) * n_outputs + c] += f[c * n + i];
+                               for (int c = 0; c < n_outputs; ++c)
+                                   out[(begin + i) * n_outputs + c] += f[c * padded_rows(n) + i];
                        }
                    });
 }
@@ -92,7 +103,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
             thread_local Buffer<double> left_out, scores;
             thread_local Buffer<std::int64_t> numbers;
             double* some = left_out.get(static_cast<std::size_t>(end - begin) * width);
-            double* f = scores.get(static_cast<std::size_t>(n_outputs) * (end - begin));
+            double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(end - begin));
             std::int64_t* number = numbers.get(end - begin);
             for (std::size_t t = 0; t < n_now; ++t) {
                 worker.check();
@@ -105,7 +116,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                 }
                 evaluate_tree(trees[first + t], some, n, width, output, f);
                 for (std::int64_t i = 0; i < n; ++i) {
-                    for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * n + i];
+                    for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * padded_rows(n) + i];
                     n_trees[number[i]] += 1;
                 }
             }

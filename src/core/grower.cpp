@@ -13,6 +13,22 @@ namespace {
 constexpr int kMaxRootAttempts = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Moves the values marked left to the front and the others behind them, both in order; returns how many are left.
+// Without branches: which way a row goes cannot be predicted.
+template <class T>
+std::int64_t move_left(T* values, const std::uint8_t* left, std::int64_t n, T* right) {
+    std::int64_t n_left = 0, n_right = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        const T value = values[i];
+        values[n_left] = value;
+        right[n_right] = value;
+        n_left += left[i];
+        n_right += 1 - left[i];
+    }
+    std::copy_n(right, n_right, values + n_left);
+    return n_left;
+}
+
 }  // namespace
 
 void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std::int32_t* counts) {
@@ -85,10 +101,12 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     builder_.start(n_outputs_ * model_->n_params(data_.n_features), sum_path_);
 
     Leaf root = draw_replica(params.seed);
-    root.has_scores = !uses_batch(root);
-    std::fill_n(scores_.get(n_outputs_ * n_replica_), n_outputs_ * n_replica_, 0.0);
-    const Sample sample = take_sample(root, child(root.key, kModelBatch), 0, root.has_scores);
-    root.loss = loss_->value(sample.f, sample.stride, y_.data(), w_.data(), sample.n) * root.weight / sample.weight;
+    w_.get(n_replica_);
+    y_.get(n_replica_);
+    state_.get(loss_->n_state() * n_replica_);
+    const Sample sample = take_sample(root, child(root.key, kModelBatch), 0, false);
+    root.has_state = !uses_batch(root);
+    root.loss = start_loss_ * root.weight / sample.weight;
     builder_.set_node(0, root.weight, root.loss, -kInfinity, kInfinity);
 
     // Draws hang on a node's path, so without a limit on the leaves the order does not matter: depth first keeps the
@@ -118,38 +136,40 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     return {builder_.finish(), params.model, sum_path_};
 }
 
-// The rows of a leaf, or a batch of them, with weights (w_), labels (y_) and scores. Scores that are not in place are
-// computed from the path of node `scored_by`: for a whole node into scores_, for a batch aside.
-Grower::Sample Grower::take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool scores_in_place) {
-    Sample sample;
+// The rows of a leaf, or a batch of them. A state that is not in place is computed from the path of node `scored_by`,
+// for a whole leaf into its place.
+Sample Grower::take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool state_in_place) {
     const bool batch = uses_batch(leaf);
-    if (batch) {
-        take_batch(leaf, batch_key);
-        sample = {batch_rows_.data(), batch_n_, nullptr, batch_n_, 0};
-        sample.f = batch_f_.get(n_outputs_ * sample.n);
-    } else {
-        sample = {rows_.data() + leaf.begin, leaf.end - leaf.begin, scores_.data() + leaf.begin, n_replica_, 0};
-        double* w = w_.get(sample.n);
-        for (std::int64_t i = 0; i < sample.n; ++i) w[i] = weights_[sample.rows[i]];
+    const Sample sample = batch ? take_batch(leaf, batch_key) : whole_leaf(leaf);
+    if (!batch && state_in_place) return sample;
+    if (!batch) {
+        for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
+            const std::int32_t row = rows_.data()[i];
+            w_.data()[i] = weights_[row];
+            y_.data()[i] = data_.y[row];
+        }
     }
-    double* y = y_.get(sample.n);
-    const double* w = w_.data();
-    for (std::int64_t i = 0; i < sample.n; ++i) {
-        y[i] = data_.y[sample.rows[i]];
-        sample.weight += w[i];
-    }
-    if (batch || !scores_in_place) score_path(scored_by, sample.rows, sample.n, sample.f, sample.stride);
+    const std::int64_t stride = padded_rows(sample.n);
+    double* f = path_f_.get(n_outputs_ * stride);
+    score_path(scored_by, sample, f, stride);
+    start_loss_ = loss_->start(f, stride, sample);
     return sample;
 }
 
+Sample Grower::whole_leaf(const Leaf& leaf) {
+    return {rows_.data() + leaf.begin, leaf.end - leaf.begin,      leaf.weight, w_.data() + leaf.begin,
+            y_.data() + leaf.begin,    state_.data() + leaf.begin, n_replica_};
+}
+
 // batch_size of the leaf's rows without replacement, a row that was drawn k times counting as k rows.
-void Grower::take_batch(const Leaf& leaf, Key key) {
+Sample Grower::take_batch(const Leaf& leaf, Key key) {
     const std::int64_t b = params_->batch_size;
-    std::int64_t* positions = positions_.get(b);
-    draw_batch(key, leaf.count, b, taken_, positions);
+    std::int64_t* positions = batch_positions_.get(b);
+    draw_batch(key, leaf.count, b, batch_taken_, positions);
     std::int32_t* rows = batch_rows_.get(b);
-    double* w = w_.get(b);
-    batch_n_ = 0;
+    double* w = batch_w_.get(b);
+    double* y = batch_y_.get(b);
+    Sample sample{rows, 0, 0, w, y, batch_state_.get(loss_->n_state() * padded_rows(b)), padded_rows(b)};
     std::int64_t passed = 0, next = 0;  // rows before the current one, positions used
     for (std::int64_t i = leaf.begin; next < b; ++i) {
         const std::int32_t row = rows_.data()[i];
@@ -157,21 +177,25 @@ void Grower::take_batch(const Leaf& leaf, Key key) {
         const std::int64_t first = next;
         while (next < b && positions[next] < passed) ++next;
         if (next == first) continue;
-        rows[batch_n_] = row;
-        w[batch_n_++] = weights_[row] * static_cast<double>(next - first) / counts_[row];
+        rows[sample.n] = row;
+        w[sample.n] = weights_[row] * static_cast<double>(next - first) / counts_[row];
+        y[sample.n] = data_.y[row];
+        sample.weight += w[sample.n++];
     }
+    return sample;
 }
 
 // f = Σ of the models on the path to the node.
-void Grower::score_path(std::int32_t node, const std::int32_t* rows, std::int64_t n, double* f, std::int64_t stride) {
-    for (int c = 0; c < n_outputs_; ++c) std::fill_n(f + c * stride, n, 0.0);
+void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride) {
+    const std::int64_t n = sample.n;
+    std::fill_n(f, n_outputs_ * stride, 0.0);
     if (builder_.model(node) == nullptr) return;
     const int n_params = model_->n_params(data_.n_features);
     double* slopes = path_slopes_.get(width_);
     double* out = path_out_.get(n);
     double* x = path_rows_.get(static_cast<std::size_t>(n) * width_);
     std::fill_n(slopes, width_, 0.0);
-    kernels().gather_shifted(data_.x, rows, n, width_, slopes, x);
+    kernels().gather_shifted(data_.x, sample.rows, n, width_, slopes, x);
     for (; node >= 0 && builder_.model(node) != nullptr; node = sum_path_ ? builder_.parent(node) : -1) {
         const double* params = builder_.model(node);
         const double low = builder_.lower(node), high = builder_.upper(node);
@@ -183,13 +207,6 @@ void Grower::score_path(std::int32_t node, const std::int32_t* rows, std::int64_
     }
 }
 
-// Derivatives of the loss at the sample's scores into g_ and h_.
-void Grower::derive(const Sample& sample) {
-    double* g = g_.get(n_outputs_ * sample.n);
-    double* h = loss_->is_least_squares() ? nullptr : h_.get(n_outputs_ * sample.n);
-    loss_->derivatives(sample.f, sample.stride, y_.data(), sample.n, g, h, sample.n);
-}
-
 Split Grower::find_split(const Leaf& leaf) {
     const SplitRules& rules = params_->split;
     if (params_->max_depth >= 0 && leaf.depth >= params_->max_depth) return {};
@@ -198,50 +215,31 @@ Split Grower::find_split(const Leaf& leaf) {
     Split split;
     for (int attempt = 0; attempt < attempts; ++attempt) {
         const Key key = child(leaf.key, kFirstAttempt + attempt);
-        const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_scores);
-        derive(sample);
-        const double* h = loss_->is_least_squares() ? nullptr : h_.data();
-        split = finder_.find({data_.x, sample.rows, sample.n, width_, data_.n_features, w_.data(), sample.weight,
-                              y_.data(), g_.data(), h, sample.n, n_outputs_, data_.n_classes},
-                             rules, key);
+        const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_state);
+        split = finder_.find({data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes}, rules, key);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !uses_batch(leaf))) break;
     }
     return split;
 }
 
-// Stable, in place; the scores move along. Returns where the right side begins.
+// Stable, in place; what belongs to the rows moves along. Returns where the right side begins.
 std::int64_t Grower::partition(const Leaf& leaf, const Split& split) {
-    std::int32_t* rows = rows_.data();
-    std::int32_t* right_rows = right_rows_.get(leaf.end - leaf.begin);
+    const std::int64_t n = leaf.end - leaf.begin;
+    const std::int32_t* rows = rows_.data() + leaf.begin;
     const double* column = data_.x + split.feature;
-    std::int64_t middle = leaf.begin, n_right = 0;
-    if (!leaf.has_scores) {
-        for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
-            const bool left = column[static_cast<std::int64_t>(rows[i]) * width_] <= split.threshold;
-            right_rows[n_right] = rows[i];
-            rows[middle] = rows[i];
-            middle += left;
-            n_right += !left;
-        }
-    } else {
-        double* f = scores_.data();
-        double* right_f = right_scores_.get(n_outputs_ * (leaf.end - leaf.begin));
-        for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
-            const bool left = column[static_cast<std::int64_t>(rows[i]) * width_] <= split.threshold;
-            std::int32_t& row = left ? rows[middle] : right_rows[n_right];
-            double* to = left ? f + middle : right_f + n_right * n_outputs_;
-            const std::int64_t step = left ? n_replica_ : 1;
-            row = rows[i];
-            for (int c = 0; c < n_outputs_; ++c) to[c * step] = f[c * n_replica_ + i];
-            middle += left;
-            n_right += !left;
-        }
-        for (int c = 0; c < n_outputs_; ++c)
-            for (std::int64_t i = 0; i < n_right; ++i) f[c * n_replica_ + middle + i] = right_f[i * n_outputs_ + c];
+    std::uint8_t* left = goes_left_.get(n);
+    for (std::int64_t i = 0; i < n; ++i)
+        left[i] = column[static_cast<std::int64_t>(rows[i]) * width_] <= split.threshold;
+    const std::int64_t n_left = move_left(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
+    if (leaf.has_state) {
+        double* right = right_.get(n);
+        move_left(w_.data() + leaf.begin, left, n, right);
+        move_left(y_.data() + leaf.begin, left, n, right);
+        for (int k = 0; k < loss_->n_state(); ++k)
+            move_left(state_.data() + k * n_replica_ + leaf.begin, left, n, right);
     }
-    std::copy_n(right_rows, n_right, rows + middle);
-    return middle;
+    return leaf.begin + n_left;
 }
 
 void Grower::split(const Leaf& leaf, const Split& split, Leaf (&children)[2]) {
@@ -264,51 +262,38 @@ void Grower::split(const Leaf& leaf, const Split& split, Leaf (&children)[2]) {
 
 // Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).
 void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
-    const bool scores_in_place = parent == nullptr ? leaf.has_scores : parent->has_scores;
+    const bool state_in_place = parent == nullptr ? leaf.has_state : parent->has_state;
     const std::int32_t scored_by = parent == nullptr ? 0 : parent->node;
-    const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), scored_by, scores_in_place);
-    const std::int64_t n = sample.n;
-    derive(sample);
-    double* z = z_.get(n_outputs_ * n);
-    double* v = v_.get(n_outputs_ * n);
-    double* fitted = fitted_.get(n_outputs_ * n);
-    loss_->pseudo_labels(g_.data(), h_.data(), w_.data(), n, n, z, v);
-
+    const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), scored_by, state_in_place);
+    const PseudoLabels labels = loss_->pseudo_labels(sample, loss_work_);
+    const std::int64_t stride = padded_rows(sample.n);
+    double* fitted = fitted_.get(n_outputs_ * stride);
     double* model = builder_.add_model(leaf.node);
     model_->fit(
-        {data_.x, sample.rows, n, width_, data_.n_features, n_outputs_, w_.data(), z, v, n, params_->split.reg_lambda},
-        node_work_, model, fitted);
-    if (n_outputs_ > 1) centre_outputs(model, fitted, n, n);
-    double lower = -kInfinity, upper = kInfinity;
-    if (clip_) {
-        const auto [least, most] = std::minmax_element(z, z + n);
-        lower = *least;
-        upper = *most;
-        for (std::int64_t i = 0; i < n; ++i) fitted[i] = std::min(std::max(fitted[i], lower), upper);
+        {data_.x, width_, data_.n_features, n_outputs_, sample, labels, params_->split.reg_lambda, fitted, stride},
+        node_work_, model);
+    if (n_outputs_ > 1) {
+        const int n_params = model_->n_params(data_.n_features);
+        centre_outputs(model, n_params, n_params);  // the models are linear in their parameters
+        centre_outputs(fitted, sample.n, stride);
     }
     builder_.finish_model(leaf.node);
 
-    for (int c = 0; c < n_outputs_; ++c)
-        for (std::int64_t i = 0; i < n; ++i) sample.f[c * sample.stride + i] += fitted[c * n + i];
-    leaf.has_scores = !uses_batch(leaf);
-    leaf.loss = loss_->value(sample.f, sample.stride, y_.data(), w_.data(), n) * leaf.weight / sample.weight;
+    double lower = -kInfinity, upper = kInfinity;
+    if (clip_) kernels().value_range(labels.z, sample.n, lower, upper);
+    leaf.loss = loss_->step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
+    leaf.has_state = !uses_batch(leaf);
     builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);
 }
 
-// f_c <- (J - 1)/J (f_c - mean of f), as in LogitBoost; the models are linear in their parameters, so these are
-// centred.
-void Grower::centre_outputs(double* params, double* fitted, std::int64_t n, std::int64_t stride) {
-    const int n_params = model_->n_params(data_.n_features);
-    const auto centre = [this](double* p, std::int64_t step, std::int64_t count) {
-        const double share = 1.0 / n_outputs_;
-        for (std::int64_t i = 0; i < count; ++i) {
-            double mean = 0;
-            for (int c = 0; c < n_outputs_; ++c) mean += p[c * step + i] * share;
-            for (int c = 0; c < n_outputs_; ++c) p[c * step + i] = (1 - share) * (p[c * step + i] - mean);
-        }
-    };
-    centre(params, n_params, n_params);
-    centre(fitted, stride, n);
+// f_c <- (J - 1)/J (f_c - mean of f), as in LogitBoost.
+void Grower::centre_outputs(double* values, std::int64_t n, std::int64_t stride) const {
+    const double share = 1.0 / n_outputs_;
+    for (std::int64_t i = 0; i < n; ++i) {
+        double mean = 0;
+        for (int c = 0; c < n_outputs_; ++c) mean += values[c * stride + i] * share;
+        for (int c = 0; c < n_outputs_; ++c) values[c * stride + i] = (1 - share) * (values[c * stride + i] - mean);
+    }
 }
 
 }  // namespace boostforest

@@ -70,30 +70,21 @@ class Grower {
         double weight = 0;       // Σ weight of its rows
         std::int64_t count = 0;  // rows, drawn ones as often as they were drawn
         double loss = 0;
-        bool has_scores = false;  // scores_[begin … end) hold F; larger nodes score their batches when needed
-    };
-
-    // Rows that something is computed on: a whole node or a batch of it. f[c * stride + i] is the score of row i.
-    struct Sample {
-        const std::int32_t* rows = nullptr;
-        std::int64_t n = 0;
-        double* f = nullptr;
-        std::int64_t stride = 0;
-        double weight = 0;  // Σ w
+        bool has_state = false;  // weights, labels and state of its rows are in place; larger nodes work on batches
     };
 
     Leaf draw_replica(Key seed);
     void balance_classes();
     bool uses_batch(const Leaf& leaf) const { return params_->batch_size > 0 && leaf.count > params_->batch_size; }
-    Sample take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool scores_in_place);
-    void take_batch(const Leaf& leaf, Key key);
-    void score_path(std::int32_t node, const std::int32_t* rows, std::int64_t n, double* f, std::int64_t stride);
-    void derive(const Sample& sample);
+    Sample take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool state_in_place);
+    Sample take_batch(const Leaf& leaf, Key key);
+    Sample whole_leaf(const Leaf& leaf);
+    void score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
     Split find_split(const Leaf& leaf);
     void split(const Leaf& leaf, const Split& split, Leaf (&children)[2]);
     std::int64_t partition(const Leaf& leaf, const Split& split);
     void fit_model(Leaf& leaf, const Leaf* parent);
-    void centre_outputs(double* params, double* fitted, std::int64_t n, std::int64_t stride);
+    void centre_outputs(double* values, std::int64_t n, std::int64_t stride) const;
 
     const Dataset& data_;
     const Sampling& sampling_;
@@ -110,17 +101,21 @@ class Grower {
     NodeWorkspace node_work_;
     std::vector<Leaf> open_;
 
-    std::vector<std::int32_t> counts_;        // draws of each row of the table
-    std::vector<double> weights_;             // weight of each row of the table (count times class weight, or as given)
-    std::int64_t n_replica_ = 0;              // distinct rows of the replica
-    Buffer<std::int32_t> rows_, right_rows_;  // the replica's rows, those of a node next to each other, ascending
-    Buffer<double> scores_, right_scores_;    // F of those rows, output after output
-    std::int64_t batch_n_ = 0;                // distinct rows of the current batch,
-    Buffer<std::int32_t> batch_rows_;         //   the rows,
-    Buffer<double> w_, y_;                    //   weight and label of the current sample,
-    Buffer<double> batch_f_, g_, h_, z_, v_, fitted_;  //   and what is derived from them
-    Buffer<std::int64_t> positions_, taken_;
-    Buffer<double> path_rows_, path_slopes_, path_out_;
+    std::vector<std::int32_t> counts_;  // draws of each row of the table
+    std::vector<double> weights_;       // weight of each row of the table (count times class weight, or as given)
+    std::int64_t n_replica_ = 0;        // distinct rows of the replica, and from one value of the state to the next
+    Buffer<std::int32_t> rows_;         // the replica's rows, those of a node next to each other, ascending
+    Buffer<double> w_, y_, state_;      // weight, label and state of these rows, valid where has_state
+    Buffer<std::uint8_t> goes_left_;    // scratch of partition
+    Buffer<double> right_;
+    Buffer<std::int32_t> right_rows_;
+    Buffer<std::int32_t> batch_rows_;  // the current batch
+    Buffer<double> batch_w_, batch_y_, batch_state_;
+    Buffer<std::int64_t> batch_positions_;
+    Buffer<std::uint64_t> batch_taken_;
+    double start_loss_ = 0;  // of the last state that was computed from a path
+    LossWorkspace loss_work_;
+    Buffer<double> fitted_, path_f_, path_rows_, path_slopes_, path_out_;
 };
 
 }  // namespace boostforest

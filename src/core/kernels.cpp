@@ -56,13 +56,11 @@ inline double sum(V8 v) {
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
-// The first m of 8 values; the others are `rest`.
-inline V8 load_first(const double* p, Index m, double rest) {
-    if (m >= 8) return load<V8>(p);
-    V8 v = splat<V8>(rest);
-    for (Index i = 0; i < m; ++i) v[i] = p[i];
-    return v;
+// All ones in the first m of 8 places: what lies behind the end of an array may be anything.
+inline I8 first(Index m) {
+    return I8{0, 1, 2, 3, 4, 5, 6, 7} < m;
 }
+
 inline void store_first(double* p, V8 v, Index m) {
     if (m >= 8) return store(p, v);
     for (Index i = 0; i < m; ++i) p[i] = v[i];
@@ -111,27 +109,27 @@ void column_range(const double* x, const std::int32_t* rows, Index n, int width,
 
 template <class V, int kStats>
 inline void left_sums_block(const double* x, const std::int32_t* rows, Index n, Index width, const double* cuts,
-                            const double* stats, Index stride, double* sums) {
+                            const double* const* stats, double* sums) {
     const V cut = load<V>(cuts);
     V total[kStats] = {};
     for (Index i = 0; i < n; ++i) {
         const V value = load<V>(x + rows[i] * width);
-        for (int k = 0; k < kStats; ++k) total[k] += value <= cut ? splat<V>(stats[k * stride + i]) : V{};
+        for (int k = 0; k < kStats; ++k) total[k] += value <= cut ? splat<V>(stats[k][i]) : V{};
     }
     for (int k = 0; k < kStats; ++k) store<V>(sums + k * width, total[k]);
 }
 
-void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts, const double* stats,
-               Index stride, int n_stats, double* sums) {
+void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts,
+               const double* const* stats, int n_stats, double* sums) {
     for (int k = 0; k < n_stats; k += 4) {
-        const double* s = stats + k * stride;
+        const double* const* s = stats + k;
         double* out = sums + static_cast<Index>(k) * width;
         BF_FOR_COLUMNS(
             width, V, j, switch (n_stats - k) {
-                case 1: left_sums_block<V, 1>(x + j, rows, n, width, cuts + j, s, stride, out + j); break;
-                case 2: left_sums_block<V, 2>(x + j, rows, n, width, cuts + j, s, stride, out + j); break;
-                case 3: left_sums_block<V, 3>(x + j, rows, n, width, cuts + j, s, stride, out + j); break;
-                default: left_sums_block<V, 4>(x + j, rows, n, width, cuts + j, s, stride, out + j);
+                case 1: left_sums_block<V, 1>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                case 2: left_sums_block<V, 2>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                case 3: left_sums_block<V, 3>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                default: left_sums_block<V, 4>(x + j, rows, n, width, cuts + j, s, out + j);
             });
     }
 }
@@ -324,31 +322,81 @@ inline V8 exp8(V8 x) {
     return p * power;
 }
 
-// log(1 + e) for e in [0, 1]: 2 artanh(e / (2 + e)), halved first where 1 + e > √2.
-inline V8 log1p8(V8 e) {
-    const V8 zero{};
-    const auto large = e > 0.41421356237309503;
-    const V8 s = large ? (e - 1) / (e + 3) : e / (e + 2);
+// 2 artanh(s) = log((1 + s) / (1 - s)) for |s| <= 0.1716, by its Taylor series.
+inline V8 log_ratio(V8 s) {
     const V8 q = s * s;
     V8 p = splat<V8>(1.0 / 21);
     const double kOdd[] = {1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0};
     for (double c : kOdd) p = p * q + c;
-    return 2 * s * p + (large ? splat<V8>(0.6931471805599453) : zero);
+    return 2 * s * p;
 }
 
-void sigmoid(const double* f, Index n, double* p) {
+// log(1 + e) for e in [0, 1], halved first where 1 + e > √2.
+inline V8 log1p8(V8 e) {
+    const auto large = e > 0.41421356237309503;
+    const V8 s = large ? (e - 1) / (e + 3) : e / (e + 2);
+    return log_ratio(s) + (large ? splat<V8>(0.6931471805599453) : V8{});
+}
+
+// log x for normal x > 0: x = 2^k m with m in [√½, √2], log m = 2 artanh((m - 1) / (m + 1)).
+inline V8 log8(V8 x) {
+    I8 bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    const I8 k = (bits - 0x3FE6A09E667F3BCDLL) >> 52;  // the constant is √½: k is 0 for m in that range
+    bits -= k << 52;
+    V8 m;
+    __builtin_memcpy(&m, &bits, sizeof m);
+    return log_ratio((m - 1) / (m + 1)) + 0.6931471805599453 * __builtin_convertvector(k, V8);
+}
+
+inline V8 sigmoid8(V8 f) {
+    const V8 e = exp8(f < 0 ? f : -f);  // e^{-|f|} cannot overflow
+    return (f < 0 ? e : splat<V8>(1)) / (1 + e);
+}
+
+void weighted_sums(const double* v, const double* z, Index n, double& sum_v, double& sum_vz) {
+    V8 a{}, b{};
     for (Index i = 0; i < n; i += 8) {
-        const V8 value = load_first(f + i, n - i, 0);
-        const V8 e = exp8(value < 0 ? value : -value);  // e^{-|f|} cannot overflow
-        store_first(p + i, (value < 0 ? e : splat<V8>(1)) / (1 + e), n - i);
+        const I8 here = first(n - i);
+        const V8 weight = here ? load<V8>(v + i) : V8{};
+        a += weight;
+        b += here ? weight * load<V8>(z + i) : V8{};
+    }
+    sum_v = sum(a);
+    sum_vz = sum(b);
+}
+
+double sum_of(const double* v, Index n) {
+    V8 total{};
+    for (Index i = 0; i < n; i += 8) total += first(n - i) ? load<V8>(v + i) : V8{};
+    return sum(total);
+}
+
+void value_range(const double* z, Index n, double& lower, double& upper) {
+    V8 lo = splat<V8>(z[0]), hi = lo;
+    for (Index i = 0; i < n; i += 8) {
+        const I8 here = first(n - i);
+        const V8 value = load<V8>(z + i);
+        lo = here & (value < lo) ? value : lo;
+        hi = here & (value > hi) ? value : hi;
+    }
+    lower = lo[0];
+    upper = hi[0];
+    for (int k = 1; k < 8; ++k) {
+        lower = lo[k] < lower ? lo[k] : lower;
+        upper = hi[k] > upper ? hi[k] : upper;
     }
 }
 
+void sigmoid(const double* f, Index n, double* p) {
+    for (Index i = 0; i < n; i += 8) store(p + i, sigmoid8(load<V8>(f + i)));
+}
+
 // Largest score of eight rows.
-inline V8 largest_score(const double* f, Index stride, Index left, int n_classes) {
-    V8 top = load_first(f, left, 0);
+inline V8 largest_score(const double* f, Index stride, int n_classes) {
+    V8 top = load<V8>(f);
     for (int c = 1; c < n_classes; ++c) {
-        const V8 value = load_first(f + c * stride, left, 0);
+        const V8 value = load<V8>(f + c * stride);
         top = value > top ? value : top;
     }
     return top;
@@ -356,47 +404,95 @@ inline V8 largest_score(const double* f, Index stride, Index left, int n_classes
 
 void softmax(const double* f, Index stride, Index n, int n_classes, double* p, Index p_stride) {
     for (Index i = 0; i < n; i += 8) {
-        const Index left = n - i;
-        const V8 top = largest_score(f + i, stride, left, n_classes);
+        const V8 top = largest_score(f + i, stride, n_classes);
         V8 total{};
         for (int c = 0; c < n_classes; ++c) {
-            const V8 e = exp8(load_first(f + c * stride + i, left, 0) - top);
+            const V8 e = exp8(load<V8>(f + c * stride + i) - top);
             total += e;
-            store_first(p + c * p_stride + i, e, left);
+            store(p + c * p_stride + i, e);
+        }
+        const V8 inverse = 1 / total;
+        for (int c = 0; c < n_classes; ++c) store(p + c * p_stride + i, load<V8>(p + c * p_stride + i) * inverse);
+    }
+}
+
+void class_statistics(const double* p, const double* y, double label, const double* w, Index n, double* wg,
+                      double* wh) {
+    for (Index i = 0; i < n; i += 8) {
+        const V8 q = load<V8>(p + i), weight = load<V8>(w + i);
+        const V8 truth = load<V8>(y + i) == label ? splat<V8>(1) : V8{};
+        store(wg + i, weight * (q - truth));
+        store(wh + i, weight * (q * (1 - q)));
+    }
+}
+
+void class_pseudo_labels(const double* p, const double* y, double label, const double* w, Index n, double* z,
+                         double* v) {
+    const double kLargest = 4, kSmallestWeight = 2 * 2.220446049250313e-16;
+    for (Index i = 0; i < n; i += 8) {
+        const V8 q = load<V8>(p + i), h = q * (1 - q);
+        const V8 error = (load<V8>(y + i) == label ? splat<V8>(1) : V8{}) - q;
+        // h = 0 only where p has rounded to 0 or 1: the ratio would be ±inf, or 0/0 where the label agrees.
+        V8 ratio = h > 0 ? error / h : error * kLargest;
+        ratio = ratio > kLargest ? splat<V8>(kLargest) : ratio;
+        store(z + i, ratio < -kLargest ? splat<V8>(-kLargest) : ratio);
+        store(v + i, load<V8>(w + i) * (h > kSmallestWeight ? h : splat<V8>(kSmallestWeight)));
+    }
+}
+
+double step_residual(const double* fitted, Index n, double lower, double upper, const double* w, double* r) {
+    V8 loss{};
+    for (Index i = 0; i < n; i += 8) {
+        V8 step = load<V8>(fitted + i);
+        step = step < lower ? splat<V8>(lower) : step;
+        step = step > upper ? splat<V8>(upper) : step;
+        const V8 rest = load<V8>(r + i) - step;
+        store_first(r + i, rest, n - i);
+        loss += first(n - i) ? load<V8>(w + i) * rest * rest : V8{};
+    }
+    return sum(loss);
+}
+
+double step_logistic(const double* fitted, Index n, const double* y, const double* w, double* f, double* p) {
+    V8 loss{};
+    for (Index i = 0; i < n; i += 8) {
+        const V8 value = load<V8>(f + i) + load<V8>(fitted + i);
+        const V8 e = exp8(value < 0 ? value : -value);
+        store_first(f + i, value, n - i);
+        store_first(p + i, (value < 0 ? e : splat<V8>(1)) / (1 + e), n - i);
+        // log(1 + e^f) = log(1 + e^{-|f|}) + max(f, 0)
+        const V8 each = log1p8(e) + (value > 0 ? value : V8{}) - load<V8>(y + i) * value;
+        loss += first(n - i) ? load<V8>(w + i) * each : V8{};
+    }
+    return sum(loss);
+}
+
+double step_softmax(const double* fitted, Index fitted_stride, Index n, int n_classes, const double* y, const double* w,
+                    double* f, double* p, Index stride) {
+    V8 loss{};
+    for (Index i = 0; i < n; i += 8) {
+        const Index left = n - i;
+        V8 top = splat<V8>(-__builtin_inf());
+        for (int c = 0; c < n_classes; ++c) {
+            const V8 value = load<V8>(f + c * stride + i) + load<V8>(fitted + c * fitted_stride + i);
+            store_first(f + c * stride + i, value, left);
+            top = value > top ? value : top;
+        }
+        const V8 label = load<V8>(y + i);
+        V8 total{}, own{};
+        for (int c = 0; c < n_classes; ++c) {
+            const V8 value = load<V8>(f + c * stride + i) - top;
+            const V8 e = exp8(value);
+            total += e;
+            own += label == static_cast<double>(c) ? value : V8{};
+            store_first(p + c * stride + i, e, left);
         }
         const V8 inverse = 1 / total;
         for (int c = 0; c < n_classes; ++c)
-            store_first(p + c * p_stride + i, load_first(p + c * p_stride + i, left, 0) * inverse, left);
+            store_first(p + c * stride + i, load<V8>(p + c * stride + i) * inverse, left);
+        loss += first(left) ? load<V8>(w + i) * (log8(total) - own) : V8{};
     }
-}
-
-double logistic_loss(const double* f, const double* y, const double* w, Index n) {
-    V8 total{};
-    for (Index i = 0; i < n; i += 8) {
-        const V8 value = load_first(f + i, n - i, 0);
-        const V8 e = exp8(value < 0 ? value : -value);
-        // log(1 + e^f) = log(1 + e^{-|f|}) + max(f, 0)
-        const V8 loss = log1p8(e) + (value > 0 ? value : V8{}) - load_first(y + i, n - i, 0) * value;
-        total += load_first(w + i, n - i, 0) * loss;
-    }
-    return sum(total);
-}
-
-double softmax_loss(const double* f, Index stride, const double* y, const double* w, Index n, int n_classes) {
-    double loss = 0;
-    for (Index i = 0; i < n; i += 8) {
-        const Index left = n - i;
-        const V8 top = largest_score(f + i, stride, left, n_classes);
-        const V8 label = load_first(y + i, left, 0), weight = load_first(w + i, left, 0);
-        V8 total{}, own{};
-        for (int c = 0; c < n_classes; ++c) {
-            const V8 value = load_first(f + c * stride + i, left, 0) - top;
-            total += exp8(value);
-            own += label == static_cast<double>(c) ? value : V8{};
-        }
-        for (int k = 0; k < 8; ++k) loss += weight[k] * (__builtin_log(total[k]) - own[k]);
-    }
-    return loss;
+    return sum(loss);
 }
 
 // ------------------------------------------------------------------------------------------------------- prediction
@@ -413,46 +509,84 @@ inline double linear_model(const TreeView& tree, Index start, const double* row,
     return p[0] + dot(row, p + 1, width);
 }
 
-inline std::int32_t next_node(const TreeView& tree, std::int32_t node, std::int32_t feature, const double* row) {
-    return tree.left[node] + (row[feature] <= tree.threshold[node] ? 0 : 1);
+// Rows go down a tree together, one level at a time: the steps of different rows do not wait for each other, and
+// rows that have arrived drop out without a branch that could be mispredicted.
+constexpr Index kRowsAtOnce = 128;
+
+// Calls visit(row, node) for every node on the paths of n <= kRowsAtOnce rows.
+template <class Visit>
+inline void walk(const TreeView& tree, const double* x, Index n, Index width, Visit visit) {
+    std::int32_t row[kRowsAtOnce], node[kRowsAtOnce];
+    for (std::int32_t i = 0; i < n; ++i) {
+        row[i] = i;
+        node[i] = 0;
+    }
+    while (n > 0) {
+        Index n_next = 0;
+        for (Index k = 0; k < n; ++k) {
+            const std::int32_t i = row[k], here = node[k];
+            visit(i, here);
+            const std::int32_t feature = tree.feature[here];
+            const double value = x[i * width + (feature < 0 ? 0 : feature)];
+            row[n_next] = i;
+            node[n_next] = tree.left[here] + (value <= tree.threshold[here] ? 0 : 1);
+            n_next += feature >= 0;
+        }
+        n = n_next;
+    }
 }
 
-double path_score(const TreeView& tree, const double* row, int width) {
-    double total = 0;
-    for (std::int32_t node = 0;;) {
-        if (tree.param_start[node] >= 0) {
-            const double value = linear_model(tree, tree.param_start[node], row, width);
+void block_scores(const TreeView& tree, const double* x, Index n, int width, double* out, Index stride) {
+    if (tree.sum_path) {
+        for (Index i = 0; i < n; ++i) out[i] = 0;
+        walk(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+            if (tree.param_start[node] < 0) return;  // the root
+            const double value = linear_model(tree, tree.param_start[node], x + Index{i} * width, width);
             const double low = tree.lower[node], high = tree.upper[node];
-            total += value < low ? low : (value > high ? high : value);
-        }
-        const std::int32_t feature = tree.feature[node];
-        if (feature < 0) return total;
-        node = next_node(tree, node, feature, row);
+            const double above = value < low ? low : value;
+            out[i] += above > high ? high : above;
+        });
+        return;
     }
+    std::int32_t leaf[kRowsAtOnce];
+    walk(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
+    const Index step = tree.kind == ModelKind::kConstant ? 1 : tree.n_features + 1;
+    for (Index i = 0; i < n; ++i)
+        for (int c = 0; c < tree.n_outputs; ++c)
+            out[c * stride + i] = linear_model(tree, tree.param_start[leaf[i]] + c * step, x + i * width, width);
 }
 
 void tree_scores(const TreeView& tree, const double* x, Index n, int width, double* out, Index stride) {
-    if (tree.sum_path) {
-        for (Index i = 0; i < n; ++i) out[i] = path_score(tree, x + i * width, width);
-        return;
-    }
-    const Index step = tree.kind == ModelKind::kConstant ? 1 : tree.n_features + 1;
-    for (Index i = 0; i < n; ++i) {
-        const double* row = x + i * width;
-        std::int32_t node = 0;
-        for (std::int32_t feature; (feature = tree.feature[node]) >= 0;) node = next_node(tree, node, feature, row);
-        for (int c = 0; c < tree.n_outputs; ++c)
-            out[c * stride + i] = linear_model(tree, tree.param_start[node] + c * step, row, width);
-    }
+    for (Index i = 0; i < n; i += kRowsAtOnce)
+        block_scores(tree, x + i * width, n - i < kRowsAtOnce ? n - i : kRowsAtOnce, width, out + i, stride);
 }
 
 }  // namespace
 
 extern const Kernels kTable;
 const Kernels kTable = {
-    BF_ISA_NAME,      column_range,  left_sums,       add_gain,    column_means,      gather_shifted,
-    normal_equations, row_products,  solve_symmetric, linear,      add_weighted_rows, sigmoid,
-    softmax,          logistic_loss, softmax_loss,    tree_scores,
+    .name = BF_ISA_NAME,
+    .column_range = column_range,
+    .left_sums = left_sums,
+    .add_gain = add_gain,
+    .column_means = column_means,
+    .gather_shifted = gather_shifted,
+    .normal_equations = normal_equations,
+    .row_products = row_products,
+    .solve_symmetric = solve_symmetric,
+    .linear = linear,
+    .add_weighted_rows = add_weighted_rows,
+    .weighted_sums = weighted_sums,
+    .sum = sum_of,
+    .value_range = value_range,
+    .sigmoid = sigmoid,
+    .softmax = softmax,
+    .class_statistics = class_statistics,
+    .class_pseudo_labels = class_pseudo_labels,
+    .step_residual = step_residual,
+    .step_logistic = step_logistic,
+    .step_softmax = step_softmax,
+    .tree_scores = tree_scores,
 };
 
 }  // namespace BF_ISA

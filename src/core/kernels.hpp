@@ -6,7 +6,8 @@
 //
 // Matrices are row-major. A row of features takes `width` doubles: the number of features rounded up (padded_width),
 // the rest zero, so that no loop has a remainder. `rows` lists row numbers: row i is x + rows[i] * width.
-// Several values per row (outputs, statistics) lie one after another: value k of row i is p[k * stride + i].
+// Several values per row (outputs) lie one after another: value k of row i is p[k * stride + i]. Vectors of row values
+// may be read up to 7 values past their end (Buffer leaves room for that).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ struct Kernels {
     // lo[j], hi[j]: smallest and largest x[·, j] over the rows; n >= 1.
     void (*column_range)(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* lo, double* hi);
 
-    // sums[k * width + j] = Σ_i stats[k * stride + i] over the rows with x[·, j] <= cuts[j].
+    // sums[k * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[j].
     void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
-                      const double* stats, std::int64_t stride, int n_stats, double* sums);
+                      const double* const* stats, int n_stats, double* sums);
 
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
@@ -55,15 +56,31 @@ struct Kernels {
     // out[j] += Σ_i a[i] x[i, j].
     void (*add_weighted_rows)(const double* x, std::int64_t n, int width, const double* a, double* out);
 
-    // Probabilities p (n of them, or n_classes × n) of the scores f.
+    // Σ v and Σ v z.
+    void (*weighted_sums)(const double* v, const double* z, std::int64_t n, double& sum_v, double& sum_vz);
+    double (*sum)(const double* v, std::int64_t n);
+    void (*value_range)(const double* z, std::int64_t n, double& lower, double& upper);
+
+    // Probabilities of the scores f; f and p may be the same. Whole vectors are written: room for up to 7 more values.
     void (*sigmoid)(const double* f, std::int64_t n, double* p);
     void (*softmax)(const double* f, std::int64_t stride, std::int64_t n, int n_classes, double* p,
                     std::int64_t p_stride);
 
-    // Σ w · loss(y, f): log(1 + e^f) - y f, and log Σ_c e^{f_c} - f_y.
-    double (*logistic_loss)(const double* f, const double* y, const double* w, std::int64_t n);
-    double (*softmax_loss)(const double* f, std::int64_t stride, const double* y, const double* w, std::int64_t n,
-                           int n_classes);
+    // For the class `label` with probabilities p: w g and w h, where g = p - [y = label], h = p (1 - p); and the
+    // pseudo-label z = -g/h within ±4 with its weight v = w max(h, 2 eps). Whole vectors are written.
+    void (*class_statistics)(const double* p, const double* y, double label, const double* w, std::int64_t n,
+                             double* wg, double* wh);
+    void (*class_pseudo_labels)(const double* p, const double* y, double label, const double* w, std::int64_t n,
+                                double* z, double* v);
+
+    // One boosting step on n rows, and the loss after it. Squared error: r -= fitted within [lower, upper], Σ w r².
+    // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y).
+    double (*step_residual)(const double* fitted, std::int64_t n, double lower, double upper, const double* w,
+                            double* r);
+    double (*step_logistic)(const double* fitted, std::int64_t n, const double* y, const double* w, double* f,
+                            double* p);
+    double (*step_softmax)(const double* fitted, std::int64_t fitted_stride, std::int64_t n, int n_classes,
+                           const double* y, const double* w, double* f, double* p, std::int64_t stride);
 
     // Score of a tree for rows of scaled features next to each other: out[c * stride + i], c = 0 … n_outputs - 1.
     void (*tree_scores)(const TreeView& tree, const double* x, std::int64_t n, int width, double* out,

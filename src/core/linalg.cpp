@@ -11,13 +11,13 @@ namespace {
 
 Blas g_blas;
 
-// out = √v (x - mean), row by row; target = √v z.
+// out = √v (x - mean), row by row; target = √v (z - z_mean).
 void weight_rows(const double* x, std::int64_t n, int width, const double* mean, const double* v, const double* z,
-                 double* out, double* target) {
+                 double z_mean, double* out, double* target) {
     for (std::int64_t i = 0; i < n; ++i) {
         const double root = std::sqrt(v[i]);
         for (int j = 0; j < width; ++j) out[i * width + j] = root * (x[i * width + j] - mean[j]);
-        target[i] = root * z[i];
+        target[i] = root * (z[i] - z_mean);
     }
 }
 
@@ -59,7 +59,7 @@ void solve(Fill fill, double* matrix, std::int64_t ld, int size, double lambda, 
 
 // Few features: normal equations of the rows as they are, then the rank-one correction for the weighted mean.
 void fit_small(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double total,
-               double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
+               double z_mean, double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
     double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
     double* sum_zx = mean + width;
     kernels().normal_equations(x, n, width, d, v, z, gram, mean, sum_zx);
@@ -67,6 +67,7 @@ void fit_small(const double* x, std::int64_t n, int width, int d, const double* 
         const double share = mean[i] / total;
         for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
         gram[i * width + i] += lambda;
+        sum_zx[i] -= z_mean * mean[i];
     }
     for (int j = 0; j < width; ++j) mean[j] /= total;
     kernels().solve_symmetric(gram, width, d, sum_zx, slopes);
@@ -74,14 +75,14 @@ void fit_small(const double* x, std::int64_t n, int width, int d, const double* 
 
 // Many features: products of the centred rows, across features or, if those are more, across rows.
 void fit_large(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double total,
-               double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
+               double z_mean, double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
     std::fill_n(mean, width, 0.0);
     kernels().add_weighted_rows(x, n, width, v, mean);
     for (int j = 0; j < width; ++j) mean[j] /= total;
     double* rows = work.weighted.get(static_cast<std::size_t>(n) * width + 2 * n);
     double* target = rows + n * width;
     double* dual = target + n;
-    weight_rows(x, n, width, mean, v, z, rows, target);
+    weight_rows(x, n, width, mean, v, z, z_mean, rows, target);
     const bool across = n < d;
     const int size = across ? static_cast<int>(n) : d;
     const std::int64_t ld = padded_width(size);
@@ -112,18 +113,12 @@ void set_blas(const Blas& blas) {
 void fit_ridge(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double lambda,
                RidgeWorkspace& work, double* slopes, double& intercept) {
     double total = 0, z_mean = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        total += v[i];
-        z_mean += v[i] * z[i];
-    }
+    kernels().weighted_sums(v, z, n, total, z_mean);
     z_mean /= total;
-    double* residual = work.residual.get(n);
-    for (std::int64_t i = 0; i < n; ++i) residual[i] = z[i] - z_mean;
-
     double* mean = work.vectors.get(2 * static_cast<std::size_t>(width));
     std::fill_n(slopes, width, 0.0);
     const bool small = n >= d && (d < kBlasSize || g_blas.dsyrk == nullptr);
-    (small ? fit_small : fit_large)(x, n, width, d, v, residual, total, lambda, work, slopes, mean);
+    (small ? fit_small : fit_large)(x, n, width, d, v, z, total, z_mean, lambda, work, slopes, mean);
     intercept = z_mean;
     for (int j = 0; j < d; ++j) intercept -= slopes[j] * mean[j];
 }

@@ -25,7 +25,6 @@ struct RidgeWorkspace {
     Buffer<double> matrix;    // Gram matrix (primal) or products of the rows (dual)
     Buffer<double> vectors;   // sums, right-hand side, solution
     Buffer<double> weighted;  // rows centred and multiplied by √v
-    Buffer<double> residual;  // labels less their mean
 };
 
 // Minimises Σ v (a·x + b - z)² + λ|a|² over slopes a and intercept b, the intercept free.

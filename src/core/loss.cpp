@@ -9,92 +9,99 @@ namespace boostforest {
 
 namespace {
 
-constexpr double kLargestPseudoLabel = 4;
-constexpr double kSmallestWeight = 2 * std::numeric_limits<double>::epsilon();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// (y - f)², with the derivatives of half of it, as in the authors' code (SPEC, section 6).
+// (y - F)², with the derivatives of half of it, as in the authors' code: g = F - y, h = 1. State: the residual y - F.
 class SquaredError final : public Loss {
    public:
-    bool is_least_squares() const override { return true; }
+    int n_state() const override { return 1; }
 
-    double value(const double* f, std::int64_t, const double* y, const double* w, std::int64_t n) const override {
-        double total = 0;
-        for (std::int64_t i = 0; i < n; ++i) total += w[i] * (y[i] - f[i]) * (y[i] - f[i]);
-        return total;
+    double start(const double* f, std::int64_t, const Sample& s) const override {
+        std::copy_n(s.y, s.n, s.state);
+        return kernels().step_residual(f, s.n, -kInfinity, kInfinity, s.w, s.state);
     }
 
-    void derivatives(const double* f, std::int64_t, const double* y, std::int64_t n, double* g, double*,
-                     std::int64_t) const override {
-        for (std::int64_t i = 0; i < n; ++i) g[i] = f[i] - y[i];
+    double step(const double* fitted, std::int64_t, double lower, double upper, const Sample& s) const override {
+        return kernels().step_residual(fitted, s.n, lower, upper, s.w, s.state);
     }
+
+    void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
+        double* wg = work.statistics.get(s.n);
+        for (std::int64_t i = 0; i < s.n; ++i) wg[i] = -s.w[i] * s.state[i];
+        out[0] = wg;
+        out[1] = s.w;
+    }
+
+    PseudoLabels pseudo_labels(const Sample& s, LossWorkspace&) const override { return {s.state, s.w, s.stride}; }
 };
 
-// Two classes, y in {0, 1}, p = sigmoid(f).
-class Logistic final : public Loss {
+// What the losses of classes share. State: the scores, then the probabilities of each output.
+class CrossEntropy : public Loss {
    public:
-    double value(const double* f, std::int64_t, const double* y, const double* w, std::int64_t n) const override {
-        return kernels().logistic_loss(f, y, w, n);
-    }
+    int n_state() const override { return 2 * n_outputs(); }
 
-    void derivatives(const double* f, std::int64_t, const double* y, std::int64_t n, double* g, double* h,
-                     std::int64_t) const override {
-        kernels().sigmoid(f, n, g);
-        for (std::int64_t i = 0; i < n; ++i) {
-            const double p = g[i];
-            g[i] = p - y[i];
-            h[i] = p * (1 - p);
+    void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
+        const std::int64_t stride = padded_rows(s.n);
+        double* wg = work.statistics.get(2 * n_outputs() * stride);
+        for (int c = 0; c < n_outputs(); ++c, wg += 2 * stride) {
+            kernels().class_statistics(probabilities(s, c), s.y, label(c), s.w, s.n, wg, wg + stride);
+            out[2 * c] = wg;
+            out[2 * c + 1] = wg + stride;
         }
     }
+
+    PseudoLabels pseudo_labels(const Sample& s, LossWorkspace& work) const override {
+        const std::int64_t stride = padded_rows(s.n);
+        double* z = work.z.get(n_outputs() * stride);
+        double* v = work.v.get(n_outputs() * stride);
+        for (int c = 0; c < n_outputs(); ++c)
+            kernels().class_pseudo_labels(probabilities(s, c), s.y, label(c), s.w, s.n, z + c * stride, v + c * stride);
+        return {z, v, stride};
+    }
+
+    double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
+        for (int c = 0; c < n_outputs(); ++c) std::fill_n(s.state + c * s.stride, s.n, 0.0);
+        return step(f, f_stride, -kInfinity, kInfinity, s);
+    }
+
+   protected:
+    // The class that an output speaks for.
+    virtual double label(int output) const = 0;
+
+    double* probabilities(const Sample& s, int output) const { return s.state + (n_outputs() + output) * s.stride; }
 };
 
-// More classes, y the number of the class, p = softmax(f).
-class Softmax final : public Loss {
+// Two classes, y in {0, 1}, p = sigmoid(F).
+class Logistic final : public CrossEntropy {
+   public:
+    double step(const double* fitted, std::int64_t, double, double, const Sample& s) const override {
+        return kernels().step_logistic(fitted, s.n, s.y, s.w, s.state, probabilities(s, 0));
+    }
+
+   protected:
+    double label(int) const override { return 1; }
+};
+
+// More classes, y the number of the class, p = softmax(F).
+class Softmax final : public CrossEntropy {
    public:
     explicit Softmax(int n_classes) : n_classes_(n_classes) {}
 
     int n_outputs() const override { return n_classes_; }
 
-    double value(const double* f, std::int64_t stride, const double* y, const double* w,
-                 std::int64_t n) const override {
-        return kernels().softmax_loss(f, stride, y, w, n, n_classes_);
+    double step(const double* fitted, std::int64_t stride, double, double, const Sample& s) const override {
+        return kernels().step_softmax(fitted, stride, s.n, n_classes_, s.y, s.w, s.state, probabilities(s, 0),
+                                      s.stride);
     }
 
-    void derivatives(const double* f, std::int64_t stride, const double* y, std::int64_t n, double* g, double* h,
-                     std::int64_t out_stride) const override {
-        kernels().softmax(f, stride, n, n_classes_, g, out_stride);
-        for (int c = 0; c < n_classes_; ++c) {
-            double* gc = g + c * out_stride;
-            double* hc = h + c * out_stride;
-            for (std::int64_t i = 0; i < n; ++i) {
-                const double p = gc[i];
-                gc[i] = p - (y[i] == c ? 1.0 : 0.0);
-                hc[i] = p * (1 - p);
-            }
-        }
-    }
+   protected:
+    double label(int output) const override { return output; }
 
    private:
     int n_classes_;
 };
 
 }  // namespace
-
-void Loss::pseudo_labels(const double* g, const double* h, const double* w, std::int64_t n, std::int64_t stride,
-                         double* z, double* v) const {
-    if (is_least_squares()) {
-        for (std::int64_t i = 0; i < n; ++i) z[i] = -g[i];
-        std::copy_n(w, n, v);
-        return;
-    }
-    for (int c = 0; c < n_outputs(); ++c) {
-        for (std::int64_t i = c * stride; i < c * stride + n; ++i) {
-            // h = 0 only where p has rounded to 0 or 1: then -g/h is ±inf (or 0/0 where the label agrees), never used.
-            const double ratio = h[i] > 0 ? -g[i] / h[i] : -g[i] * kLargestPseudoLabel;
-            z[i] = std::min(std::max(ratio, -kLargestPseudoLabel), kLargestPseudoLabel);
-            v[i] = w[i - c * stride] * std::max(h[i], kSmallestWeight);
-        }
-    }
-}
 
 std::unique_ptr<Loss> make_loss(Task task, int n_classes) {
     switch (task) {

@@ -1,15 +1,43 @@
-// What a tree minimises. A loss is anything convex and twice differentiable in the score f.
+// What a tree minimises. A loss is anything convex and twice differentiable in the score F.
 //
-// To add one: derive from Loss in loss.cpp, add its Task, return it from make_loss.
-// Several outputs lie one after another: output c of row i is f[c * stride + i], and likewise g, h, z, v.
+// What a loss needs to know of a row besides its label is the row's state: a few numbers that change with every step.
+// They are kept in the order of the rows in their nodes and move with them, so that nothing is computed twice.
+// Arrays of several values per row lie one after another: value k of row i is at [k * stride + i].
+//
+// To add a loss: derive from Loss in loss.cpp, add its Task, return it from make_loss.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "buffer.hpp"
+
 namespace boostforest {
 
 enum class Task : std::uint8_t { kRegression = 0, kBinary = 1, kMulticlass = 2 };
+
+// Rows that something is computed on: a whole node, or a batch of one.
+struct Sample {
+    const std::int32_t* rows = nullptr;  // their numbers in the table
+    std::int64_t n = 0;                  // how many
+    double weight = 0;                   // Σ w
+    const double* w = nullptr;           // weight of each
+    const double* y = nullptr;           // label of each
+    double* state = nullptr;             // Loss::n_state() values of each
+    std::int64_t stride = 0;             // from one value of the state to the next
+};
+
+// The regression that a node model solves (FitModel): labels and weights, one set per output.
+struct PseudoLabels {
+    const double* z;
+    const double* v;
+    std::int64_t stride;
+};
+
+// Scratch of one thread.
+struct LossWorkspace {
+    Buffer<double> statistics, z, v;
+};
 
 class Loss {
    public:
@@ -18,23 +46,29 @@ class Loss {
     // Scores per row: 1, or the number of classes if there are more than two.
     virtual int n_outputs() const { return 1; }
 
-    // True if h = 1 everywhere and the pseudo-label is the plain residual: h is then never asked for.
-    virtual bool is_least_squares() const { return false; }
+    // Values of a row's state.
+    virtual int n_state() const = 0;
 
-    // Σ w · loss(y, f).
-    virtual double value(const double* f, std::int64_t stride, const double* y, const double* w,
-                         std::int64_t n) const = 0;
+    // Writes the state of the rows at the scores f (outputs × n); returns Σ w · loss.
+    virtual double start(const double* f, std::int64_t f_stride, const Sample& sample) const = 0;
 
-    // First and second derivative by f. h may be null if is_least_squares().
-    virtual void derivatives(const double* f, std::int64_t stride, const double* y, std::int64_t n, double* g,
-                             double* h, std::int64_t out_stride) const = 0;
+    // Adds fitted (outputs × n), kept within [lower, upper], to the scores; returns Σ w · loss after that.
+    virtual double step(const double* fitted, std::int64_t fitted_stride, double lower, double upper,
+                        const Sample& sample) const = 0;
 
-    // The regression that a node model solves (FitModel): pseudo-label z = -g/h, kept within ±4 as in LogitBoost, and
-    // weight v = w · max(h, 2 eps). Least squares: z = -g, v = w.
-    void pseudo_labels(const double* g, const double* h, const double* w, std::int64_t n, std::int64_t stride,
-                       double* z, double* v) const;
+    // For each output w g and w h, first and second derivative of the loss by F times the weight. Fills
+    // out[2 k] and out[2 k + 1] with pointers to n values each.
+    virtual void statistics(const Sample& sample, LossWorkspace& work, const double** out) const = 0;
+
+    // z = -g/h, kept within ±4 as in LogitBoost, with weight v = w · max(h, 2 eps). Squared error: z = y - F, v = w.
+    virtual PseudoLabels pseudo_labels(const Sample& sample, LossWorkspace& work) const = 0;
 };
 
 std::unique_ptr<Loss> make_loss(Task task, int n_classes);
+
+// Values that a vector of n is padded to, so that whole SIMD vectors can be written.
+constexpr std::int64_t padded_rows(std::int64_t n) {
+    return (n + 7) / 8 * 8;
+}
 
 }  // namespace boostforest

@@ -3,7 +3,7 @@
 // To add one:
 //   1. give it a ModelKind in tree_view.hpp (the number is part of the file format) and, unless it is linear in x,
 //      say so in is_linear();
-//   2. derive from NodeModel in models/NAME.cpp: fit() writes params and the fitted values of its own rows;
+//   2. derive from NodeModel in models/NAME.cpp: fit() writes the parameters and the fitted values of the rows;
 //   3. return it from make_node_model below, evaluate it in predict (kernels.cpp, linear_model);
 //   4. name it in src/boostforest/_parameters.py.
 #pragma once
@@ -13,23 +13,22 @@
 
 #include "buffer.hpp"
 #include "linalg.hpp"
+#include "loss.hpp"
 #include "tree_view.hpp"
 
 namespace boostforest {
 
-// The regression problem of one node. Output c of row i: z[c * stride + i], v likewise.
+// The regression problem of one node.
 struct NodeProblem {
-    const double* x;           // scaled features of the whole table, rows of `width` doubles
-    const std::int32_t* rows;  // the node's rows in x
-    std::int64_t n;            // how many
-    int width;                 // doubles per row
-    int n_features;            // of which are features
-    int n_outputs;             // models to fit
-    const double* w;           // weight of the rows themselves
-    const double* z;           // pseudo-labels
-    const double* v;           // their weights
-    std::int64_t stride;       // from one output's values to the next one's
-    double reg_lambda;         // penalty on the slopes
+    const double* x;             // scaled features of the whole table, rows of `width` doubles
+    int width;                   // doubles per row
+    int n_features;              // of which are features
+    int n_outputs;               // models to fit
+    const Sample& sample;        // the node's rows: their numbers in x and their own weights
+    const PseudoLabels& labels;  // what to fit, with which weights
+    double reg_lambda;           // penalty on the slopes
+    double* fitted;              // out: fitted[c * fitted_stride + i] for the rows
+    std::int64_t fitted_stride;
 };
 
 struct NodeWorkspace {
@@ -48,8 +47,8 @@ class NodeModel {
     // Parameters per output.
     virtual int n_params(int n_features) const = 0;
 
-    // Writes n_outputs × n_params parameters, one output after another, and fitted[c * stride + i] for the rows.
-    virtual void fit(const NodeProblem& problem, NodeWorkspace& work, double* params, double* fitted) const = 0;
+    // Writes n_outputs × n_params parameters, one output after another, and the fitted values.
+    virtual void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const = 0;
 };
 
 std::unique_ptr<NodeModel> make_ridge_model();

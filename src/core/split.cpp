@@ -29,34 +29,28 @@ double entropy(const double* weights, std::int64_t stride, int n_classes, double
 
 }  // namespace
 
-// What the gains are sums of. xgb: w, then per output w g and (unless all 1) w h. mse: w, w y. gini, c45: w by class.
+// What the gains are sums of. xgb: w, then w g and w h of each output. mse: w, w y. gini, c45: w by class.
 void SplitFinder::make_statistics(const SplitProblem& p, Criterion criterion) {
-    const std::int64_t n = p.n;
-    if (criterion == Criterion::kGini || criterion == Criterion::kC45) {
-        n_stats_ = p.n_classes;
-        double* s = stats_.get(static_cast<std::size_t>(n_stats_) * n);
-        for (int c = 0; c < p.n_classes; ++c)
-            for (std::int64_t i = 0; i < n; ++i) s[c * n + i] = p.y[i] == c ? p.w[i] : 0.0;
+    const Sample& s = p.sample;
+    if (criterion == Criterion::kXgb) {
+        stats_.resize(1 + 2 * p.loss.n_outputs());
+        stats_[0] = s.w;
+        p.loss.statistics(s, loss_work_, stats_.data() + 1);
+        if (stats_[2] == s.w) stats_.resize(2);  // h = 1: the weight need not be summed twice
+    } else if (criterion == Criterion::kMse) {
+        double* wy = label_stats_.get(s.n);
+        for (std::int64_t i = 0; i < s.n; ++i) wy[i] = s.w[i] * s.y[i];
+        stats_ = {s.w, wy};
     } else {
-        const int per_output = p.h == nullptr ? 1 : 2;
-        n_stats_ = criterion == Criterion::kMse ? 2 : 1 + per_output * p.n_outputs;
-        double* s = stats_.get(static_cast<std::size_t>(n_stats_) * n);
-        std::copy_n(p.w, n, s);
-        if (criterion == Criterion::kMse) {
-            for (std::int64_t i = 0; i < n; ++i) s[n + i] = p.w[i] * p.y[i];
-        } else {
-            for (int c = 0; c < p.n_outputs; ++c) {
-                s += n;
-                for (std::int64_t i = 0; i < n; ++i) s[i] = p.w[i] * p.g[c * p.stride + i];
-                if (p.h == nullptr) continue;
-                s += n;
-                for (std::int64_t i = 0; i < n; ++i) s[i] = p.w[i] * p.h[c * p.stride + i];
-            }
+        double* by_class = label_stats_.get(static_cast<std::size_t>(p.n_classes) * s.n);
+        stats_.resize(p.n_classes);
+        for (int c = 0; c < p.n_classes; ++c, by_class += s.n) {
+            for (std::int64_t i = 0; i < s.n; ++i) by_class[i] = s.y[i] == c ? s.w[i] : 0.0;
+            stats_[c] = by_class;
         }
     }
-    const double* s = stats_.data();
-    double* totals = totals_.get(n_stats_);
-    for (int k = 0; k < n_stats_; ++k) totals[k] = std::accumulate(s + k * n, s + (k + 1) * n, 0.0);
+    totals_.resize(stats_.size());
+    for (std::size_t k = 0; k < stats_.size(); ++k) totals_[k] = kernels().sum(stats_[k], s.n);
 }
 
 // gain_ and weight_ (of the left side) of every column, from the left sums.
@@ -68,9 +62,8 @@ void SplitFinder::compute_gains(const SplitProblem& p, const SplitRules& rules, 
     std::fill_n(gain, width, 0.0);
     if (rules.criterion == Criterion::kXgb) {
         std::copy_n(sums, width, weight);
-        for (int c = 0; c < p.n_outputs; ++c) {
-            const int g = p.h == nullptr ? 1 + c : 1 + 2 * c;
-            const int h = p.h == nullptr ? 0 : g + 1;  // h = 1: its sum is the weight
+        for (int g = 1; g < static_cast<int>(stats_.size()); g += 2) {
+            const int h = stats_.size() == 2 ? 0 : g + 1;
             kernels().add_gain(width, totals[g], totals[h], sums + g * width, sums + h * width, rules.reg_lambda, gain);
         }
         for (int j = 0; j < width; ++j) gain[j] *= 0.5;
@@ -94,12 +87,12 @@ void SplitFinder::compute_gains(const SplitProblem& p, const SplitRules& rules, 
         }
         weight[j] = left_weight;
         rest[0] = left_weight;
-        rest[1] = p.weight - left_weight;
+        rest[1] = p.sample.weight - left_weight;
         if (rest[0] <= 0 || rest[1] <= 0) continue;
-        const double parent = p.weight * impurity(totals, 1, p.n_classes, p.weight);
+        const double parent = p.sample.weight * impurity(totals, 1, p.n_classes, p.sample.weight);
         const double sides = rest[0] * impurity(sums + j, width, p.n_classes, rest[0]) +
                              rest[1] * impurity(right, 1, p.n_classes, rest[1]);
-        gain[j] = is_gini ? parent - sides : (parent - sides) / entropy(rest, 1, 2, p.weight);
+        gain[j] = is_gini ? parent - sides : (parent - sides) / entropy(rest, 1, 2, p.sample.weight);
     }
 }
 
@@ -109,8 +102,8 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
     double* lo = lo_.get(width);
     double* hi = hi_.get(width);
     double* cuts = cuts_.get(width);
-    double* sums = sums_.get(static_cast<std::size_t>(n_stats_) * width);
-    kernels().column_range(columns.x, columns.rows, p.n, width, lo, hi);
+    double* sums = sums_.get(stats_.size() * width);
+    kernels().column_range(columns.x, columns.rows, p.sample.n, width, lo, hi);
     int best_column = 0;
     for (int k = 0; k < rules.n_cuts; ++k) {
         for (int j = 0; j < width; ++j) cuts[j] = hi[j];
@@ -119,12 +112,13 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
             best.possible = best.possible || lo[j] < hi[j];
             cuts[j] = lo[j] + uniform(cuts_key, name * rules.n_cuts + k) * (hi[j] - lo[j]);
         }
-        kernels().left_sums(columns.x, columns.rows, p.n, width, cuts, stats_.data(), p.n, n_stats_, sums);
+        kernels().left_sums(columns.x, columns.rows, p.sample.n, width, cuts, stats_.data(),
+                            static_cast<int>(stats_.size()), sums);
         compute_gains(p, rules, width);
         const double* gain = gain_.data();
         const double* weight = weight_.data();
         for (int j = 0; j < columns.n; ++j) {
-            if (weight[j] < rules.min_samples_leaf || p.weight - weight[j] < rules.min_samples_leaf) continue;
+            if (weight[j] < rules.min_samples_leaf || p.sample.weight - weight[j] < rules.min_samples_leaf) continue;
             // Ties go to the feature that comes first.
             if (best.feature < 0 || gain[j] > best.gain || (gain[j] == best.gain && j < best_column)) {
                 best.feature = columns.names == nullptr ? j : columns.names[j];
@@ -138,14 +132,15 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
 
 SplitFinder::Columns SplitFinder::copy_columns(const SplitProblem& p, const std::int32_t* features, int n) {
     const int width = padded_width(n);
-    double* out = copied_.get(static_cast<std::size_t>(width) * p.n);
-    for (std::int64_t i = 0; i < p.n; ++i) {
-        const double* row = p.x + static_cast<std::int64_t>(p.rows[i]) * p.width;
+    const std::int64_t n_rows = p.sample.n;
+    double* out = copied_.get(static_cast<std::size_t>(width) * n_rows);
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        const double* row = p.x + static_cast<std::int64_t>(p.sample.rows[i]) * p.width;
         for (int j = 0; j < n; ++j) out[i * width + j] = row[features[j]];
         std::fill(out + i * width + n, out + (i + 1) * width, 0.0);
     }
-    std::int32_t* identity = identity_.get(p.n);
-    std::iota(identity, identity + p.n, 0);
+    std::int32_t* identity = identity_.get(n_rows);
+    std::iota(identity, identity + n_rows, 0);
     return {out, identity, width, n, features};
 }
 
@@ -154,7 +149,7 @@ Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key atte
     const Key cuts = child(attempt, kCuts);
     Split best;
     if (rules.max_features >= p.n_features) {
-        try_columns(p, rules, {p.x, p.rows, p.width, p.n_features, nullptr}, cuts, best);
+        try_columns(p, rules, {p.x, p.sample.rows, p.width, p.n_features, nullptr}, cuts, best);
         return best;
     }
     // A random order of the features, walked in chunks until one has a valid cut, as scikit-learn's forests do.
@@ -169,25 +164,22 @@ Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key atte
     return best;
 }
 
-void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::int64_t>& taken, std::int64_t* positions) {
-    // Open addressing, at most half full; 0 marks an empty slot, so positions are kept as position + 1.
-    const std::uint64_t slots = std::bit_ceil(static_cast<std::uint64_t>(2 * b));
-    std::int64_t* table = taken.get(slots);
-    std::fill_n(table, slots, 0);
-    const auto insert = [&](std::int64_t value) {
-        std::uint64_t slot = (static_cast<std::uint64_t>(value) * 0x9E3779B97F4A7C15ULL >> 32) & (slots - 1);
-        for (; table[slot] != 0; slot = (slot + 1) & (slots - 1))
-            if (table[slot] == value + 1) return false;
-        table[slot] = value + 1;
-        return true;
+void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken, std::int64_t* positions) {
+    const std::int64_t n_words = (n + 63) / 64;
+    std::uint64_t* bits = taken.get(n_words);  // one bit per position: set membership now, ascending order after
+    std::fill_n(bits, n_words, 0);
+    const auto insert = [bits](std::uint64_t value) {
+        const std::uint64_t bit = std::uint64_t{1} << (value % 64);
+        const bool fresh = (bits[value / 64] & bit) == 0;
+        bits[value / 64] |= bit;
+        return fresh;
     };
     for (std::int64_t t = 0; t < b; ++t) {
         const std::int64_t last = n - b + t;
-        const auto value = static_cast<std::int64_t>(below(key, t, last + 1));
-        positions[t] = insert(value) ? value : last;
-        if (positions[t] == last && value != last) insert(last);
+        if (!insert(below(key, t, last + 1))) insert(last);
     }
-    std::sort(positions, positions + b);
+    for (std::int64_t i = 0; i < n_words; ++i)
+        for (std::uint64_t rest = bits[i]; rest != 0; rest &= rest - 1) *positions++ = 64 * i + std::countr_zero(rest);
 }
 
 }  // namespace boostforest

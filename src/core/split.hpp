@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "buffer.hpp"
 #include "loss.hpp"
@@ -16,21 +17,14 @@ enum class Criterion : std::uint8_t {
     kC45 = 3,   // information gain of the labels over split information, times the weight
 };
 
-// The rows that a split is chosen on. Output c of row i: g[c * stride + i], h likewise.
+// The rows that a split is chosen on.
 struct SplitProblem {
-    const double* x;           // scaled features of the whole table, rows of `width` doubles
-    const std::int32_t* rows;  // the rows in x
-    std::int64_t n;            // how many, at least one
-    int width;                 // doubles per row
-    int n_features;            // of which are features
-    const double* w;           // weight of each row
-    double weight;             // Σ w
-    const double* y;           // labels
-    const double* g;           // first derivatives
-    const double* h;           // second derivatives, null where they are all 1
-    std::int64_t stride;       // from one output's derivatives to the next one's
-    int n_outputs;             // outputs
-    int n_classes;             // classes of y, for gini and c45
+    const double* x;       // scaled features of the whole table, rows of `width` doubles
+    int width;             // doubles per row
+    int n_features;        // of which are features
+    const Sample& sample;  // the rows, at least one
+    const Loss& loss;      // its derivatives are what the xgb gain is made of
+    int n_classes;         // classes of the labels, for gini and c45
 };
 
 struct SplitRules {
@@ -68,8 +62,10 @@ class SplitFinder {
     void compute_gains(const SplitProblem& problem, const SplitRules& rules, int width);
     Columns copy_columns(const SplitProblem& problem, const std::int32_t* features, int n);
 
-    int n_stats_ = 0;
-    Buffer<double> stats_, totals_;                         // statistics of each row, and over all rows
+    std::vector<const double*> stats_;  // statistics of each row,
+    std::vector<double> totals_;        //   and over all rows
+    LossWorkspace loss_work_;
+    Buffer<double> label_stats_;
     Buffer<double> lo_, hi_, cuts_, sums_, gain_, weight_;  // one value per column (and statistic)
     Buffer<double> right_;                                  // class weights of the right side
     Buffer<double> copied_;
@@ -77,6 +73,6 @@ class SplitFinder {
 };
 
 // b of the positions 0 … n-1 without replacement, ascending (Floyd's algorithm); `taken` is scratch.
-void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::int64_t>& taken, std::int64_t* positions);
+void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken, std::int64_t* positions);
 
 }  // namespace boostforest

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "../kernels.hpp"
 #include "../node_model.hpp"
 
 namespace boostforest {
@@ -11,17 +12,14 @@ class ConstantModel final : public NodeModel {
    public:
     int n_params(int) const override { return 1; }
 
-    void fit(const NodeProblem& problem, NodeWorkspace&, double* params, double* fitted) const override {
+    void fit(const NodeProblem& problem, NodeWorkspace&, double* params) const override {
+        const auto& [z, v, stride] = problem.labels;
+        const std::int64_t n = problem.sample.n;
         for (int c = 0; c < problem.n_outputs; ++c) {
-            const double* z = problem.z + c * problem.stride;
-            const double* v = problem.v + c * problem.stride;
             double total = 0, weighted = 0;
-            for (std::int64_t i = 0; i < problem.n; ++i) {
-                total += v[i];
-                weighted += v[i] * z[i];
-            }
+            kernels().weighted_sums(v + c * stride, z + c * stride, n, total, weighted);
             params[c] = weighted / total;
-            std::fill_n(fitted + c * problem.stride, problem.n, params[c]);
+            std::fill_n(problem.fitted + c * problem.fitted_stride, n, params[c]);
         }
     }
 };
