@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test lint format tidy demo bench-paper bench-first-speed \
+.PHONY: help venv build test stubs lint format tidy demo bench-paper bench-first-speed \
 	sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -55,6 +55,9 @@ tidy: $(VENV)/.stamp-build ## Run clang-tidy over the C++ sources (slow)
 	$(BIN)/python $(PIP_INSTALL) -q clang-tidy
 	$(BIN)/run-clang-tidy.py -quiet -p build/$(notdir $(VENV)) \
 		-clang-tidy-binary $(BIN)/clang-tidy '/src/(core|bindings)/'
+
+stubs: $(VENV)/.stamp-build ## Write the type stubs of the compiled module anew
+	$(BIN)/python -m nanobind.stubgen -q -m boostforest._core -o src/boostforest/_core.pyi
 
 demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 	$(BIN)/python examples/demo.py $(DEMO_ARGS)
@@ -106,7 +109,7 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 	ASAN_OPTIONS=detect_leaks=0 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	PYTHONMALLOC=malloc \
-	.venv-asan/bin/python -m pytest -s -m "not slow" tests/test_core.py tests/test_against_twin.py $(PYTEST_ARGS)
+	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py $(PYTEST_ARGS)
 
 # Only our own code is instrumented: what OpenBLAS and OpenMP do among themselves is left out.
 # ThreadSanitizer may not start under address randomisation; setarch turns it off where allowed.

@@ -125,6 +125,7 @@ auto probabilities(const Array<double, 2>& scores) {
 }  // namespace
 
 void register_parts(nb::module_& module) {
+    module.attr("BLAS_SIZE") = kBlasSize;
     module.def("set_blas", &set_blas_from_capsules, nb::arg("capsules"), "Use these BLAS and LAPACK functions.");
     module.def("kernels", [] { return kernels().name; }, "Name of the instruction set in use.");
     module.def(

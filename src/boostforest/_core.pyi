@@ -29,6 +29,8 @@ class Model:
     def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Write the leaf of every row in every tree to out."""
 
+BLAS_SIZE: int = 192
+
 def set_blas(capsules: dict) -> None:
     """Use these BLAS and LAPACK functions."""
 

@@ -15,7 +15,9 @@ import threadpoolctl
 
 from . import _core
 
-_BLAS_FEATURES = 64  # kBlasSize in linalg.hpp: smaller systems never reach BLAS
+# Smaller systems never reach BLAS: they have as many unknowns as features, or rows, which are then fewer than twice the
+# features (fit_ridge in linalg.cpp).
+_BLAS_FEATURES = _core.BLAS_SIZE // 2
 
 
 def n_threads(n_jobs: int | None) -> int:

@@ -243,38 +243,61 @@ void row_products(const double* x, Index n, int width, double* k, Index ld) {
     row_products_of<V8>(x, n, width, k, ld);
 }
 
-// Gaussian elimination without square roots (LDLᵀ), rows of the upper triangle updated a vector at a time. The vectors
-// start at a multiple of their length, so some of what lies below the diagonal is overwritten too; nothing reads it.
+// LDLᵀ, without square roots: rows of the upper triangle updated a vector at a time. The vectors start at a multiple of
+// their length, so some of what lies below the diagonal is overwritten too; nothing reads it.
 template <class V>
-inline void solve_of(double* a, Index ld, int d, double* b, double* solution) {
+inline void factor_of(double* a, Index ld, int d, double* inverse_pivots) {
     constexpr Index kSize = Traits<V>::kSize;
     double largest = 0;
     for (Index k = 0; k < d; ++k) largest = a[k * ld + k] > largest ? a[k * ld + k] : largest;
     const double tiny = largest * d * 2.220446049250313e-16;
     for (Index k = 0; k < d; ++k) {
         const double* pivot_row = a + k * ld;
-        const double pivot = pivot_row[k];
-        const double inverse = pivot > tiny ? 1 / pivot : 0;
-        solution[k] = inverse;
-        if (inverse == 0) continue;
+        const double inverse = pivot_row[k] > tiny ? 1 / pivot_row[k] : 0;
+        inverse_pivots[k] = inverse;
         for (Index i = k + 1; i < d; ++i) {
-            const double factor = pivot_row[i] * inverse;
+            const double share = pivot_row[i] * inverse;
             double* row = a + i * ld;
             for (Index j = i / kSize * kSize; j < d; j += kSize)
-                store<V>(row + j, load<V>(row + j) - factor * load<V>(pivot_row + j));
-            b[i] -= factor * b[k];
+                store<V>(row + j, load<V>(row + j) - share * load<V>(pivot_row + j));
         }
-    }
-    for (Index k = d - 1; k >= 0; --k) {
-        double rest = b[k];
-        for (Index j = k + 1; j < d; ++j) rest -= a[k * ld + j] * solution[j];
-        solution[k] *= rest;
     }
 }
 
-void solve_symmetric(double* a, Index ld, int d, double* b, double* solution) {
-    if (ld % 8 != 0) return solve_of<V4>(a, ld, d, b, solution);
-    solve_of<V8>(a, ld, d, b, solution);
+void factor(double* a, Index ld, int d, double* inverse_pivots) {
+    if (ld % 8 != 0) return factor_of<V4>(a, ld, d, inverse_pivots);
+    factor_of<V8>(a, ld, d, inverse_pivots);
+}
+
+template <class V>
+inline void substitute_of(const double* a, Index ld, int d, const double* inverse_pivots, double* b, double* s) {
+    constexpr Index kSize = Traits<V>::kSize;
+    for (Index k = 0; k < d; ++k) {  // forward: what is in front of the diagonal gets rubbish, after it was used
+        s[k] = b[k] * inverse_pivots[k];
+        for (Index j = (k + 1) / kSize * kSize; j < d; j += kSize)
+            store<V>(b + j, load<V>(b + j) - s[k] * load<V>(a + k * ld + j));
+    }
+    for (Index k = d - 1; k >= 0; --k) {
+        double known = 0;
+        for (Index j = k + 1; j < d; ++j) known += a[k * ld + j] * s[j];
+        s[k] -= known * inverse_pivots[k];
+    }
+}
+
+void substitute(const double* a, Index ld, int d, const double* inverse_pivots, double* b, double* s) {
+    if (ld % 8 != 0) return substitute_of<V4>(a, ld, d, inverse_pivots, b, s);
+    substitute_of<V8>(a, ld, d, inverse_pivots, b, s);
+}
+
+void weigh_products(const double* products, Index ld, Index n, const double* root, const double* m, double s,
+                    double lambda, double* k) {
+    for (Index i = 0; i < n; ++i) {
+        const double shift = s - m[i];
+        for (Index j = i / 4 * 4; j < n; j += 4)
+            store<V4>(k + i * ld + j,
+                      root[i] * load<V4>(root + j) * (load<V4>(products + i * ld + j) - load<V4>(m + j) + shift));
+        k[i * ld + i] += lambda;
+    }
 }
 
 template <class V>
@@ -573,7 +596,9 @@ const Kernels kTable = {
     .gather_shifted = gather_shifted,
     .normal_equations = normal_equations,
     .row_products = row_products,
-    .solve_symmetric = solve_symmetric,
+    .factor = factor,
+    .substitute = substitute,
+    .weigh_products = weigh_products,
     .linear = linear,
     .add_weighted_rows = add_weighted_rows,
     .weighted_sums = weighted_sums,

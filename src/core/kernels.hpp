@@ -46,9 +46,18 @@ struct Kernels {
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
 
-    // Solves A s = b for symmetric A (d × d, upper triangle, rows of ld doubles, ld a multiple of 4); A and b are
-    // destroyed. A pivot that is lost in rounding gets the solution 0: a feature that repeats others is left out.
-    void (*solve_symmetric)(double* a, std::int64_t ld, int d, double* b, double* solution);
+    // Factors the symmetric A (d × d, upper triangle, rows of ld doubles, ld a multiple of 4) in place for
+    // substitute(). A pivot that is lost in rounding gets the inverse 0, and its unknown 0: a feature that repeats
+    // others is left out.
+    void (*factor)(double* a, std::int64_t ld, int d, double* inverse_pivots);
+
+    // Solves A s = b with the factors; b is destroyed. Whole vectors of s are written.
+    void (*substitute)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b, double* s);
+
+    // k[i, j] = root[i] root[j] (products[i, j] - m[i] - m[j] + s), plus λ on the diagonal, for j >= i; rows of ld
+    // doubles.
+    void (*weigh_products)(const double* products, std::int64_t ld, std::int64_t n, const double* root, const double* m,
+                           double s, double lambda, double* k);
 
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <optional>
 
 #include "kernels.hpp"
 
@@ -11,14 +13,8 @@ namespace {
 
 Blas g_blas;
 
-// out = √v (x - mean), row by row; target = √v (z - z_mean).
-void weight_rows(const double* x, std::int64_t n, int width, const double* mean, const double* v, const double* z,
-                 double z_mean, double* out, double* target) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        const double root = std::sqrt(v[i]);
-        for (int j = 0; j < width; ++j) out[i * width + j] = root * (x[i * width + j] - mean[j]);
-        target[i] = root * (z[i] - z_mean);
-    }
+bool use_blas(std::int64_t size) {
+    return size >= kBlasSize && g_blas.dsyrk != nullptr;
 }
 
 // matrix = X Xᵀ (across = true, n × n) or Xᵀ X (d × d), upper triangle by rows: BLAS sees it as the lower one by
@@ -31,77 +27,158 @@ void blas_products(const double* x, std::int64_t n, int width, int d, bool acros
     g_blas.dsyrk(&uplo, &trans, &size, &depth, &one, const_cast<double*>(x), &lda, &zero, matrix, &ldc);
 }
 
-// False if the matrix is not positive definite to working precision.
-bool blas_solve(double* matrix, std::int64_t ld, int size, double* rhs) {
-    char uplo = 'L';
-    int lda = static_cast<int>(ld), info = 0, one = 1;
-    g_blas.dpotrf(&uplo, &size, matrix, &lda, &info);
-    if (info != 0) return false;
-    g_blas.dpotrs(&uplo, &size, &one, matrix, &lda, rhs, &size, &info);
-    return info == 0;
-}
-
-// Solves (matrix + λ I) solution = rhs where fill(matrix) writes the matrix; a failed factorisation needs it twice.
-template <class Fill>
-void solve(Fill fill, double* matrix, std::int64_t ld, int size, double lambda, double* rhs, double* solution) {
-    const auto fill_and_penalise = [&] {
-        fill(matrix);
-        for (int j = 0; j < size; ++j) matrix[j * ld + j] += lambda;
-    };
-    fill_and_penalise();
-    if (size >= kBlasSize && g_blas.dpotrf != nullptr) {
-        std::copy_n(rhs, size, solution);
-        if (blas_solve(matrix, ld, size, solution)) return;
-        fill_and_penalise();
+// A symmetric matrix in factors, solved for one right-hand side after another.
+class Factors {
+   public:
+    // The matrix (upper triangle, rows of ld doubles) is overwritten; `refill` writes it again if BLAS gives up.
+    template <class Refill>
+    Factors(double* matrix, std::int64_t ld, int size, double* inverse_pivots, Refill refill)
+        : matrix_(matrix), ld_(ld), size_(size), inverse_pivots_(inverse_pivots), blas_(use_blas(size)) {
+        if (blas_) {
+            char uplo = 'L';
+            int n = size, lda = static_cast<int>(ld), info = 0;
+            g_blas.dpotrf(&uplo, &n, matrix, &lda, &info);
+            if (info == 0) return;
+            blas_ = false;  // not positive definite to working precision: the kernel knows what to do
+            refill();
+        }
+        kernels().factor(matrix, ld, size, inverse_pivots);
     }
-    kernels().solve_symmetric(matrix, ld, size, rhs, solution);
+
+    // rhs is destroyed; solution has room for ld doubles.
+    void solve(double* rhs, double* solution) const {
+        if (!blas_) return kernels().substitute(matrix_, ld_, size_, inverse_pivots_, rhs, solution);
+        char uplo = 'L';
+        int n = size_, lda = static_cast<int>(ld_), info = 0, one = 1;
+        std::copy_n(rhs, size_, solution);
+        g_blas.dpotrs(&uplo, &n, &one, matrix_, &lda, solution, &n, &info);
+    }
+
+   private:
+    double* matrix_;
+    std::int64_t ld_;
+    int size_;
+    double* inverse_pivots_;
+    bool blas_;
+};
+
+// True if output c has the weights of the output before it: the factors are then still good.
+bool same_weights(const RidgeProblem& p, int c) {
+    return c > 0 && std::memcmp(p.v + c * p.stride, p.v + (c - 1) * p.stride, p.n * sizeof(double)) == 0;
 }
 
-// Few features: normal equations of the rows as they are, then the rank-one correction for the weighted mean.
-void fit_small(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double total,
-               double z_mean, double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
+double dot(const double* a, const double* b, std::int64_t n) {
+    double total = 0;
+    for (std::int64_t i = 0; i < n; ++i) total += a[i] * b[i];
+    return total;
+}
+
+// In the features. Small: normal equations of the rows as they are, less the weighted mean's part. Large: BLAS products
+// of the rows, centred and multiplied by √v.
+void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
+    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride] = p;
+    const bool blas = use_blas(d);
     double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
+    double* mean = work.vectors.get(3 * static_cast<std::size_t>(width) + n);
     double* sum_zx = mean + width;
-    kernels().normal_equations(x, n, width, d, v, z, gram, mean, sum_zx);
-    for (int i = 0; i < d; ++i) {
-        const double share = mean[i] / total;
-        for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
-        gram[i * width + i] += lambda;
-        sum_zx[i] -= z_mean * mean[i];
+    double* inverse_pivots = sum_zx + width;
+    double* vz = inverse_pivots + width;
+    double* rows = blas ? work.weighted.get(static_cast<std::size_t>(n) * width) : nullptr;
+    std::optional<Factors> factors;
+    double total = 0;
+    for (int c = 0; c < n_outputs; ++c) {
+        const double* vc = v + c * stride;
+        const double* zc = z + c * stride;
+        double z_mean = 0;
+        kernels().weighted_sums(vc, zc, n, total, z_mean);
+        z_mean /= total;
+        const bool same = same_weights(p, c);
+        if (same || blas) {
+            for (std::int64_t i = 0; i < n; ++i) vz[i] = vc[i] * (zc[i] - z_mean);
+            std::fill_n(sum_zx, width, 0.0);
+            kernels().add_weighted_rows(x, n, width, vz, sum_zx);
+        }
+        if (!same && blas) {
+            std::fill_n(mean, width, 0.0);
+            kernels().add_weighted_rows(x, n, width, vc, mean);
+            for (int j = 0; j < width; ++j) mean[j] /= total;
+            for (std::int64_t i = 0; i < n; ++i) {
+                const double root = std::sqrt(vc[i]);
+                for (int j = 0; j < width; ++j) rows[i * width + j] = root * (x[i * width + j] - mean[j]);
+            }
+            const auto fill = [&, width = width, d = d, n = n, lambda = lambda] {
+                blas_products(rows, n, width, d, false, gram, width);
+                for (int j = 0; j < d; ++j) gram[j * width + j] += lambda;
+            };
+            fill();
+            factors.emplace(gram, width, d, inverse_pivots, fill);
+        } else if (!same) {
+            kernels().normal_equations(x, n, width, d, vc, zc, gram, mean, sum_zx);
+            for (int i = 0; i < d; ++i) {
+                const double share = mean[i] / total;
+                for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
+                gram[i * width + i] += lambda;
+                sum_zx[i] -= z_mean * mean[i];
+            }
+            for (int j = 0; j < width; ++j) mean[j] /= total;
+            factors.emplace(gram, width, d, inverse_pivots, [] {});
+        }
+        double* a = slopes + static_cast<std::int64_t>(c) * width;
+        factors->solve(sum_zx, a);
+        std::fill(a + d, a + width, 0.0);
+        intercepts[c] = z_mean - dot(a, mean, d);
+        kernels().linear(x, n, width, a, intercepts[c], fitted + c * fitted_stride);
     }
-    for (int j = 0; j < width; ++j) mean[j] /= total;
-    kernels().solve_symmetric(gram, width, d, sum_zx, slopes);
 }
 
-// Many features: products of the centred rows, across features or, if those are more, across rows.
-void fit_large(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double total,
-               double z_mean, double lambda, RidgeWorkspace& work, double* slopes, double* mean) {
-    std::fill_n(mean, width, 0.0);
-    kernels().add_weighted_rows(x, n, width, v, mean);
-    for (int j = 0; j < width; ++j) mean[j] /= total;
-    double* rows = work.weighted.get(static_cast<std::size_t>(n) * width + 2 * n);
-    double* target = rows + n * width;
-    double* dual = target + n;
-    weight_rows(x, n, width, mean, v, z, z_mean, rows, target);
-    const bool across = n < d;
-    const int size = across ? static_cast<int>(n) : d;
-    const std::int64_t ld = padded_width(size);
-    double* matrix = work.matrix.get(static_cast<std::size_t>(ld) * ld);
-    if (!across) {  // only with BLAS: fit_ridge keeps the rest for fit_small
-        double* rhs = mean + width;
-        std::fill_n(rhs, width, 0.0);
-        kernels().add_weighted_rows(rows, n, width, target, rhs);
-        const auto fill = [&](double* out) { blas_products(rows, n, width, d, false, out, ld); };
-        solve(fill, matrix, ld, size, lambda, rhs, slopes);
-        return;
+// In the rows: K = X Xᵀ once; every output centres and weighs it for itself. With row weights v, m = K v / Σv and
+// s = v·m / Σv: K' = √v √vᵀ (K - m - mᵀ + s); (K' + λ I) u = √v (z - mean); a = Xᵀ √v u, which needs no mean
+// because Σ √v u = 0.
+void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
+    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride] = p;
+    const int size = static_cast<int>(n), ld = padded_width(size);
+    double* products = work.matrix.get(static_cast<std::size_t>(ld) * ld);
+    double* matrix = work.factors.get(static_cast<std::size_t>(ld) * ld);
+    double* weight = work.vectors.get(6 * static_cast<std::size_t>(ld));
+    double *root = weight + ld, *m = root + ld, *inverse_pivots = m + ld, *rhs = inverse_pivots + ld, *dual = rhs + ld;
+    std::fill_n(weight, 6 * ld, 0.0);
+    if (use_blas(std::min<std::int64_t>(n, d))) {
+        blas_products(x, n, width, d, true, products, ld);
+    } else {
+        kernels().row_products(x, n, width, products, ld);
     }
-    const bool blas = size >= kBlasSize && g_blas.dsyrk != nullptr;
-    const auto fill = [&](double* out) {
-        if (blas) return blas_products(rows, n, width, d, true, out, ld);
-        kernels().row_products(rows, n, width, out, ld);
-    };
-    solve(fill, matrix, ld, size, lambda, target, dual);
-    kernels().add_weighted_rows(rows, n, width, dual, slopes);
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < i; ++j) products[i * ld + j] = products[j * ld + i];
+        std::fill(products + i * ld + n, products + (i + 1) * ld, 0.0);
+    }
+    std::optional<Factors> factors;
+    double total = 0;
+    for (int c = 0; c < n_outputs; ++c) {
+        double z_mean = 0;
+        kernels().weighted_sums(v + c * stride, z + c * stride, n, total, z_mean);
+        z_mean /= total;
+        if (!same_weights(p, c)) {
+            std::copy_n(v + c * stride, n, weight);
+            kernels().linear(products, n, ld, weight, 0.0, m);
+            for (std::int64_t i = 0; i < n; ++i) m[i] /= total;
+            const double s = dot(weight, m, n) / total;
+            for (std::int64_t i = 0; i < n; ++i) root[i] = std::sqrt(weight[i]);
+            const auto fill = [&, n = n, lambda = lambda] {
+                kernels().weigh_products(products, ld, n, root, m, s, lambda, matrix);
+            };
+            fill();
+            factors.emplace(matrix, ld, size, inverse_pivots, fill);
+        }
+        for (std::int64_t i = 0; i < n; ++i) rhs[i] = root[i] * (z[c * stride + i] - z_mean);
+        factors->solve(rhs, dual);
+        for (std::int64_t i = 0; i < n; ++i) dual[i] *= root[i];
+        std::fill(dual + n, dual + ld, 0.0);
+        double* a = slopes + static_cast<std::int64_t>(c) * width;
+        std::fill_n(a, width, 0.0);
+        kernels().add_weighted_rows(x, n, width, dual, a);
+        intercepts[c] = z_mean - dot(m, dual, n);
+        kernels().linear(products, n, ld, dual, intercepts[c], fitted + c * fitted_stride);
+    }
 }
 
 }  // namespace
@@ -110,17 +187,12 @@ void set_blas(const Blas& blas) {
     g_blas = blas;
 }
 
-void fit_ridge(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double lambda,
-               RidgeWorkspace& work, double* slopes, double& intercept) {
-    double total = 0, z_mean = 0;
-    kernels().weighted_sums(v, z, n, total, z_mean);
-    z_mean /= total;
-    double* mean = work.vectors.get(2 * static_cast<std::size_t>(width));
-    std::fill_n(slopes, width, 0.0);
-    const bool small = n >= d && (d < kBlasSize || g_blas.dsyrk == nullptr);
-    (small ? fit_small : fit_large)(x, n, width, d, v, z, total, z_mean, lambda, work, slopes, mean);
-    intercept = z_mean;
-    for (int j = 0; j < d; ++j) intercept -= slopes[j] * mean[j];
+void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
+    // Multiply-adds of either way; outputs of the same weights are rare (the children of the root) and left out of it.
+    const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
+    const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);
+    const double in_features = outputs * (n * d * d / 2 + d * d * d / 6);
+    (in_rows < in_features ? fit_rows : fit_features)(problem, work);
 }
 
 }  // namespace boostforest

@@ -1,4 +1,4 @@
-// Weighted ridge regression for one node: small systems in the project's own kernels, large ones through BLAS.
+// Weighted ridge regressions of one node: small systems in the project's own kernels, large ones through BLAS.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace boostforest {
 
-// The four routines that large systems need, Fortran calling convention, 32-bit integers. Handed in by whoever has a
-// BLAS (the Python bindings take SciPy's); without one the kernels do everything.
+// The routines that large systems need, Fortran calling convention, 32-bit integers. Handed in by whoever has a BLAS
+// (the Python bindings take SciPy's); without one the kernels do everything.
 struct Blas {
     void (*dsyrk)(char* uplo, char* trans, int* n, int* k, double* alpha, double* a, int* lda, double* beta, double* c,
                   int* ldc) = nullptr;
@@ -17,21 +17,36 @@ struct Blas {
 };
 void set_blas(const Blas& blas);
 
-// Systems of at least this many unknowns go to BLAS.
-constexpr int kBlasSize = 64;
+// Systems of at least this many unknowns go to BLAS: below, its packing and locking cost more than its kernels save.
+constexpr int kBlasSize = 192;
+
+// Several regressions on the same rows, one per output c: minimise Σ v (a·x + b - z)² + λ|a|² over slopes a and
+// intercept b, the intercept free.
+struct RidgeProblem {
+    const double* x;      // n rows of `width` doubles (d features, then zeros), best shifted to lie around zero
+    std::int64_t n;       // rows
+    int width;            // doubles per row
+    int d;                // features
+    const double* z;      // label of row i for output c: z[c * stride + i]
+    const double* v;      // its weight, likewise
+    std::int64_t stride;  // from one output to the next
+    int n_outputs;        // outputs
+    double lambda;        // penalty
+    double* slopes;       // out: width doubles per output, zeros after the first d
+    double* intercepts;   // out: one per output
+    double* fitted;       // out: a·x + b of row i for output c: fitted[c * fitted_stride + i]
+    std::int64_t fitted_stride;
+};
 
 // Scratch of one thread.
 struct RidgeWorkspace {
-    Buffer<double> matrix;    // Gram matrix (primal) or products of the rows (dual)
-    Buffer<double> vectors;   // sums, right-hand side, solution
-    Buffer<double> weighted;  // rows centred and multiplied by √v
+    Buffer<double> matrix, factors;  // Gram matrix or products of the rows; factors of it
+    Buffer<double> weighted;         // rows centred and multiplied by √v
+    Buffer<double> vectors;          // what has one value per feature or per row
 };
 
-// Minimises Σ v (a·x + b - z)² + λ|a|² over slopes a and intercept b, the intercept free.
-// x: n rows of `width` doubles (d features, then zeros), best shifted so that they lie around zero.
-// slopes: `width` doubles, zeros after the first d.
-// Solved in the d features, or, where there are fewer rows, in the n rows: a = Xᵀ (X Xᵀ + λ I)⁻¹ z.
-void fit_ridge(const double* x, std::int64_t n, int width, int d, const double* v, const double* z, double lambda,
-               RidgeWorkspace& work, double* slopes, double& intercept);
+// Solves in the d features, or, where rows are few, in the n rows: a = Xᵀ (X Xᵀ + λ I)⁻¹ z. The products of the rows
+// are then shared by all outputs; outputs of the same weights share the factors too.
+void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work);
 
 }  // namespace boostforest

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,7 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
     std::mutex mutex;
     std::condition_variable one_ended;
     std::exception_ptr error;
-    int running = 0;
+    int running = 1;
 
     const auto work = [&](int number) {
         try {
@@ -35,9 +36,21 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
     };
 
     const int n = static_cast<int>(std::min<std::int64_t>({n_items, std::max(n_threads, 1), kMaxThreads}));
-    std::vector<std::jthread> threads;
-    running = std::max(n, 1);
-    for (int number = 1; number < n; ++number) threads.emplace_back(work, number);
+    std::vector<std::thread> threads;
+    threads.reserve(n);
+    for (int number = 1; number < n; ++number) {
+        {
+            const std::lock_guard lock(mutex);
+            ++running;
+        }
+        try {
+            threads.emplace_back(work, number);
+        } catch (const std::system_error&) {  // the system has no more threads: fewer will do
+            const std::lock_guard lock(mutex);
+            --running;
+            break;
+        }
+    }
     work(0);
     for (std::unique_lock lock(mutex); running > 0;) {  // the others may have long trees left: go on polling
         one_ended.wait_for(lock, std::chrono::milliseconds(100));
@@ -46,7 +59,7 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
         control.poll();
         lock.lock();
     }
-    threads.clear();
+    for (std::thread& thread : threads) thread.join();
     if (error) std::rethrow_exception(error);
     if (control.stopped()) throw Cancelled();
 }

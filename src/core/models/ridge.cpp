@@ -14,20 +14,20 @@ class RidgeModel final : public NodeModel {
     void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
         const auto& [x, width, d, n_outputs, sample, labels, lambda, fitted, fitted_stride] = problem;
         const std::int64_t n = sample.n;
-        double* mean = work.vectors.get(2 * static_cast<std::size_t>(width));
+        double* mean = work.vectors.get((1 + static_cast<std::size_t>(n_outputs)) * width + n_outputs);
         double* slopes = mean + width;
+        double* intercepts = slopes + static_cast<std::ptrdiff_t>(n_outputs) * width;
         double* shifted = work.rows.get(static_cast<std::size_t>(n) * width);
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
         kernels().column_means(x, sample.rows, n, width, sample.w, mean);
         kernels().gather_shifted(x, sample.rows, n, width, mean, shifted);
-        for (int c = 0; c < n_outputs; ++c, params += d + 1) {
-            double intercept = 0;
-            fit_ridge(shifted, n, width, d, labels.v + c * labels.stride, labels.z + c * labels.stride, lambda,
-                      work.ridge, slopes, intercept);
-            kernels().linear(shifted, n, width, slopes, intercept, fitted + c * fitted_stride);
+        fit_ridge({shifted, n, width, d, labels.z, labels.v, labels.stride, n_outputs, lambda, slopes, intercepts,
+                   fitted, fitted_stride},
+                  work.ridge);
+        for (int c = 0; c < n_outputs; ++c, slopes += width, params += d + 1) {
+            params[0] = intercepts[c];
+            for (int j = 0; j < d; ++j) params[0] -= slopes[j] * mean[j];
             std::copy_n(slopes, d, params + 1);
-            for (int j = 0; j < d; ++j) intercept -= slopes[j] * mean[j];
-            params[0] = intercept;
         }
     }
 };
