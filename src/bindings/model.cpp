@@ -50,7 +50,10 @@ class Model {
    private:
     template <class T>
     static Array<T, 1> column(const nb::dict& columns, const char* name) {
-        return nb::cast<Array<T, 1>>(columns[name], false);
+        Array<T, 1> array;
+        const bool good = columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false);
+        require(good, (std::string(name) + " is missing or has the wrong type").c_str());
+        return array;
     }
 
     // The message is made only when it is needed: this runs for every node.

@@ -104,7 +104,8 @@ class BoostBase(BaseEstimator):
             y_numeric=self._task == "regression",
         )
         weight = check_sample_weight(sample_weight, len(y))
-        y, n_classes = self._encode_target(y, weight, first=kept == 0)
+        target = y
+        y, n_classes = self._encode_target(target, weight, first=kept == 0)
         weight, balance = self._combine_class_weight(y, weight)
         sampling = self._make_sampling(len(y), weight, balance)
         if kept == 0:
@@ -115,7 +116,7 @@ class BoostBase(BaseEstimator):
 
         n_trees = self._n_trees()
         seeds = tree_seeds(self._entropy, n_trees)[kept:]
-        params = draw_tree_params(pools, seeds)
+        params = draw_tree_params(pools, seeds, self._task)
         if len(seeds) > 0:
             columns = self._grow(X, y, n_classes, params, seeds, sampling)
             if kept > 0:
@@ -123,7 +124,7 @@ class BoostBase(BaseEstimator):
                 seeds = np.concatenate([self.tree_seeds_, seeds])
                 params = {name: self._tree_params[name] + values for name, values in params.items()}
             self.forest_, self.tree_seeds_, self._tree_params = columns, seeds, params
-        self._after_growing(X, y, sampling)
+        self._after_growing(X, target, sampling, kept)
 
     def _grow(
         self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
@@ -182,7 +183,7 @@ class BoostBase(BaseEstimator):
         """Return the target as the core takes it, and the number of classes (0 in regression)."""
         raise NotImplementedError
 
-    def _after_growing(self, X: Floats, y: Floats, sampling: Sampling) -> None:
+    def _after_growing(self, X: Floats, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
         """Do what is left after the trees are grown."""
 
     # --------------------------------------------------------------------------------------------------- prediction
@@ -219,13 +220,14 @@ class BoostBase(BaseEstimator):
         return leaves
 
     def _paths(self, X: Any) -> sparse.csr_matrix:
-        return _inspection.decision_paths(self.forest_, self._leaves(X))
+        leaves = self._leaves(X)
+        return _inspection.decision_paths(self.forest_, leaves)
 
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each feature in the total gain of all splits; they add up to 1 (all 0 without a split)."""
+        """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
         return _inspection.gain_importances(self.forest_)
 

@@ -95,7 +95,7 @@ tree_params_ : list of dict
 tree_seeds_ : ndarray of shape (n_trees,)
     Seed of each tree.
 feature_importances_ : ndarray of shape (n_features_in_,)
-    Share of each feature in the total gain.
+    Share of each feature in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
     Mean absolute slope times the feature's deviation.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)

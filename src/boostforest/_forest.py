@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
 
 from ._base import BoostBase, ClassificationPart, RegressionPart, Sampling
 from ._docs import describe
@@ -38,7 +40,7 @@ class ForestPart(BoostBase):
     verbose: Any
 
     oob_score_: float
-    _n_rows: int
+    _draws: tuple[Any, ...] | None  # how all trees were drawn, None if not alike
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -83,17 +85,20 @@ class ForestPart(BoostBase):
         cumulative = None if weight is None else np.cumsum(weight)
         return Sampling(True, n_draws, cumulative, None, balance)
 
-    def _after_growing(self, X: Floats, y: Floats, sampling: Sampling) -> None:
-        if self.oob_score:
-            if self.forest_.n_trees > self._n_trees_of_last_fit(X):
-                raise ValueError("oob_score with warm_start=True needs the same rows of X in every fit.")
-            self._set_oob_score(*self._out_of_bag(X, sampling), y)
-        self._n_rows = len(X)
-
-    def _n_trees_of_last_fit(self, X: Floats) -> int:
-        """Return how many trees were grown on as many rows as X has; draws of others cannot be repeated."""
-        same = getattr(self, "_n_rows", len(X)) == len(X) or not self.warm_start
-        return self.forest_.n_trees if same else 0
+    def _after_growing(self, X: Floats, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(name, None)
+        weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
+        draws = (sampling.bootstrap, len(X), sampling.n_draws, hashlib.sha256(weights).digest())
+        self._draws = draws if kept == 0 or self._draws == draws else None
+        if not self.oob_score:
+            return
+        if self._draws is None:
+            raise ValueError(
+                "oob_score needs trees that were all drawn alike: with warm_start=True keep bootstrap, max_samples, "
+                "sample_weight and the number of rows of the first fit."
+            )
+        self._set_oob_score(*self._out_of_bag(X, sampling), y)
 
     def _out_of_bag(self, X: Floats, sampling: Sampling) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Return the mean output of the trees that have not drawn a row, and which rows have such trees."""
@@ -122,9 +127,14 @@ class ForestPart(BoostBase):
         with np.errstate(invalid="ignore"):
             return total / n_trees, has_trees
 
-    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: Floats) -> None:
+    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
         """Set the attributes that ``oob_score`` asks for."""
         raise NotImplementedError
+
+    def _score_rows(self, default: Any, y: npt.NDArray[Any], predicted: Any, rows: npt.NDArray[np.bool_]) -> float:
+        """Score some rows by the metric that ``oob_score`` names; NaN without any."""
+        metric = self.oob_score if callable(self.oob_score) else default
+        return metric(y[rows], predicted[rows]) if rows.any() else float("nan")
 
     def get_tree(self, i: int) -> Any:
         """Return one tree of the forest as an estimator of its own.
@@ -139,8 +149,12 @@ class ForestPart(BoostBase):
         tree : BoostTreeRegressor or BoostTreeClassifier
             The fitted tree, with the parameters that it has drawn.
         """
-        params = self.tree_params_[i]  # also checks i and that there is a fit
-        i = range(self.forest_.n_trees)[i]
+        check_is_fitted(self)
+        n_trees = self.forest_.n_trees
+        if not -n_trees <= i < n_trees:
+            raise IndexError(f"i must be a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
+        i %= n_trees
+        params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
         tree = self._tree_class(**{name: params[name] for name in names if name in params}, scale=self.scale)
         own = {
@@ -148,7 +162,7 @@ class ForestPart(BoostBase):
             "tree_seeds_": self.tree_seeds_[i : i + 1],
             "_tree_params": {name: values[i : i + 1] for name, values in self._tree_params.items()},
         }
-        not_shared = {*own, "oob_score_", "oob_prediction_", "oob_decision_function_", "_n_rows"}
+        not_shared = {*own, "oob_score_", "oob_prediction_", "oob_decision_function_", "_draws"}
         fitted = {k: v for k, v in vars(self).items() if k.endswith("_") or k.startswith("_")}
         tree.__dict__.update({k: v for k, v in fitted.items() if k not in not_shared} | own)
         return tree
@@ -277,11 +291,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: Floats) -> None:
-        metric = self.oob_score if callable(self.oob_score) else r2_score
+    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
         self.oob_prediction_ = mean[:, 0] * self.target_scale_ + self.target_mean_
-        truth = y * self.target_scale_ + self.target_mean_
-        self.oob_score_ = metric(truth[has_trees], self.oob_prediction_[has_trees])
+        self.oob_score_ = self._score_rows(r2_score, y, self.oob_prediction_, has_trees)
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
@@ -387,11 +399,10 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: Floats) -> None:
-        metric = self.oob_score if callable(self.oob_score) else accuracy_score
+    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
         self.oob_decision_function_ = self._proba(mean)
-        truth = self.classes_[y.astype(np.intp)]
-        self.oob_score_ = metric(truth[has_trees], self._most_probable(self.oob_decision_function_[has_trees]))
+        predicted = self._most_probable(self.oob_decision_function_)
+        self.oob_score_ = self._score_rows(accuracy_score, y, predicted, has_trees)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.

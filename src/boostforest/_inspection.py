@@ -22,20 +22,23 @@ Floats = npt.NDArray[np.float64]
 def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
     """Say that there is nothing to learn from labels that are all the same."""
     if len(classes) == 1:
-        warnings.warn(
-            f"y has one class only ({classes[0]!r}): the model will always predict it.",
-            UserWarning,
-            stacklevel=5,
-        )
+        only = classes.tolist()[0]
+        warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
 
 
 def gain_importances(forest: ForestColumns) -> Floats:
-    """Return the share of every feature in the total gain."""
+    """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
+
+    Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
+    """
     inner = forest.feature >= 0
-    gain = np.zeros(forest.n_features)
-    np.add.at(gain, forest.feature[inner], forest.gain[inner])
-    total = gain.sum()
-    return gain / total if total > 0 else gain
+    gain = np.zeros((forest.n_trees, forest.n_features))
+    np.add.at(gain, (forest.tree_of_node[inner], forest.feature[inner]), forest.gain[inner])
+    gain = gain[gain.sum(axis=1) > 0]
+    if len(gain) == 0:
+        return np.zeros(forest.n_features)
+    shares: Floats = (gain / gain.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
 
 
 def _path_sums(forest: ForestColumns, models: Floats) -> Floats:

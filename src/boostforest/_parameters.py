@@ -46,15 +46,17 @@ class Parameter:
         """Return the pool that a user's value stands for: a list of checked values, or a distribution."""
         if is_distribution(value):
             return value
-        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray | range):
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if isinstance(value, str) or not isinstance(value, Sequence):
             return [self.check(value)]
-        if np.ndim(value) > 1 or len(value) == 0:
-            raise ValueError(f"{self.name} is an empty or nested pool; it must hold at least one value.")
+        if len(value) == 0:
+            raise ValueError(f"{self.name} is an empty pool; it must hold at least one value.")
         return [self.check(v) for v in value]
 
 
 def _is_integer(value: object, low: int) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= low
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and low <= int(value) < 2**31
 
 
 def _is_real(value: object, low: float, high: float = math.inf) -> bool:
@@ -70,7 +72,7 @@ def _integer(name: str, low: int, none: float | None = None) -> Parameter:
     """Declare an integer of at least ``low``; ``none`` is what None means to the core, if None is allowed."""
     return Parameter(
         name,
-        f"an integer of at least {low}" + (" or None" if none is not None else ""),
+        f"an integer from {low} to 2^31 - 1" + (" or None" if none is not None else ""),
         lambda v: (v is None and none is not None) or _is_integer(v, low),
         lambda v, d: float(none if v is None and none is not None else v),
     )
@@ -131,23 +133,36 @@ TreeParams = dict[str, list[Any]]  # parameter -> one value per tree
 def tree_pools(estimator: object, task: str) -> dict[str, Any]:
     """Check all tree parameters of an estimator and return their pools."""
     pools = {p.name: p.pool(getattr(estimator, p.name, False)) for p in TREE_PARAMETERS}
-    for criterion in [] if is_distribution(pools["criterion"]) else pools["criterion"]:
-        if criterion not in TASK_CRITERIA[task]:
-            allowed = ", ".join(f"'{c}'" for c in TASK_CRITERIA[task])
-            raise ValueError(f"criterion must be one of {allowed} for {task}; got {criterion!r}.")
+    if not is_distribution(pools["criterion"]):
+        check_criteria(pools["criterion"], task)
     return pools
 
 
-def draw_tree_params(pools: dict[str, Any], seeds: Seeds) -> TreeParams:
+def check_criteria(criteria: Iterable[str], task: str) -> None:
+    """Refuse criteria that do not fit the task."""
+    for criterion in criteria:
+        if criterion not in TASK_CRITERIA[task]:
+            allowed = ", ".join(f"'{c}'" for c in TASK_CRITERIA[task])
+            raise ValueError(f"criterion must be one of {allowed} for {task}; got {criterion!r}.")
+
+
+def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str) -> TreeParams:
     """Draw every parameter once per tree."""
-    return {p.name: draw(pools[p.name], seeds, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
+    params = {p.name: draw(pools[p.name], seeds, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
+    if is_distribution(pools["criterion"]):
+        check_criteria(params["criterion"], task)
+    return params
+
+
+def _encode(parameter: Parameter, values: list[Any], n_features: int) -> npt.NDArray[np.float64]:
+    if all(v is values[0] for v in values):  # no pool: small forests are fitted in milliseconds, so this counts
+        return np.full(len(values), parameter.encode(values[0], n_features))
+    return np.array([parameter.encode(v, n_features) for v in values])
 
 
 def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, npt.NDArray[Any]]:
     """Return the parameter columns as the core takes them."""
-    columns: dict[str, npt.NDArray[Any]] = {
-        p.name: np.array([p.encode(v, n_features) for v in params[p.name]], dtype=np.float64) for p in TREE_PARAMETERS
-    }
+    columns: dict[str, npt.NDArray[Any]] = {p.name: _encode(p, params[p.name], n_features) for p in TREE_PARAMETERS}
     columns["seed"] = seeds
     return columns
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -22,10 +23,9 @@ _BLAS_FEATURES = _core.BLAS_SIZE // 2
 
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
-    try:
-        return int(joblib.effective_n_jobs(n_jobs))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.") from error
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    return int(joblib.effective_n_jobs(n_jobs))
 
 
 @cache
@@ -35,6 +35,19 @@ def use_scipy_blas() -> None:
     capsules = {"dsyrk": blas["dsyrk"], "dpotrf": lapack["dpotrf"], "dpotrs": lapack["dpotrs"]}
     with contextlib.suppress(ValueError):  # a build with 64-bit integers
         _core.set_blas(capsules)
+
+
+def _in_a_thread_of_its_own(function: Callable[[], Any]) -> Any:
+    """Call a function in a new thread.
+
+    threadpoolctl 3.8 lets only the thread that has set a limit of OpenBLAS change it, as long as that thread lives;
+    ours may be set and lifted by different Python threads.
+    """
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function()), name="boostforest-blas-limit")
+    thread.start()
+    thread.join()
+    return results[0]
 
 
 class _BlasLimit:
@@ -48,14 +61,14 @@ class _BlasLimit:
     def __enter__(self) -> None:
         with self._lock:
             if self._calls == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                self._limit = _in_a_thread_of_its_own(lambda: _controller().limit(limits=1, user_api="blas"))
             self._calls += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._calls -= 1
             if self._calls == 0:
-                self._limit.restore_original_limits()
+                _in_a_thread_of_its_own(self._limit.restore_original_limits)
 
 
 @cache

@@ -19,12 +19,14 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
         return None
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_rows, sample_weight)
-    weight = np.asarray(sample_weight)
+    try:
+        weight = np.asarray(sample_weight).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("sample_weight must hold numbers.") from error
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be 1D array or scalar, got {weight.ndim}D array.")
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}!")
-    weight = np.ascontiguousarray(weight, dtype=np.float64)
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight must be finite; it contains NaN or infinity.")
     if (weight < 0).any():
@@ -42,7 +44,11 @@ def class_weights(
         per_class = np.bincount(codes, weights=weight, minlength=len(classes))
         factors = per_class.sum() / (len(classes) * np.where(per_class > 0, per_class, 1.0))
     elif isinstance(class_weight, dict):
+        if not all(isinstance(w, numbers.Real) and 0 <= float(w) < np.inf for w in class_weight.values()):
+            raise ValueError(f"class_weight must hold finite weights of at least 0; got {class_weight!r}.")
         factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+        if not factors.any():
+            raise ValueError(f"class_weight must not be zero for all classes; got {class_weight!r}.")
     else:
         raise ValueError(
             "class_weight must be None, a dict, 'balanced' or, in a forest, 'balanced_subsample'; "
@@ -53,13 +59,15 @@ def class_weights(
 
 def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """Return weighted mean and deviation of each column; a constant column gets the deviation 1."""
-    mean = np.average(values, axis=0, weights=weight)
-    with np.errstate(over="ignore", invalid="ignore"):
-        deviation = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-    # A deviation within the rounding of the mean is no deviation; one beyond the range of floats is no help either.
-    noise = 10 * np.finfo(np.float64).eps * np.abs(mean)
-    usable = np.isfinite(deviation) & (deviation > noise) & (deviation > np.finfo(np.float64).tiny)
-    return mean, np.where(usable, deviation, 1.0)
+    largest = np.abs(values).max(axis=0)
+    # Sums and squares of very large or very small values leave the range of floats: then in units of the largest.
+    unit = np.where((largest > 1e100) | (largest < 1e-100), largest, 1.0)
+    unit[unit == 0] = 1.0
+    mean = np.average(values / unit, axis=0, weights=weight)
+    deviation = np.sqrt(np.average((values / unit - mean) ** 2, axis=0, weights=weight))
+    # A deviation within the rounding of the mean is no deviation.
+    usable = deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)
+    return mean * unit, np.where(usable, deviation * unit, 1.0)
 
 
 def n_bootstrap_draws(max_samples: Any, n_rows: int, weight: Floats | None) -> int:

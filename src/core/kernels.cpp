@@ -250,7 +250,7 @@ inline void factor_of(double* a, Index ld, int d, double* inverse_pivots) {
     constexpr Index kSize = Traits<V>::kSize;
     double largest = 0;
     for (Index k = 0; k < d; ++k) largest = a[k * ld + k] > largest ? a[k * ld + k] : largest;
-    const double tiny = largest * d * 2.220446049250313e-16;
+    const double tiny = largest * d * (8 * 2.220446049250313e-16);
     for (Index k = 0; k < d; ++k) {
         const double* pivot_row = a + k * ld;
         const double inverse = pivot_row[k] > tiny ? 1 / pivot_row[k] : 0;

@@ -171,7 +171,9 @@ void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
         }
         for (std::int64_t i = 0; i < n; ++i) rhs[i] = root[i] * (z[c * stride + i] - z_mean);
         factors->solve(rhs, dual);
-        for (std::int64_t i = 0; i < n; ++i) dual[i] *= root[i];
+        double rest = 0;  // Σ √v u, 0 but for rounding: matters where λ is tiny
+        for (std::int64_t i = 0; i < n; ++i) rest += dual[i] *= root[i];
+        for (std::int64_t i = 0; i < n; ++i) dual[i] -= weight[i] * (rest / total);
         std::fill(dual + n, dual + ld, 0.0);
         double* a = slopes + static_cast<std::int64_t>(c) * width;
         std::fill_n(a, width, 0.0);

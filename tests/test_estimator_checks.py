@@ -1,0 +1,74 @@
+"""scikit-learn's own checks, on all four estimators with settings that take different ways through the code."""
+
+import warnings
+
+import pytest
+from sklearn.base import is_regressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+
+POOLS = {
+    "node_model": ["ridge", "constant"],
+    "min_samples_leaf": range(2, 6),
+    "max_features": ["sqrt", 1, 0.5, None],
+    "max_leaf_nodes": (2, 8, None),
+}
+# No distributions among the pools: their repr has an address in it, and the names of tests must not change.
+ESTIMATORS = [
+    BoostTreeRegressor(),
+    BoostTreeRegressor(node_model="constant", criterion="mse", min_samples_leaf=2, max_depth=3),
+    BoostTreeRegressor(clip=False, scale=False, reg_lambda=1.0, max_features="sqrt", n_cuts=3),
+    BoostTreeClassifier(),
+    BoostTreeClassifier(node_model="constant", criterion="gini", min_samples_leaf=2, max_leaf_nodes=5),
+    BoostTreeClassifier(criterion="c45", scale=False, reg_lambda=1.0, max_features="sqrt", class_weight="balanced"),
+    BoostForestRegressor(5),
+    BoostForestRegressor(5, criterion="mse", batch_size=40, clip=False, n_jobs=2),
+    BoostForestRegressor(5, max_samples=0.7, n_cuts=3, max_features="log2"),
+    BoostForestRegressor(5, bootstrap=False, **POOLS),
+    BoostForestClassifier(5),
+    BoostForestClassifier(5, criterion=["gini", "c45"], batch_size=40, class_weight="balanced_subsample", n_jobs=2),
+    BoostForestClassifier(5, max_samples=0.7, n_cuts=3, scale=False, max_leaf_nodes=6),
+    BoostForestClassifier(5, bootstrap=False, **POOLS),
+]
+
+
+def expected_failed_checks(estimator):
+    """Return the checks that an estimator fails, and why."""
+    if not getattr(estimator, "bootstrap", False):
+        return {}
+    # scikit-learn's forests say the same of their own.
+    reason = "weights are the probabilities to be drawn: repeating a row changes which rows the seed draws"
+    return {"check_sample_weight_equivalence_on_dense_data": reason}
+
+
+def all_checks(estimators):
+    """Return scikit-learn's mark, its argument values as a list: 1.6 gives a generator, of which pytest 9 warns."""
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
+    return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)
+
+
+# What the library has to say about tables as small as those of the checks; any other warning is an error.
+@pytest.mark.filterwarnings("ignore:min_samples_leaf=.* needs at least:UserWarning")
+@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
+@all_checks(ESTIMATORS)
+def test_scikit_learns_check_passes(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def random_forest_failures():
+    """Return what scikit-learn's own forests fail: {is regressor: names of checks}."""
+    failed = {}
+    for forest in (RandomForestRegressor(5), RandomForestClassifier(5)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # theirs are not our business
+            results = check_estimator(forest, on_fail=None, on_skip=None)
+        failed[is_regressor(forest)] = {r["check_name"] for r in results if r["status"] == "failed"}
+    return failed
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=range(len(ESTIMATORS)))
+def test_random_forest_fails_every_check_that_ours_may_fail(estimator, random_forest_failures):
+    assert set(expected_failed_checks(estimator)) <= random_forest_failures[is_regressor(estimator)]
