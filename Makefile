@@ -116,7 +116,7 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
 	LD_PRELOAD="$(call preload,libtsan.so)" \
 	TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:die_after_fork=0 \
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 BOOSTFOREST_TIME_FACTOR=10 \
 	$(shell setarch -R true 2>/dev/null && echo setarch -R) \
 	.venv-tsan/bin/python -m pytest -s tests/test_threads.py $(PYTEST_ARGS)
 

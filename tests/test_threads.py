@@ -1,5 +1,6 @@
 """Threads: they change no bit of the result, and they get along with Python's, joblib's, BLAS's and with Ctrl-C."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -156,7 +157,7 @@ def test_ctrl_c_ends_a_long_fit_soon_and_leaves_the_estimator_unfitted(estimator
     code = INTERRUPTED_FIT.format(estimator=estimator)
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
-    assert float(result.stdout) < 2
+    assert float(result.stdout) < 2 * float(os.environ.get("BOOSTFOREST_TIME_FACTOR", "1"))  # sanitizers are slow
 
 
 def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):

@@ -78,7 +78,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
                        thread_local Buffer<double> scores;
                        double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(n));
                        for (const TreeView& tree : trees) {
-                           worker.check();
+                           worker.check(n * width);
                            evaluate_tree(tree, x, n, width, output, f);
                            for (std::int64_t i = 0; i < n; ++i)
                                for (int c = 0; c < n_outputs; ++c)
@@ -106,7 +106,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
             double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(end - begin));
             std::int64_t* number = numbers.get(end - begin);
             for (std::size_t t = 0; t < n_now; ++t) {
-                worker.check();
+                worker.check((end - begin) * width);
                 const std::int32_t* drawn = counts.data() + t * rows.n_rows;
                 std::int64_t n = 0;
                 for (std::int64_t i = begin; i < end; ++i) {
@@ -131,7 +131,7 @@ void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n
     for_each_block(rows, n_threads, control,
                    [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
                        for (std::size_t t = 0; t < trees.size(); ++t) {
-                           worker.check();
+                           worker.check((end - begin) * 16);
                            const TreeView& tree = trees[t];
                            for (std::int64_t i = begin; i < end; ++i) {
                                const double* row = x + (i - begin) * width;

@@ -118,10 +118,10 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     std::int64_t n_leaves = 1;
     open_.assign(1, root);
     while (!open_.empty() && (!best_first || n_leaves < params.max_leaf_nodes)) {
-        worker.check();
         if (best_first) std::pop_heap(open_.begin(), open_.end(), later);
         const Leaf leaf = open_.back();
         open_.pop_back();
+        worker.check(1000 + (leaf.end - leaf.begin) * width_);
         const Split found = find_split(leaf);
         if (found.feature < 0) continue;
         Leaf children[2];

@@ -208,7 +208,7 @@ void normal_equations(const double* x, Index n, int width, int d, const double* 
     if (width == 4) return gram_tile<V4, 4, 1, true>(x, n, width, 0, 0, v, z, gram, sum_x, sum_zx);
     Index j = 0;
 #if defined(__AVX512F__)
-    for (; j + 16 <= width; j += 16) gram_columns<2>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
+    for (; width >= 48 && j + 16 <= width; j += 16) gram_columns<2>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
 #endif
     for (; j < width; j += 8) gram_columns<1>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
 }

@@ -21,7 +21,7 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
         try {
             Worker worker(control, number);
             for (std::int64_t item; (item = next.fetch_add(1)) < n_items;) {
-                worker.check();
+                worker.check(0);
                 body(item, worker);
                 control.item_done();
             }

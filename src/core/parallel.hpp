@@ -41,10 +41,13 @@ class Worker {
 
     int number() const { return number_; }  // 0 is the calling thread
 
-    // To be called every few microseconds: throws Cancelled when the work is to end.
-    void check() {
+    // To be called often, with the work since the last call in multiply-adds or the like: throws Cancelled when the
+    // work is to end.
+    void check(std::int64_t work) {
         if (control_.stopped()) throw Cancelled();
-        if (number_ != 0 || ++calls_ % 16 != 0) return;
+        work_ += work;
+        if (number_ != 0 || work_ < kWorkPerLook) return;  // looking at the clock costs as much as a small node
+        work_ = 0;
         const auto now = std::chrono::steady_clock::now();
         if (now - last_poll_ < std::chrono::milliseconds(100)) return;
         last_poll_ = now;
@@ -54,7 +57,8 @@ class Worker {
    private:
     Control& control_;
     int number_;
-    std::uint32_t calls_ = 0;
+    static constexpr std::int64_t kWorkPerLook = 1'000'000;
+    std::int64_t work_ = 0;
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
