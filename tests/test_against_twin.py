@@ -143,6 +143,7 @@ def assert_same_tree(forest, tree, root, params, d):
         if node.left is not None:
             assert_allclose(forest.threshold[i], node.threshold, rtol=1e-12, atol=1e-12, err_msg=path)
             assert_allclose(forest.gain[i], node.gain, **TOLERANCE, err_msg=path)
+            assert forest.missing_left[i] == node.missing_left, path
         model = expected_model(root, node, params, d)
         assert (forest.param_start[i] >= 0) == (model is not None), path
         if model is not None:
@@ -190,6 +191,31 @@ def test_tree_equals_twin(task, criterion, node_model, setting):
     est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
     assert len(twin.nodes_by_path(roots[0])) >= 5
     assert_same(est, roots, all_params, X)
+
+
+@pytest.mark.parametrize("setting", ["plain", "unclipped", "three-cuts", "few-features", "batches", "all-at-once"])
+@pytest.mark.parametrize(("task", "criterion"), CRITERIA)
+def test_tree_of_missing_values_equals_twin(task, criterion, setting):
+    X, y = example_data(task, n=200, d=5)
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < [0.0, 0.05, 0.3, 0.6, 0.1]] = np.nan  # one column is complete
+    X[X[:, 0] > 1, 1] = np.nan  # and one is missing for a reason
+    settings = {"criterion": criterion, **SETTINGS[setting]}
+    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    sides = {node.missing_left for node in twin.nodes_by_path(roots[0]).values() if node.left}
+    assert sides == {False, True} or setting == "all-at-once"  # the smallest tree need not have both
+    assert_same(est, roots, all_params, X)
+    new = np.where(rng.random(X.shape) < 0.5, np.nan, rng.normal(size=X.shape))  # the complete column misses values too
+    assert_same_predictions(est, roots, all_params, new)
+
+
+def test_column_without_any_value_is_left_alone():
+    X, y = example_data("regression", n=120, d=4)
+    X[:, 2] = np.nan
+    est = BoostTreeRegressor(random_state=0).fit(X, y)
+    without = BoostTreeRegressor(random_state=0).fit(np.where(np.isnan(X), 7.0, X), y)
+    assert 2 not in est.forest_.feature
+    assert_allclose(est.predict(X), without.predict(np.where(np.isnan(X), 7.0, X)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("reg_lambda", [1e-4, 1.0])

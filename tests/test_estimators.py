@@ -81,8 +81,8 @@ def test_stages_are_means_over_the_first_trees_and_end_at_the_prediction(task):
     X, y = example_data(task)
     forest = make_forest(task).fit(X, y)
     stages = list(forest.staged_predict(X) if task == "regression" else forest.staged_predict_proba(X))
-    trees = [output(forest.get_tree(i), X) for i in range(len(forest))]
-    assert len(stages) == len(forest) == 8
+    trees = [output(forest.get_tree(i), X) for i in range(forest.forest_.n_trees)]
+    assert len(stages) == forest.forest_.n_trees == 8
     for k, stage in enumerate(stages, start=1):
         assert_allclose(stage, np.mean(trees[:k], axis=0), rtol=1e-10, atol=1e-12)
     assert_allclose(stages[-1], output(forest, X))

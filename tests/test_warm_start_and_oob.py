@@ -52,8 +52,8 @@ def test_a_warm_start_says_what_it_cannot_do():
         forest.fit(X[:, :3], y)
     assert contents(forest) == before
     grown = forest.set_params(n_estimators=10).fit(X, y)  # without a seed, too, the first trees stay
-    assert contents(grown.get_tree(7))["params"] in before["params"] and len(grown) == 10
-    assert len(forest.set_params(warm_start=False, n_estimators=2).fit(X, y)) == 2
+    assert contents(grown.get_tree(7))["params"] in before["params"] and grown.forest_.n_trees == 10
+    assert forest.set_params(warm_start=False, n_estimators=2).fit(X, y).forest_.n_trees == 2
 
 
 @pytest.mark.parametrize("change", ["bootstrap", "max_samples", "sample_weight", "rows in between"])

@@ -135,6 +135,7 @@ class Node:
     loss: float = 0.0  # total loss at F, the order of growth
     feature: int = -1  # -1: leaf
     threshold: float = np.nan  # x <= threshold goes left
+    missing_left: bool = False  # a missing x goes left
     gain: float = 0.0
     margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
     left: Node | None = None
@@ -338,16 +339,21 @@ def node_loss(node: Node, sample: Sample, params: Params) -> float:
     return weight_ratio(node, batch, sample) * float(total)
 
 
+def filled(X: Array) -> Array:
+    """Return X as node models see it: a missing value counts as 0, the mean after scaling."""
+    return np.where(np.isnan(X), 0.0, X)
+
+
 def fit_model(node: Node, sample: Sample, params: Params) -> None:
     """Fit the node's model to what the path above left over, and add it to the node's F."""
     batch = batch_of(child(node.key, 2), node.n_rows, params.batch_size)
     rows = node.rows[batch]
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
-    node.coef, node.intercept = fit_outputs(sample.X[rows], z, v, params)
+    node.coef, node.intercept = fit_outputs(filled(sample.X[rows]), z, v, params)
     if params.task == "regression" and params.clip:
         # A linear model may run away outside the rows it has seen.
         node.lower, node.upper = float(z.min()), float(z.max())
-    node.scores = node.scores + own_scores(node, sample.X[node.rows])
+    node.scores = node.scores + own_scores(node, filled(sample.X[node.rows]))
     node.loss = node_loss(node, sample, params)
 
 
@@ -361,7 +367,13 @@ class Split:
 
     feature: int
     threshold: float
+    missing_left: bool | None  # None: no row of the batch misses the feature
     gain: float
+
+
+def goes_left(x: Array, threshold: float, missing_left: bool | None) -> Array:
+    """Return which values of a feature go left; a missing one goes where the split sends it."""
+    return np.where(np.isnan(x), bool(missing_left), x <= threshold)
 
 
 def feature_chunks(key: int, d: int, max_features: int | None) -> list[list[int]]:
@@ -372,14 +384,18 @@ def feature_chunks(key: int, d: int, max_features: int | None) -> list[list[int]
     return [order[i : i + max_features] for i in range(0, d, max_features)]
 
 
-def valid_cuts(key: int, feature: int, x: Array, w: Array, params: Params) -> Iterator[float]:
-    """Yield the feature's random cuts that leave min_samples_leaf on both sides."""
-    low, high = float(x.min()), float(x.max())
+def valid_cuts(key: int, feature: int, x: Array, w: Array, params: Params) -> Iterator[tuple[float, bool | None]]:
+    """Yield the random cuts that leave min_samples_leaf on both sides; missing values are tried on either side."""
+    known = x[~np.isnan(x)]
+    if len(known) == 0:
+        return
+    low, high = float(known.min()), float(known.max())
     for k in range(params.n_cuts):
         cut = low + uniform(key, feature * params.n_cuts + k) * (high - low)
-        left = x <= cut
-        if min(w[left].sum(), w[~left].sum()) >= params.min_samples_leaf:
-            yield cut
+        for missing_left in [None] if len(known) == len(x) else [False, True]:
+            left = goes_left(x, cut, missing_left)
+            if min(w[left].sum(), w[~left].sum()) >= params.min_samples_leaf:
+                yield cut, missing_left
 
 
 def find_splits(key: int, node: Node, sample: Sample, params: Params) -> list[Split]:
@@ -391,9 +407,9 @@ def find_splits(key: int, node: Node, sample: Sample, params: Params) -> list[Sp
     ratio = weight_ratio(node, batch, sample)
     for features in feature_chunks(child(key, 1), X.shape[1], params.max_features):
         splits = [
-            Split(f, cut, ratio * split_gain(X[:, f] <= cut, w, y, g, h, params))
+            Split(f, cut, side, ratio * split_gain(goes_left(X[:, f], cut, side), w, y, g, h, params))
             for f in features
-            for cut in valid_cuts(child(key, 2), f, X[:, f], w, params)
+            for cut, side in valid_cuts(child(key, 2), f, X[:, f], w, params)
         ]
         if splits:  # the first chunk with a valid cut decides
             return splits
@@ -439,7 +455,11 @@ def split_node(node: Node, sample: Sample, params: Params) -> bool:
     node.feature, node.threshold, node.gain = best.feature, best.threshold, best.gain
     node.margin = gain_margin(splits)
     # The cut may come from a batch, but it parts all rows.
-    left = sample.X[node.rows, best.feature] <= best.threshold
+    x, w = sample.X[node.rows, best.feature], sample.weight[node.rows]
+    if best.missing_left is None:  # never seen missing: later ones go to the larger side
+        best.missing_left = bool(w[x <= best.threshold].sum() >= w[x > best.threshold].sum())
+    node.missing_left = best.missing_left
+    left = goes_left(x, best.threshold, best.missing_left)
     node.left = make_child(node, 0, left, sample)
     node.right = make_child(node, 1, ~left, sample)
     fit_model(node.left, sample, params)
@@ -503,7 +523,7 @@ def path_of(root: Node, x: Array) -> list[Node]:
     """Return the nodes from the root to the leaf that one row falls into."""
     node, path = root, [root]
     while node.left is not None and node.right is not None:
-        node = node.left if x[node.feature] <= node.threshold else node.right
+        node = node.left if goes_left(x[node.feature], node.threshold, node.missing_left) else node.right
         path.append(node)
     return path
 
@@ -519,7 +539,7 @@ def predict_scores(root: Node, X: Array) -> Array:
     for i, x in enumerate(X):
         for node in path_of(root, x):
             if node.intercept is not None:
-                F[i] += own_scores(node, x[np.newaxis])[0]
+                F[i] += own_scores(node, filled(x[np.newaxis]))[0]
     return F
 
 

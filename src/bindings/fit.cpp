@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "../core/forest.hpp"
 #include "../core/kernels.hpp"
@@ -80,6 +81,17 @@ nb::dict join(std::vector<GrownTree>& trees) {
     return result;
 }
 
+// Notes which values are NaN and makes them 0.
+MissingCells take_missing(double* x, const RawRows& rows) {
+    const std::int64_t width = padded_width(rows.n_features);
+    MissingCells missing(rows.n_rows, rows.n_features);
+    for (std::int64_t i = 0; i < rows.n_rows; ++i)
+        for (int j = 0; j < rows.n_features; ++j)
+            if (std::isnan(x[i * width + j])) missing.set(i, j);
+    fill_missing(x, rows.n_rows * width);
+    return missing;
+}
+
 nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
              const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
@@ -100,8 +112,16 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
     run_without_gil(progress, [&](Control& control) {
         Buffer<double> scaled;
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
-        scale_rows(rows, 0, rows.n_rows, values);
-        const Dataset data{values, rows.n_rows, rows.n_features, y.data(), static_cast<Task>(task), n_classes};
+        MissingCells missing;
+        const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
+        if (any_missing) missing = take_missing(values, rows);
+        const Dataset data{values,
+                           rows.n_rows,
+                           rows.n_features,
+                           y.data(),
+                           static_cast<Task>(task),
+                           n_classes,
+                           any_missing ? &missing : nullptr};
         trees = grow_forest(data, sampling, tree_params, n_threads, control);
     });
     return join(trees);

@@ -15,6 +15,7 @@ class Model {
         : tree_start_(column<std::int64_t>(columns, "tree_start")),
           kind_(column<std::uint8_t>(columns, "kind")),
           sum_path_(column<bool>(columns, "sum_path")),
+          missing_left_(column<std::uint8_t>(columns, "missing_left")),
           feature_(column<std::int32_t>(columns, "feature")),
           left_(column<std::int32_t>(columns, "left")),
           threshold_(column<double>(columns, "threshold")),
@@ -31,8 +32,8 @@ class Model {
                 "tree_start must run from 0 to the number of nodes");
         require(kind_.shape(0) + 1 == tree_start_.shape(0) && sum_path_.shape(0) == kind_.shape(0),
                 "kind and sum_path must have one value per tree");
-        require(left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes && lower_.shape(0) == n_nodes &&
-                    upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes,
+        require(left_.shape(0) == n_nodes && missing_left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes &&
+                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes,
                 "all node columns must have the same length");
         for (std::size_t t = 0; t < kind_.shape(0); ++t) add_tree(t, n_features, n_outputs);
     }
@@ -83,14 +84,16 @@ class Model {
                     "has parameters outside of the model", tree);
             require(start >= 0 || feature >= 0, "has a leaf without a model", tree);
         }
-        trees_.push_back({feature_.data() + begin, threshold_.data() + begin, left_.data() + begin,
-                          lower_.data() + begin, upper_.data() + begin, param_start_.data() + begin, params_.data(),
-                          n_params, end - begin, n_features, n_outputs, kind, sum_path_(t)});
+        trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
+                          left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
+                          param_start_.data() + begin, params_.data(), n_params, end - begin, n_features, n_outputs,
+                          kind, sum_path_(t)});
     }
 
     Array<std::int64_t, 1> tree_start_;
     Array<std::uint8_t, 1> kind_;
     Array<bool, 1> sum_path_;
+    Array<std::uint8_t, 1> missing_left_;
     Array<std::int32_t, 1> feature_, left_;
     Array<double, 1> threshold_, lower_, upper_, params_;
     Array<std::int64_t, 1> param_start_;

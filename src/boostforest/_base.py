@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _inspection
@@ -26,7 +25,7 @@ from ._parameters import (
 )
 from ._progress import Progress
 from ._threads import n_threads, one_blas_thread
-from ._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_unsplittable
+from ._validation import check_sample_weight, mean_and_deviation, warn_if_unsplittable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +68,7 @@ class BoostBase(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table: NumPy, pandas, polars or nested lists, all numbers, nothing missing.
+            Training table: NumPy, pandas, polars or nested lists, all numbers; NaN is a missing value.
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -101,6 +100,7 @@ class BoostBase(BaseEstimator):
             reset=kept == 0,
             dtype=np.float64,
             order="C",
+            ensure_all_finite="allow-nan",
             y_numeric=self._task == "regression",
         )
         weight = check_sample_weight(sample_weight, len(y))
@@ -188,12 +188,19 @@ class BoostBase(BaseEstimator):
 
     # --------------------------------------------------------------------------------------------------- prediction
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "forest_")
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
-        checked: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        checked: Floats = validate_data(
+            self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+        )
         return checked
 
     def _sum_trees(self, X: Floats, probability: bool, trees: slice = slice(None)) -> Floats:
@@ -299,160 +306,3 @@ class BoostBase(BaseEstimator):
     def _output_mean(self) -> float:
         """What is added to the score."""
         return 0.0
-
-
-class RegressionPart(RegressorMixin, BoostBase):
-    """Targets and predictions of a regressor."""
-
-    _task = "regression"
-
-    target_mean_: float
-    target_scale_: float
-
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
-        y = np.ascontiguousarray(y, dtype=np.float64)
-        if first:
-            mean, deviation = mean_and_deviation(y[:, None], weight)
-            self.target_mean_ = float(mean[0]) if self.scale else 0.0
-            self.target_scale_ = float(deviation[0]) if self.scale else 1.0
-        return (y - self.target_mean_) / self.target_scale_, 0
-
-    @property
-    def _output_scale(self) -> float:
-        return self.target_scale_
-
-    @property
-    def _output_mean(self) -> float:
-        return self.target_mean_
-
-    def predict(self, X: Any) -> Floats:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predicted values, in the units of the training target.
-        """
-        mean = self._sum_trees(self._check_rows(X), probability=False)[:, 0] / self.forest_.n_trees
-        prediction: Floats = mean * self.target_scale_ + self.target_mean_
-        return prediction
-
-
-class ClassificationPart(ClassifierMixin, BoostBase):
-    """Labels and probabilities of a classifier."""
-
-    _task = "classification"
-
-    class_weight: Any
-
-    classes_: npt.NDArray[Any]
-    n_classes_: int
-
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
-        check_classification_targets(y)
-        if first:
-            self.classes_ = np.unique(y)
-            self.n_classes_ = len(self.classes_)
-        codes = np.searchsorted(self.classes_, y)
-        if not first and not np.array_equal(self.classes_.take(codes, mode="clip"), y):
-            raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
-        _inspection.warn_if_one_class(self.classes_)
-        return codes.astype(np.float64), self.n_classes_
-
-    def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
-        if self.class_weight is None:
-            return weight, False
-        per_row = class_weights(self.class_weight, self.classes_, y.astype(np.intp), weight)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
-            if not getattr(self, "bootstrap", False):
-                raise ValueError("class_weight='balanced_subsample' needs bootstrap=True; use 'balanced'.")
-            return weight, True
-        return per_row if weight is None else weight * per_row, False
-
-    def _proba(self, p: Floats) -> Floats:
-        """Complete the core's probabilities: two classes have one output there, a single class none that matters."""
-        if self.n_classes_ == 1:
-            return np.ones((len(p), 1))
-        return np.hstack([1 - p, p]) if self.n_classes_ == 2 else p
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the trees' probabilities, classes in the order of ``classes_``.
-        """
-        p = self._sum_trees(self._check_rows(X), probability=True) / self.forest_.n_trees
-        return self._proba(p)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
-        """
-        with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
-
-    def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
-            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
-        """
-        X = self._check_rows(X)
-        if self.forest_.n_trees == 1:
-            score = self._sum_trees(X, probability=False)
-        else:
-            tiny = np.finfo(np.float64).tiny
-            p = self._sum_trees(X, probability=True) / self.forest_.n_trees
-            score = np.log(np.maximum(p, tiny))
-            if self.n_classes_ <= 2:
-                score -= np.log(np.maximum(1 - p, tiny))
-        return score[:, 0] if self.n_classes_ <= 2 else score
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        return self._most_probable(self.predict_proba(X))
-
-    def _most_probable(self, p: Floats) -> npt.NDArray[Any]:
-        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
-        return labels

@@ -29,6 +29,7 @@ class ForestColumns:
     sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
     feature: Ints  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
+    missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
     left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
     n_samples: Floats  #: weight of the training rows that reached the node
     loss: Floats  #: training loss of these rows after the node's model

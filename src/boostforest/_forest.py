@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import BoostBase, ClassificationPart, RegressionPart, Sampling
+from ._base import BoostBase, Sampling
 from ._docs import describe
+from ._tasks import ClassificationPart, RegressionPart
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor, TreePart
 from ._validation import n_bootstrap_draws
@@ -151,8 +152,8 @@ class ForestPart(BoostBase):
         """
         check_is_fitted(self)
         n_trees = self.forest_.n_trees
-        if not -n_trees <= i < n_trees:
-            raise IndexError(f"i must be a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
+        if not isinstance(i, numbers.Integral) or not -n_trees <= int(i) < n_trees:
+            raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
         i %= n_trees
         params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
@@ -166,10 +167,6 @@ class ForestPart(BoostBase):
         fitted = {k: v for k, v in vars(self).items() if k.endswith("_") or k.startswith("_")}
         tree.__dict__.update({k: v for k, v in fitted.items() if k not in not_shared} | own)
         return tree
-
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        return self.forest_.n_trees if self.__sklearn_is_fitted__() else 0
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into in each tree.

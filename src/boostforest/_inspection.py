@@ -127,6 +127,10 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
         "rule": rules,
         "feature": [names[f] if f >= 0 else None for f in forest.feature],
         "threshold": thresholds,
+        "missing": [
+            ("left" if left else "right") if f >= 0 else None
+            for f, left in zip(forest.feature, forest.missing_left, strict=True)
+        ],
         "n": forest.n_samples,
         "gain": np.where(is_inner, forest.gain, np.nan),
         "loss": forest.loss,

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ._base import BoostBase, ClassificationPart, RegressionPart
+from ._base import BoostBase
 from ._docs import describe
+from ._tasks import ClassificationPart, RegressionPart
 
 
 class TreePart(BoostBase):

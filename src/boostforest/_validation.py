@@ -58,13 +58,21 @@ def class_weights(
 
 
 def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Return weighted mean and deviation of each column; a constant column gets the deviation 1."""
-    largest = np.abs(values).max(axis=0)
+    """Return weighted mean and deviation of each column without its missing values; a constant one gets deviation 1."""
+    missing = np.isnan(values)
+    known = np.where(missing, 0.0, values)
+    if weight is None and not missing.any():
+        share: Any = 1 / len(values)
+    else:
+        counted = ~missing * (1.0 if weight is None else weight[:, None])
+        total = counted.sum(axis=0)
+        share = counted / np.where(total > 0, total, 1.0)
+    largest = np.abs(known).max(axis=0)
     # Sums and squares of very large or very small values leave the range of floats: then in units of the largest.
     unit = np.where((largest > 1e100) | (largest < 1e-100), largest, 1.0)
     unit[unit == 0] = 1.0
-    mean = np.average(values / unit, axis=0, weights=weight)
-    deviation = np.sqrt(np.average((values / unit - mean) ** 2, axis=0, weights=weight))
+    mean = (known / unit * share).sum(axis=0)
+    deviation = np.sqrt(((known / unit - mean) ** 2 * share).sum(axis=0))
     # A deviation within the rounding of the mean is no deviation.
     usable = deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)
     return mean * unit, np.where(usable, deviation * unit, 1.0)

@@ -14,9 +14,10 @@ class Buffer {
     T* get(std::size_t n) {
         n += 64 / sizeof(T);
         if (n > size_) {
-            size_ = n + n / 2;
             data_.reset();  // free first: the old content is not kept
-            data_.reset(static_cast<T*>(::operator new(size_ * sizeof(T), std::align_val_t{64})));
+            size_ = 0;      // in case there is no memory for more
+            data_.reset(static_cast<T*>(::operator new((n + n / 2) * sizeof(T), std::align_val_t{64})));
+            size_ = n + n / 2;
         }
         return data_.get();
     }

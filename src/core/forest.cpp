@@ -1,6 +1,7 @@
 #include "forest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "kernels.hpp"
@@ -19,13 +20,22 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Sampling& sampling
     return trees;
 }
 
-void scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out) {
+bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out) {
     const int d = rows.n_features, width = padded_width(d);
+    bool missing = false;
     for (std::int64_t i = begin; i < end; ++i, out += width) {
         const double* row = rows.x + i * d;
-        for (int j = 0; j < d; ++j) out[j] = (row[j] - rows.mean[j]) / rows.scale[j];
+        for (int j = 0; j < d; ++j) {
+            out[j] = (row[j] - rows.mean[j]) / rows.scale[j];
+            missing |= std::isnan(out[j]);
+        }
         std::fill(out + d, out + width, 0.0);
     }
+    return missing;
+}
+
+void fill_missing(double* x, std::int64_t n_values) {
+    for (std::int64_t i = 0; i < n_values; ++i) x[i] = std::isnan(x[i]) ? 0.0 : x[i];
 }
 
 namespace {
@@ -40,24 +50,39 @@ std::int64_t rows_per_block(const RawRows& rows, int n_threads) {
     return std::clamp<std::int64_t>(share, 128, in_cache);
 }
 
-// Calls body(first row, end, scaled rows) for blocks of rows on threads; one block takes no thread.
+// A block of rows as the trees see it.
+struct Block {
+    std::int64_t begin, end;  // row numbers
+    const double* x;          // scaled, missing values 0
+    const double* with_gaps;  // the same with NaN for missing values; null if there are none
+    std::int64_t n() const { return end - begin; }
+};
+
+// Calls body(block, worker) for blocks of rows on threads; one block takes no thread.
 template <class Body>
 void for_each_block(const RawRows& rows, int n_threads, Control& control, Body body) {
     const std::int64_t per_block = rows_per_block(rows, n_threads);
     const std::int64_t n_blocks = (rows.n_rows + per_block - 1) / per_block;
-    parallel_for(n_blocks, n_threads, control, [&](std::int64_t block, Worker& worker) {
-        thread_local Buffer<double> scaled;
-        const std::int64_t begin = block * per_block, end = std::min(begin + per_block, rows.n_rows);
-        double* x = scaled.get(static_cast<std::size_t>(end - begin) * padded_width(rows.n_features));
-        scale_rows(rows, begin, end, x);
-        body(begin, end, x, worker);
+    parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
+        thread_local Buffer<double> scaled, gaps;
+        Block block{number * per_block, std::min((number + 1) * per_block, rows.n_rows), nullptr, nullptr};
+        const std::int64_t n_values = block.n() * padded_width(rows.n_features);
+        double* x = scaled.get(n_values);
+        if (scale_rows(rows, block.begin, block.end, x)) {
+            block.with_gaps = gaps.get(n_values);
+            std::copy_n(x, n_values, gaps.data());
+            fill_missing(x, n_values);
+        }
+        block.x = x;
+        body(block, worker);
     });
 }
 
 // Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
-void evaluate_tree(const TreeView& tree, const double* x, std::int64_t n, int width, Output output, double* f) {
+void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, std::int64_t n, int width,
+                   Output output, double* f) {
     const std::int64_t stride = padded_rows(n);
-    kernels().tree_scores(tree, x, n, width, f, stride);
+    kernels().tree_scores(tree, x, with_gaps, n, width, f, stride);
     if (output == Output::kScore) return;
     if (tree.n_outputs == 1) {
         kernels().sigmoid(f, n, f);
@@ -72,19 +97,17 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
                     Control& control, double* out) {
     if (trees.empty()) return;
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
-    for_each_block(rows, n_threads, control,
-                   [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
-                       const std::int64_t n = end - begin;
-                       thread_local Buffer<double> scores;
-                       double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(n));
-                       for (const TreeView& tree : trees) {
-                           worker.check(n * width);
-                           evaluate_tree(tree, x, n, width, output, f);
-                           for (std::int64_t i = 0; i < n; ++i)
-                               for (int c = 0; c < n_outputs; ++c)
-                                   out[(begin + i) * n_outputs + c] += f[c * padded_rows(n) + i];
-                       }
-                   });
+    for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
+        const std::int64_t n = block.n(), stride = padded_rows(n);
+        thread_local Buffer<double> scores;
+        double* f = scores.get(n_outputs * stride);
+        for (const TreeView& tree : trees) {
+            worker.check(n * width);
+            evaluate_tree(tree, block.x, block.with_gaps, n, width, output, f);
+            for (std::int64_t i = 0; i < n; ++i)
+                for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
+        }
+    });
 }
 
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
@@ -99,49 +122,54 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
         parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker&) {
             draw_bootstrap(seeds[first + t], rows.n_rows, sampling, counts.data() + t * rows.n_rows);
         });
-        const auto add_block = [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
-            thread_local Buffer<double> left_out, scores;
+        for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
+            thread_local Buffer<double> some_x, some_gaps, scores;
             thread_local Buffer<std::int64_t> numbers;
-            double* some = left_out.get(static_cast<std::size_t>(end - begin) * width);
-            double* f = scores.get(static_cast<std::size_t>(n_outputs) * padded_rows(end - begin));
-            std::int64_t* number = numbers.get(end - begin);
+            double* x = some_x.get(block.n() * width);
+            double* gaps = block.with_gaps == nullptr ? nullptr : some_gaps.get(block.n() * width);
+            double* f = scores.get(n_outputs * padded_rows(block.n()));
+            std::int64_t* number = numbers.get(block.n());
             for (std::size_t t = 0; t < n_now; ++t) {
-                worker.check((end - begin) * width);
+                worker.check(block.n() * width);
                 const std::int32_t* drawn = counts.data() + t * rows.n_rows;
                 std::int64_t n = 0;
-                for (std::int64_t i = begin; i < end; ++i) {
+                for (std::int64_t i = block.begin; i < block.end; ++i) {
                     if (drawn[i] > 0) continue;
-                    std::copy_n(x + (i - begin) * width, width, some + n * width);
+                    const std::int64_t from = (i - block.begin) * width;
+                    std::copy_n(block.x + from, width, x + n * width);
+                    if (gaps != nullptr) std::copy_n(block.with_gaps + from, width, gaps + n * width);
                     number[n++] = i;
                 }
-                evaluate_tree(trees[first + t], some, n, width, output, f);
+                evaluate_tree(trees[first + t], x, gaps, n, width, output, f);
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * padded_rows(n) + i];
                     n_trees[number[i]] += 1;
                 }
             }
-        };
-        for_each_block(rows, n_threads, control, add_block);
+        });
     }
 }
 
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
                   std::int32_t* out) {
     const int width = padded_width(rows.n_features);
-    for_each_block(rows, n_threads, control,
-                   [&](std::int64_t begin, std::int64_t end, const double* x, Worker& worker) {
-                       for (std::size_t t = 0; t < trees.size(); ++t) {
-                           worker.check((end - begin) * 16);
-                           const TreeView& tree = trees[t];
-                           for (std::int64_t i = begin; i < end; ++i) {
-                               const double* row = x + (i - begin) * width;
-                               std::int32_t node = 0;
-                               while (tree.feature[node] >= 0)
-                                   node = tree.left[node] + (row[tree.feature[node]] <= tree.threshold[node] ? 0 : 1);
-                               out[i * static_cast<std::int64_t>(trees.size()) + static_cast<std::int64_t>(t)] = node;
-                           }
-                       }
-                   });
+    const auto n_trees = static_cast<std::int64_t>(trees.size());
+    for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
+        const double* x = block.with_gaps == nullptr ? block.x : block.with_gaps;
+        for (std::int64_t t = 0; t < n_trees; ++t) {
+            worker.check(block.n() * 16);
+            const TreeView& tree = trees[t];
+            for (std::int64_t i = 0; i < block.n(); ++i) {
+                std::int32_t node = 0;
+                while (tree.feature[node] >= 0) {
+                    const double value = x[i * width + tree.feature[node]];
+                    const bool left = std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
+                    node = tree.left[node] + (left ? 0 : 1);
+                }
+                out[(block.begin + i) * n_trees + t] = node;
+            }
+        }
+    });
 }
 
 }  // namespace boostforest

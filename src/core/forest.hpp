@@ -14,7 +14,7 @@ std::vector<GrownTree> grow_forest(const Dataset& data, const Sampling& sampling
 
 // Rows as the user has them.
 struct RawRows {
-    const double* x;      // n_rows × n_features, row-major
+    const double* x;      // n_rows × n_features, row-major; NaN is missing
     std::int64_t n_rows;  // rows
     int n_features;       // features
     const double* mean;   // subtracted from each feature,
@@ -39,7 +39,11 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
                   std::int32_t* out);
 
-// Scaled rows of padded_width(n_features) doubles each, as training and prediction see them.
-void scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out);
+// Scaled rows of padded_width(n_features) doubles each, as training and prediction see them; a missing value stays NaN.
+// True if there is one.
+bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out);
+
+// Turns NaN into 0, the mean.
+void fill_missing(double* x, std::int64_t n_values);
 
 }  // namespace boostforest

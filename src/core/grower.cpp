@@ -216,21 +216,25 @@ Split Grower::find_split(const Leaf& leaf) {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         const Key key = child(leaf.key, kFirstAttempt + attempt);
         const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_state);
-        split = finder_.find({data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes}, rules, key);
+        split = finder_.find({data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes, data_.missing}, rules,
+                             key);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !uses_batch(leaf))) break;
     }
     return split;
 }
 
+bool Grower::goes_left(std::int32_t row, const Split& split) const {
+    if (data_.missing != nullptr && data_.missing->test(row, split.feature)) return split.missing_left;
+    return data_.x[static_cast<std::int64_t>(row) * width_ + split.feature] <= split.threshold;
+}
+
 // Stable, in place; what belongs to the rows moves along. Returns where the right side begins.
 std::int64_t Grower::partition(const Leaf& leaf, const Split& split) {
     const std::int64_t n = leaf.end - leaf.begin;
     const std::int32_t* rows = rows_.data() + leaf.begin;
-    const double* column = data_.x + split.feature;
     std::uint8_t* left = goes_left_.get(n);
-    for (std::int64_t i = 0; i < n; ++i)
-        left[i] = column[static_cast<std::int64_t>(rows[i]) * width_] <= split.threshold;
+    for (std::int64_t i = 0; i < n; ++i) left[i] = goes_left(rows[i], split);
     const std::int64_t n_left = move_left(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
     if (leaf.has_state) {
         double* right = right_.get(n);
@@ -242,12 +246,21 @@ std::int64_t Grower::partition(const Leaf& leaf, const Split& split) {
     return leaf.begin + n_left;
 }
 
-void Grower::split(const Leaf& leaf, const Split& split, Leaf (&children)[2]) {
+// The side with more weight of the rows that have the feature: where rows without it go if none was seen.
+bool Grower::left_is_larger(const Leaf& leaf, const Split& split) const {
+    double balance = 0;
+    for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
+        const std::int32_t row = rows_.data()[i];
+        if (!data_.missing->test(row, split.feature)) balance += goes_left(row, split) ? weights_[row] : -weights_[row];
+    }
+    return balance >= 0;
+}
+
+void Grower::split(const Leaf& leaf, Split split, Leaf (&children)[2]) {
+    if (data_.missing != nullptr && !split.saw_missing) split.missing_left = left_is_larger(leaf, split);
     const std::int64_t middle = partition(leaf, split);
-    const std::int32_t left = builder_.add_children(leaf.node, split.feature, split.threshold, split.gain);
     for (int side = 0; side < 2; ++side) {
         Leaf& next = children[side];
-        next.node = left + side;
         next.depth = leaf.depth + 1;
         next.key = child(leaf.key, side == 0 ? kLeftChild : kRightChild);
         next.begin = side == 0 ? leaf.begin : middle;
@@ -256,8 +269,11 @@ void Grower::split(const Leaf& leaf, const Split& split, Leaf (&children)[2]) {
             next.weight += weights_[rows_.data()[i]];
             next.count += counts_[rows_.data()[i]];
         }
-        fit_model(next, &leaf);
     }
+    if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
+    children[0].node = builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
+    children[1].node = children[0].node + 1;
+    for (Leaf& next : children) fit_model(next, &leaf);
 }
 
 // Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).

@@ -17,12 +17,13 @@ namespace boostforest {
 
 // The training table, shared by all trees and threads.
 struct Dataset {
-    const double* x;      // scaled features, rows of padded_width(n_features) doubles
-    std::int64_t n_rows;  // rows
-    int n_features;       // features
-    const double* y;      // scaled target, or the number of the class
-    Task task;            // regression, two classes, more classes
-    int n_classes;        // classes (0 in regression)
+    const double* x;                        // scaled features, rows of padded_width(n_features) doubles
+    std::int64_t n_rows;                    // rows
+    int n_features;                         // features
+    const double* y;                        // scaled target, or the number of the class
+    Task task;                              // regression, two classes, more classes
+    int n_classes;                          // classes (0 in regression)
+    const MissingCells* missing = nullptr;  // cells that are missing in the table; null: none
 };
 
 // How a tree gets its rows.
@@ -81,8 +82,10 @@ class Grower {
     Sample whole_leaf(const Leaf& leaf);
     void score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
     Split find_split(const Leaf& leaf);
-    void split(const Leaf& leaf, const Split& split, Leaf (&children)[2]);
+    void split(const Leaf& leaf, Split split, Leaf (&children)[2]);
+    bool left_is_larger(const Leaf& leaf, const Split& split) const;
     std::int64_t partition(const Leaf& leaf, const Split& split);
+    bool goes_left(std::int32_t row, const Split& split) const;
     void fit_model(Leaf& leaf, const Leaf* parent);
     void centre_outputs(double* values, std::int64_t n, std::int64_t stride) const;
 

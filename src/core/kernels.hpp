@@ -59,6 +59,15 @@ struct Kernels {
     void (*weigh_products)(const double* products, std::int64_t ld, std::int64_t n, const double* root, const double* m,
                            double s, double lambda, double* k);
 
+    // The same for several systems at once, one per lane (4 or 8): value (i, j) of lane l is a[(i * d + j) * lanes +
+    // l], value i of b is b[i * lanes + l]. A is destroyed, b becomes the solution, inverse_pivots is scratch like b.
+    void (*solve_lanes)(double* a, int d, double* b, double* inverse_pivots, int lanes);
+
+    // All of weigh_products for several outputs at once: row weights v and labels z as lanes; a and rhs for
+    // solve_lanes, root = √v, m, and per lane the weighted mean of z and Σ v.
+    void (*dual_lanes)(const double* products, std::int64_t ld, int n, const double* v, const double* z, double lambda,
+                       double* a, double* rhs, double* root, double* m, double* z_mean, double* total, int lanes);
+
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
 
@@ -89,11 +98,12 @@ struct Kernels {
     double (*step_logistic)(const double* fitted, std::int64_t n, const double* y, const double* w, double* f,
                             double* p);
     double (*step_softmax)(const double* fitted, std::int64_t fitted_stride, std::int64_t n, int n_classes,
-                           const double* y, const double* w, double* f, double* p, std::int64_t stride);
-
-    // Score of a tree for rows of scaled features next to each other: out[c * stride + i], c = 0 … n_outputs - 1.
-    void (*tree_scores)(const TreeView& tree, const double* x, std::int64_t n, int width, double* out,
-                        std::int64_t stride);
+                           const double* y, const double* w, double* f, double* p,
+                           std::int64_t stride);  // Score of a tree for rows of scaled features next to each other:
+                                                  // out[c * stride + i], c = 0 … n_outputs - 1.
+    // with_gaps: the same rows with NaN where x has 0 for a missing value; null if nothing is missing.
+    void (*tree_scores)(const TreeView& tree, const double* x, const double* with_gaps, std::int64_t n, int width,
+                        double* out, std::int64_t stride);
 };
 
 // The best table for this processor, or the one that select_kernels named.

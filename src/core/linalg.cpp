@@ -131,6 +131,19 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
     }
 }
 
+// products = X Xᵀ, whole, rows of ld doubles with zeros at the end.
+void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
+    if (use_blas(std::min<std::int64_t>(p.n, p.d))) {
+        blas_products(p.x, p.n, p.width, p.d, true, products, ld);
+    } else {
+        kernels().row_products(p.x, p.n, p.width, products, ld);
+    }
+    for (std::int64_t i = 0; i < p.n; ++i) {
+        for (std::int64_t j = 0; j < i; ++j) products[i * ld + j] = products[j * ld + i];
+        std::fill(products + i * ld + p.n, products + (i + 1) * ld, 0.0);
+    }
+}
+
 // In the rows: K = X Xᵀ once; every output centres and weighs it for itself. With row weights v, m = K v / Σv and
 // s = v·m / Σv: K' = √v √vᵀ (K - m - mᵀ + s); (K' + λ I) u = √v (z - mean); a = Xᵀ √v u, which needs no mean
 // because Σ √v u = 0.
@@ -142,15 +155,7 @@ void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
     double* weight = work.vectors.get(6 * static_cast<std::size_t>(ld));
     double *root = weight + ld, *m = root + ld, *inverse_pivots = m + ld, *rhs = inverse_pivots + ld, *dual = rhs + ld;
     std::fill_n(weight, 6 * ld, 0.0);
-    if (use_blas(std::min<std::int64_t>(n, d))) {
-        blas_products(x, n, width, d, true, products, ld);
-    } else {
-        kernels().row_products(x, n, width, products, ld);
-    }
-    for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t j = 0; j < i; ++j) products[i * ld + j] = products[j * ld + i];
-        std::fill(products + i * ld + n, products + (i + 1) * ld, 0.0);
-    }
+    multiply_rows(p, products, ld);
     std::optional<Factors> factors;
     double total = 0;
     for (int c = 0; c < n_outputs; ++c) {
@@ -183,6 +188,104 @@ void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
     }
 }
 
+// Side by side for SIMD: lane l gets output first + l (the last one again where there are no more).
+void to_lanes(const RidgeProblem& p, const double* values, int first, int lanes, double* out) {
+    for (int l = 0; l < lanes; ++l) {
+        const double* from = values + std::min(first + l, p.n_outputs - 1) * p.stride;
+        for (std::int64_t i = 0; i < p.n; ++i) out[i * lanes + l] = from[i];
+    }
+}
+
+// Systems up to this size are solved for 4 or 8 outputs side by side: one alone would wait for its own divisions.
+constexpr int kLaneSize = 48;
+
+int lanes_of(const RidgeProblem& p) {
+    return p.n_outputs <= 4 ? 4 : 8;
+}
+
+// As fit_rows, outputs side by side.
+void fit_rows_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
+    const int n = static_cast<int>(p.n), ld = padded_width(n), lanes = lanes_of(p);
+    double* products = work.matrix.get(static_cast<std::size_t>(ld) * ld);
+    double* a = work.factors.get(static_cast<std::size_t>(n) * n * lanes);
+    double* v = work.lanes.get((6 * static_cast<std::size_t>(n) + 2) * lanes);
+    double *z = v + n * lanes, *rhs = z + n * lanes, *root = rhs + n * lanes, *m = root + n * lanes,
+           *inverse_pivots = m + n * lanes, *z_mean = inverse_pivots + n * lanes, *total = z_mean + lanes;
+    double* dual = work.vectors.get(ld);
+    multiply_rows(p, products, ld);
+    for (int first = 0; first < p.n_outputs; first += lanes) {
+        to_lanes(p, p.v, first, lanes, v);
+        to_lanes(p, p.z, first, lanes, z);
+        kernels().dual_lanes(products, ld, n, v, z, p.lambda, a, rhs, root, m, z_mean, total, lanes);
+        kernels().solve_lanes(a, n, rhs, inverse_pivots, lanes);
+        for (int l = 0; l < lanes && first + l < p.n_outputs; ++l) {
+            const int c = first + l;
+            double rest = 0;
+            for (int i = 0; i < n; ++i) rest += dual[i] = rhs[i * lanes + l] * root[i * lanes + l];
+            std::fill(dual + n, dual + ld, 0.0);
+            double intercept = z_mean[l];
+            for (int i = 0; i < n; ++i) {
+                dual[i] -= v[i * lanes + l] * (rest / total[l]);
+                intercept -= m[i * lanes + l] * dual[i];
+            }
+            double* slopes = p.slopes + static_cast<std::int64_t>(c) * p.width;
+            std::fill_n(slopes, p.width, 0.0);
+            kernels().add_weighted_rows(p.x, n, p.width, dual, slopes);
+            p.intercepts[c] = intercept;
+            kernels().linear(products, n, ld, dual, intercept, p.fitted + c * p.fitted_stride);
+        }
+    }
+}
+
+// As fit_features for few features, outputs side by side.
+void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
+    const int d = p.d, width = p.width, lanes = lanes_of(p);
+    double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
+    double* a = work.factors.get(static_cast<std::size_t>(d) * d * lanes);
+    double* rhs = work.lanes.get(2 * static_cast<std::size_t>(d) * lanes);
+    double* inverse_pivots = rhs + d * lanes;
+    double* means = work.vectors.get(static_cast<std::size_t>(lanes + 1) * width);  // of x, output after output
+    double* sum_zx = means + static_cast<std::ptrdiff_t>(lanes) * width;
+    double z_means[8];
+    for (int first = 0; first < p.n_outputs; first += lanes) {
+        for (int l = 0; l < lanes; ++l) {
+            const int c = std::min(first + l, p.n_outputs - 1);
+            double* mean = means + static_cast<std::ptrdiff_t>(l) * width;
+            if (c == first + l) {  // a repeated last output is still in gram
+                kernels().normal_equations(p.x, p.n, width, d, p.v + c * p.stride, p.z + c * p.stride, gram, mean,
+                                           sum_zx);
+                double total = 0, z_mean = 0;
+                kernels().weighted_sums(p.v + c * p.stride, p.z + c * p.stride, p.n, total, z_mean);
+                z_means[l] = z_mean / total;
+                for (int i = 0; i < d; ++i) {
+                    const double share = mean[i] / total;
+                    for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
+                    gram[i * width + i] += p.lambda;
+                    sum_zx[i] -= z_means[l] * mean[i];
+                }
+                for (int j = 0; j < width; ++j) mean[j] /= total;
+            }
+            for (int i = 0; i < d; ++i) {
+                rhs[i * lanes + l] = sum_zx[i];
+                for (int j = i; j < d; ++j) a[(i * d + j) * lanes + l] = gram[i * width + j];
+            }
+        }
+        kernels().solve_lanes(a, d, rhs, inverse_pivots, lanes);
+        for (int l = 0; l < lanes && first + l < p.n_outputs; ++l) {
+            const int c = first + l;
+            double* slopes = p.slopes + static_cast<std::int64_t>(c) * width;
+            double intercept = z_means[l];
+            std::fill_n(slopes, width, 0.0);
+            for (int j = 0; j < d; ++j) {
+                slopes[j] = rhs[j * lanes + l];
+                intercept -= slopes[j] * means[static_cast<std::ptrdiff_t>(l) * width + j];
+            }
+            p.intercepts[c] = intercept;
+            kernels().linear(p.x, p.n, width, slopes, intercept, p.fitted + c * p.fitted_stride);
+        }
+    }
+}
+
 }  // namespace
 
 void set_blas(const Blas& blas) {
@@ -194,7 +297,8 @@ void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
     const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
     const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);
     const double in_features = outputs * (n * d * d / 2 + d * d * d / 6);
-    (in_rows < in_features ? fit_rows : fit_features)(problem, work);
+    if (in_rows < in_features) return (outputs > 1 && n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
+    (outputs > 1 && d <= kLaneSize ? fit_features_in_lanes : fit_features)(problem, work);
 }
 
 }  // namespace boostforest

@@ -43,6 +43,7 @@ struct RidgeWorkspace {
     Buffer<double> matrix, factors;  // Gram matrix or products of the rows; factors of it
     Buffer<double> weighted;         // rows centred and multiplied by √v
     Buffer<double> vectors;          // what has one value per feature or per row
+    Buffer<double> lanes;            // several systems side by side
 };
 
 // Solves in the d features, or, where rows are few, in the n rows: a = Xᵀ (X Xᵀ + λ I)⁻¹ z. The products of the rows

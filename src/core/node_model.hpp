@@ -4,7 +4,7 @@
 //   1. give it a ModelKind in tree_view.hpp (the number is part of the file format) and, unless it is linear in x,
 //      say so in is_linear();
 //   2. derive from NodeModel in models/NAME.cpp: fit() writes the parameters and the fitted values of the rows;
-//   3. return it from make_node_model below, evaluate it in predict (kernels.cpp, linear_model);
+//   3. return it from make_node_model below, evaluate it in predict (kernels/predict.hpp, linear_model);
 //   4. name it in src/boostforest/_parameters.py.
 #pragma once
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "kernels.hpp"
@@ -96,6 +97,76 @@ void SplitFinder::compute_gains(const SplitProblem& p, const SplitRules& rules, 
     }
 }
 
+// Finds the columns that some rows miss, adds up the statistics of these rows, and takes the range of the others.
+void SplitFinder::find_missing(const SplitProblem& p, const Columns& columns) {
+    gappy_.clear();
+    if (p.missing == nullptr) return;
+    const int width = columns.width;
+    const Sample& s = p.sample;
+    double* sums = missing_sums_.get(stats_.size() * width);
+    std::fill_n(sums, stats_.size() * width, 0.0);
+    const auto name = [&](int j) { return columns.names == nullptr ? j : columns.names[j]; };
+    std::vector<std::uint8_t>& seen = seen_missing_;
+    seen.assign(width, 0);
+    const auto add = [&](std::int64_t i, int j) {
+        for (std::size_t k = 0; k < stats_.size(); ++k) sums[k * width + j] += stats_[k][i];
+        seen[j] = 1;
+    };
+    for (std::int64_t i = 0; i < s.n; ++i) {
+        if (columns.names == nullptr) {
+            p.missing->for_each(s.rows[i], [&](int j) { add(i, j); });
+        } else {
+            for (int j = 0; j < columns.n; ++j)
+                if (p.missing->test(s.rows[i], name(j))) add(i, j);
+        }
+    }
+    for (int j = 0; j < columns.n; ++j) {
+        if (seen[j] == 0) continue;
+        gappy_.push_back(j);
+        double lo = std::numeric_limits<double>::infinity(), hi = -lo;
+        for (std::int64_t i = 0; i < s.n; ++i) {
+            if (p.missing->test(s.rows[i], name(j))) continue;
+            const double value = columns.x[static_cast<std::int64_t>(columns.rows[i]) * width + j];
+            lo = std::min(lo, value);
+            hi = std::max(hi, value);
+        }
+        lo_.data()[j] = lo <= hi ? lo : 0;
+        hi_.data()[j] = lo <= hi ? hi : 0;
+    }
+}
+
+// Takes the missing rows out of the left sums, where the kernel has counted them as zeros, or puts them there.
+void SplitFinder::move_missing(const Columns& columns, const double* cuts, bool left) {
+    for (const int j : gappy_) {
+        if (!left && cuts[j] < 0) continue;  // as zeros they were on the right already
+        for (std::size_t k = 0; k < stats_.size(); ++k) {
+            const double part = missing_sums_.data()[k * columns.width + j];
+            sums_.data()[k * columns.width + j] += left ? part : -part;
+        }
+    }
+}
+
+void SplitFinder::take_best(const SplitProblem& p, const SplitRules& rules, const Columns& columns, const double* cuts,
+                            bool missing_left, Split& best) {
+    const double* gain = gain_.data();
+    const double* weight = weight_.data();
+    const auto consider = [&](int j) {
+        if (weight[j] < rules.min_samples_leaf || p.sample.weight - weight[j] < rules.min_samples_leaf) return;
+        // Ties go to the feature that comes first.
+        if (best.feature >= 0 && !(gain[j] > best.gain) && !(gain[j] == best.gain && j < best_column_)) return;
+        best.feature = columns.names == nullptr ? j : columns.names[j];
+        best.threshold = cuts[j];
+        best.gain = gain[j];
+        best.missing_left = missing_left;
+        best_column_ = j;
+    };
+    if (missing_left) {
+        for (const int j : gappy_) consider(j);
+    } else {
+        for (int j = 0; j < columns.n; ++j) consider(j);
+    }
+}
+
 void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, const Columns& columns, Key cuts_key,
                               Split& best) {
     const int width = columns.width;
@@ -104,7 +175,8 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
     double* cuts = cuts_.get(width);
     double* sums = sums_.get(stats_.size() * width);
     kernels().column_range(columns.x, columns.rows, p.sample.n, width, lo, hi);
-    int best_column = 0;
+    find_missing(p, columns);
+    best.possible = best.possible || !gappy_.empty();
     for (int k = 0; k < rules.n_cuts; ++k) {
         for (int j = 0; j < width; ++j) cuts[j] = hi[j];
         for (int j = 0; j < columns.n; ++j) {
@@ -114,20 +186,15 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
         }
         kernels().left_sums(columns.x, columns.rows, p.sample.n, width, cuts, stats_.data(),
                             static_cast<int>(stats_.size()), sums);
+        move_missing(columns, cuts, false);
         compute_gains(p, rules, width);
-        const double* gain = gain_.data();
-        const double* weight = weight_.data();
-        for (int j = 0; j < columns.n; ++j) {
-            if (weight[j] < rules.min_samples_leaf || p.sample.weight - weight[j] < rules.min_samples_leaf) continue;
-            // Ties go to the feature that comes first.
-            if (best.feature < 0 || gain[j] > best.gain || (gain[j] == best.gain && j < best_column)) {
-                best.feature = columns.names == nullptr ? j : columns.names[j];
-                best.threshold = cuts[j];
-                best.gain = gain[j];
-                best_column = j;
-            }
-        }
+        take_best(p, rules, columns, cuts, false, best);
+        if (gappy_.empty()) continue;
+        move_missing(columns, cuts, true);
+        compute_gains(p, rules, width);
+        take_best(p, rules, columns, cuts, true, best);
     }
+    best.saw_missing = best.feature >= 0 && std::find(gappy_.begin(), gappy_.end(), best_column_) != gappy_.end();
 }
 
 SplitFinder::Columns SplitFinder::copy_columns(const SplitProblem& p, const std::int32_t* features, int n) {

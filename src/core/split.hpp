@@ -6,6 +6,7 @@
 
 #include "buffer.hpp"
 #include "loss.hpp"
+#include "missing.hpp"
 #include "random.hpp"
 
 namespace boostforest {
@@ -19,12 +20,13 @@ enum class Criterion : std::uint8_t {
 
 // The rows that a split is chosen on.
 struct SplitProblem {
-    const double* x;       // scaled features of the whole table, rows of `width` doubles
-    int width;             // doubles per row
-    int n_features;        // of which are features
-    const Sample& sample;  // the rows, at least one
-    const Loss& loss;      // its derivatives are what the xgb gain is made of
-    int n_classes;         // classes of the labels, for gini and c45
+    const double* x;              // scaled features of the whole table, rows of `width` doubles
+    int width;                    // doubles per row
+    int n_features;               // of which are features
+    const Sample& sample;         // the rows, at least one
+    const Loss& loss;             // its derivatives are what the xgb gain is made of
+    int n_classes;                // classes of the labels, for gini and c45
+    const MissingCells* missing;  // null: none
 };
 
 struct SplitRules {
@@ -36,10 +38,12 @@ struct SplitRules {
 };
 
 struct Split {
-    int feature = -1;       // -1: no valid cut was drawn
-    double threshold = 0;   // x <= threshold goes left
-    double gain = 0;        // the criterion's value on these rows
-    bool possible = false;  // some feature has two distinct values, so another draw could succeed
+    int feature = -1;           // -1: no valid cut was drawn
+    double threshold = 0;       // x <= threshold goes left
+    bool saw_missing = false;   // some of these rows miss the feature,
+    bool missing_left = false;  //   and do better on the left
+    double gain = 0;            // the criterion's value on these rows
+    bool possible = false;  // some feature has two distinct values (or a missing one), so another draw could succeed
 };
 
 class SplitFinder {
@@ -60,6 +64,10 @@ class SplitFinder {
     void try_columns(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, Key cuts,
                      Split& best);
     void compute_gains(const SplitProblem& problem, const SplitRules& rules, int width);
+    void find_missing(const SplitProblem& problem, const Columns& columns);
+    void move_missing(const Columns& columns, const double* cuts, bool left);
+    void take_best(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, const double* cuts,
+                   bool missing_left, Split& best);
     Columns copy_columns(const SplitProblem& problem, const std::int32_t* features, int n);
 
     std::vector<const double*> stats_;  // statistics of each row,
@@ -68,6 +76,10 @@ class SplitFinder {
     Buffer<double> label_stats_;
     Buffer<double> lo_, hi_, cuts_, sums_, gain_, weight_;  // one value per column (and statistic)
     Buffer<double> right_;                                  // class weights of the right side
+    std::vector<int> gappy_;                                // columns that some of the rows miss,
+    Buffer<double> missing_sums_;                           //   and the sums of their statistics over these rows
+    std::vector<std::uint8_t> seen_missing_;
+    int best_column_ = 0;
     Buffer<double> copied_;
     Buffer<std::int32_t> order_, identity_;
 };

@@ -22,10 +22,12 @@ void TreeBuilder::add_node(std::int32_t parent) {
     parent_.push_back(parent);
 }
 
-std::int32_t TreeBuilder::add_children(std::int32_t parent, int feature, double threshold, double gain) {
+std::int32_t TreeBuilder::add_children(std::int32_t parent, int feature, double threshold, bool missing_left,
+                                       double gain) {
     const auto left = static_cast<std::int32_t>(columns_.n_nodes());
     columns_.feature[parent] = feature;
     columns_.threshold[parent] = threshold;
+    columns_.missing_left[parent] = missing_left ? 1 : 0;
     columns_.gain[parent] = gain;
     columns_.left[parent] = left;
     add_node(parent);
@@ -61,8 +63,17 @@ const double* TreeBuilder::model(std::int32_t node) const {
 
 TreeColumns TreeBuilder::finish() const {
     if (sum_path_) return columns_;
-    TreeColumns tree{columns_.feature, columns_.threshold, columns_.left,  columns_.n_samples,   columns_.loss,
-                     columns_.gain,    columns_.lower,     columns_.upper, columns_.param_start, {}};
+    TreeColumns tree{columns_.feature,
+                     columns_.threshold,
+                     columns_.missing_left,
+                     columns_.left,
+                     columns_.n_samples,
+                     columns_.loss,
+                     columns_.gain,
+                     columns_.lower,
+                     columns_.upper,
+                     columns_.param_start,
+                     {}};
     std::int64_t start = 0;
     for (std::int64_t node = 0; node < tree.n_nodes(); ++node) {
         const bool leaf = tree.feature[node] < 0;

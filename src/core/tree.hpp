@@ -11,8 +11,9 @@ namespace boostforest {
 // One tree as columns, one value per node; node 0 is the root, the children of a node stand next to each other.
 // A forest is its trees' columns joined, with the first node and the first parameter of every tree beside them.
 struct TreeColumns {
-    std::vector<std::int32_t> feature;      // split feature, -1 for a leaf
-    std::vector<double> threshold;          // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
+    std::vector<std::int32_t> feature;       // split feature, -1 for a leaf
+    std::vector<double> threshold;           // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
+    std::vector<std::uint8_t> missing_left;  // 1: a missing value goes left, 0: right
     std::vector<std::int32_t> left;         // left child, counted from the tree's root (right = left + 1; 0 for a leaf)
     std::vector<double> n_samples;          // weight of the training rows that reached the node
     std::vector<double> loss;               // training loss of those rows after the node's model
@@ -26,6 +27,7 @@ struct TreeColumns {
     static void for_each_node_column(Self& self, Visit visit) {
         visit("feature", self.feature);
         visit("threshold", self.threshold);
+        visit("missing_left", self.missing_left);
         visit("left", self.left);
         visit("n_samples", self.n_samples);
         visit("loss", self.loss);
@@ -45,7 +47,7 @@ class TreeBuilder {
     void start(int n_params_per_node, bool sum_path);
 
     // Adds both children of a node; returns the left one.
-    std::int32_t add_children(std::int32_t parent, int feature, double threshold, double gain);
+    std::int32_t add_children(std::int32_t parent, int feature, double threshold, bool missing_left, double gain);
 
     // Room for a model of the node; filled by the caller, then finish_model adds the parent's sum where that is wanted.
     double* add_model(std::int32_t node);

@@ -12,10 +12,11 @@ enum class ModelKind : std::uint8_t {
 };
 
 struct TreeView {
-    const std::int32_t* feature;  // split feature, -1 for a leaf
-    const double* threshold;      // x[feature] <= threshold goes left
-    const std::int32_t* left;     // left child, counted from this tree's root; the right child is left + 1
-    const double* lower;          // clip range of the node's output (-inf, inf where nothing is clipped)
+    const std::int32_t* feature;       // split feature, -1 for a leaf
+    const double* threshold;           // x[feature] <= threshold goes left
+    const std::uint8_t* missing_left;  // 1: a missing value goes left, 0: right
+    const std::int32_t* left;          // left child, counted from this tree's root; the right child is left + 1
+    const double* lower;               // clip range of the node's output (-inf, inf where nothing is clipped)
     const double* upper;
     const std::int64_t* param_start;  // first parameter of the node's model in params, -1 for none
     const double* params;             // parameters of the whole forest

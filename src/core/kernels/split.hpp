@@ -1,0 +1,74 @@
+// Split search: ranges, left sums and gains of all columns at once. Part of kernels.cpp: compiled once per instruction
+// set, so no standard library here.
+#pragma once
+
+#include "simd.hpp"
+
+namespace boostforest {
+namespace BF_ISA {
+namespace {
+
+template <class V>
+inline void range_block(const double* x, const std::int32_t* rows, Index n, Index width, double* lo, double* hi) {
+    V lo0 = load<V>(x + rows[0] * width), hi0 = lo0, lo1 = lo0, hi1 = lo0;
+    Index i = 1;
+    for (; i + 1 < n; i += 2) {  // two chains: the latency of min and max is longer than their cost
+        const V a = load<V>(x + rows[i] * width), b = load<V>(x + rows[i + 1] * width);
+        lo0 = a < lo0 ? a : lo0;
+        hi0 = a > hi0 ? a : hi0;
+        lo1 = b < lo1 ? b : lo1;
+        hi1 = b > hi1 ? b : hi1;
+    }
+    if (i < n) {
+        const V a = load<V>(x + rows[i] * width);
+        lo0 = a < lo0 ? a : lo0;
+        hi0 = a > hi0 ? a : hi0;
+    }
+    store<V>(lo, lo0 < lo1 ? lo0 : lo1);
+    store<V>(hi, hi0 > hi1 ? hi0 : hi1);
+}
+
+void column_range(const double* x, const std::int32_t* rows, Index n, int width, double* lo, double* hi) {
+    for_columns(width, [&]<class V>(int j) { range_block<V>(x + j, rows, n, width, lo + j, hi + j); });
+}
+
+template <class V, int kStats>
+inline void left_sums_block(const double* x, const std::int32_t* rows, Index n, Index width, const double* cuts,
+                            const double* const* stats, double* sums) {
+    const V cut = load<V>(cuts);
+    V total[kStats] = {};
+    for (Index i = 0; i < n; ++i) {
+        const V value = load<V>(x + rows[i] * width);
+        for (int k = 0; k < kStats; ++k) total[k] += value <= cut ? splat<V>(stats[k][i]) : V{};
+    }
+    for (int k = 0; k < kStats; ++k) store<V>(sums + k * width, total[k]);
+}
+
+void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts,
+               const double* const* stats, int n_stats, double* sums) {
+    for (int k = 0; k < n_stats; k += 4) {
+        const double* const* s = stats + k;
+        double* out = sums + static_cast<Index>(k) * width;
+        for_columns(width, [&]<class V>(int j) {
+            switch (n_stats - k) {
+                case 1: left_sums_block<V, 1>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                case 2: left_sums_block<V, 2>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                case 3: left_sums_block<V, 3>(x + j, rows, n, width, cuts + j, s, out + j); break;
+                default: left_sums_block<V, 4>(x + j, rows, n, width, cuts + j, s, out + j);
+            }
+        });
+    }
+}
+
+void add_gain(int width, double g, double h, const double* g_left, const double* h_left, double lambda, double* gain) {
+    for_columns(width, [&]<class V>(int j) {
+        const V gl = load<V>(g_left + j), hl = load<V>(h_left + j) + lambda;
+        const V gr = g - gl, hr = h + (2 * lambda) - hl;
+        const V left = hl > 0 ? gl * gl / hl : V{}, right = hr > 0 ? gr * gr / hr : V{};
+        store<V>(gain + j, load<V>(gain + j) + (left + right));
+    });
+}
+
+}  // namespace
+}  // namespace BF_ISA
+}  // namespace boostforest
