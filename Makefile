@@ -6,6 +6,8 @@ VENV ?= .venv
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+FUZZ_SECONDS ?= 600
+BASE ?= main
 
 # Sanitizer builds use GCC, whose run-time libraries are then preloaded into Python.
 SAN_CC ?= gcc
@@ -25,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test stubs lint format tidy demo bench-paper bench-first-speed \
+.PHONY: help venv build test fuzz stubs lint format tidy demo bench-paper bench-speed bench-compare \
 	sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -37,6 +39,9 @@ build: $(VENV)/.stamp-build ## Build and install the package, editable, with the
 
 test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.stamp-build ## Damage model files at random for $(FUZZ_SECONDS) seconds: none may do harm
+	$(BIN)/python tests/fuzz_io.py --seconds $(FUZZ_SECONDS)
 
 # mypy reads the stubs of the compiled module and of NumPy: lint needs the build as well.
 lint: $(VENV)/.stamp-extra-dev ## Check style, types, spelling and C++ formatting
@@ -65,8 +70,11 @@ demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 bench-paper: $(VENV)/.stamp-extra-bench ## Run the paper's experiments, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.paper_protocol $(BENCH_ARGS)
 
-bench-first-speed: $(VENV)/.stamp-extra-bench ## Measure fit and predict times, with $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.first_speed $(BENCH_ARGS)
+bench-speed: $(VENV)/.stamp-extra-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)
+
+bench-compare: $(VENV)/.stamp-extra-bench ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.speed compare --base $(BASE) $(BENCH_ARGS)
 
 %/.stamp-venv: pyproject.toml
 	$(PYTHON) -m venv $*
