@@ -207,7 +207,12 @@ def test_targets_of_the_other_task_are_refused():
     assert_refused(BoostForestRegressor, "could not convert string to float", y=np.where(LABELS, "a", "b"))
 
 
-@pytest.mark.parametrize("factor", [1e154, 1e200, 1e307])
+@pytest.mark.parametrize("factor", [1e200, 1e307])
+def test_features_too_large_to_compute_with_are_refused_without_scaling(factor):
+    assert_refused(BoostTreeRegressor, "X or y has values too large", {"scale": False}, X=X * factor)
+
+
+@pytest.mark.parametrize("factor", [5e-324, 1e-310, 1e154, 1e200, 1e307])
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_features_whose_squares_overflow_are_refused_or_predicted_from(factor):
     try:

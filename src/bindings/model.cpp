@@ -82,7 +82,7 @@ class Model {
                     "has a child outside of it", tree);
             require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
                     "has parameters outside of the model", tree);
-            require(start >= 0 || feature >= 0, "has a leaf without a model", tree);
+            require(feature >= 0 || (start >= 0 && left == 0), "has a leaf without a model, or with a child", tree);
         }
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
                           left_.data() + begin, lower_.data() + begin, upper_.data() + begin,

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from ._forest import BoostForestClassifier, BoostForestRegressor
+from ._io import load_model
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
 __version__ = version("boostforest")
@@ -13,4 +14,5 @@ __all__ = [
     "BoostTreeClassifier",
     "BoostTreeRegressor",
     "__version__",
+    "load_model",
 ]

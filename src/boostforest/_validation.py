@@ -74,7 +74,9 @@ def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, F
     mean = (known / unit * share).sum(axis=0)
     deviation = np.sqrt(((known / unit - mean) ** 2 * share).sum(axis=0))
     # A deviation within the rounding of the mean is no deviation.
-    usable = deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)
+    usable = (deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)) & (
+        deviation * unit >= np.finfo(np.float64).tiny
+    )
     return mean * unit, np.where(usable, deviation * unit, 1.0)
 
 

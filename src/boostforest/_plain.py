@@ -1,0 +1,103 @@
+"""Parameters of estimators as JSON: plain values, lists, tuples, ranges and dictionaries of them; nothing else."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._safetensors import to_json
+
+_MAX_BITS = 1024  # of an integer
+_MAX_VALUES = 2**16  # of a range, which is written with three numbers
+_MAX_TEXT = 2**18  # of a parameter: all of them must find room in a header
+
+
+class NotPlainError(Exception):
+    """A value that a file cannot hold: a distribution, a function, a generator or the like."""
+
+
+def plain_number(value: Any) -> bool | int | float | str | None:
+    """Return a number, a string or None as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral) and int(value).bit_length() <= _MAX_BITS:
+        return int(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and math.isfinite(value):
+        return float(value)
+    raise NotPlainError
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, range):
+        if len(value) > _MAX_VALUES:
+            raise NotPlainError
+        return {"range": [value.start, value.stop, value.step]}
+    if isinstance(value, tuple):
+        return {"tuple": [plain_number(v) for v in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [plain_number(v) for item in value.items() for v in item]}
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [plain_number(v) for v in value]
+    return plain_number(value)
+
+
+def encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return parameters for a file, null where that is impossible, and the names of those."""
+    encoded: dict[str, Any] = {}
+    lost = []
+    for name, value in params.items():
+        try:
+            encoded[name] = _encode(value)
+            if len(to_json(encoded[name])) > _MAX_TEXT:
+                raise NotPlainError
+        except (NotPlainError, ArithmeticError, TypeError, ValueError):  # whatever an object of the user's raises
+            encoded[name] = None
+            lost.append(name)
+    return encoded, lost
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        values, tag = (value, "list") if isinstance(value, list) else ([value], "value")
+    elif len(value) == 1:
+        tag, values = next(iter(value.items()))
+    else:
+        raise ValueError("an object needs one name")
+    if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
+        raise ValueError(f"{tag} must be a list of plain values")
+    if tag == "value":
+        return values[0]
+    if tag == "list":
+        return values
+    if tag == "tuple":
+        return tuple(values)
+    if tag == "dict" and len(values) % 2 == 0:
+        return dict(zip(values[::2], values[1::2], strict=True))
+    if tag == "range" and len(values) == 3 and all(type(v) is int and abs(v) < 2**62 for v in values) and values[2]:
+        result = range(*values)
+        if len(result) <= _MAX_VALUES:
+            return result
+    raise ValueError(f"{tag!r} is unknown or has the wrong values")
+
+
+def decode_params(encoded: Any, lost: Any, known: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters that a file holds; those that it names as lost are left to their defaults."""
+    if not isinstance(encoded, dict) or not isinstance(lost, list):
+        raise ValueError("params must be an object, and not_stored a list of names")
+    unknown = [name for name in [*encoded, *lost] if name not in known]
+    if unknown:
+        raise ValueError(f"the estimator has no parameter {unknown[0]!r}")
+    try:
+        return {name: _decode(value) for name, value in encoded.items() if name not in lost}
+    except ValueError as error:
+        raise ValueError(f"params: {error}") from error
