@@ -84,8 +84,8 @@ void value_range(const double* z, Index n, double& lower, double& upper) {
     for (Index i = 0; i < n; i += 8) {
         const I8 here = first(n - i);
         const V8 value = load<V8>(z + i);
-        lo = here & (value < lo) ? value : lo;
-        hi = here & (value > hi) ? value : hi;
+        lo = (here & (value < lo)) ? value : lo;
+        hi = (here & (value > hi)) ? value : hi;
     }
     lower = lo[0];
     upper = hi[0];
