@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -46,7 +47,7 @@ class Sampling:
     balance_classes: bool = False
 
 
-class BoostBase(BaseEstimator):
+class BoostBase(BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over the columns of a forest."""
 
     _task: ClassVar[str]
@@ -183,9 +184,9 @@ class BoostBase(BaseEstimator):
         """Return the weights with the class weights in them, and whether classes are balanced per replica."""
         return weight, False
 
+    @abstractmethod
     def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
         """Return the target as the core takes it, and the number of classes (0 in regression)."""
-        raise NotImplementedError
 
     def _after_growing(self, X: Floats, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
         """Do what is left after the trees are grown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -128,9 +129,9 @@ class ForestPart(BoostBase):
         with np.errstate(invalid="ignore"):
             return total / n_trees, has_trees
 
+    @abstractmethod
     def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
         """Set the attributes that ``oob_score`` asks for."""
-        raise NotImplementedError
 
     def _score_rows(self, default: Any, y: npt.NDArray[Any], predicted: Any, rows: npt.NDArray[np.bool_]) -> float:
         """Score some rows by the metric that ``oob_score`` names; NaN without any."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +16,6 @@ if TYPE_CHECKING:
     from ._base import BoostBase
 
 Floats = npt.NDArray[np.float64]
-
-
-def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
-    """Say that there is nothing to learn from labels that are all the same."""
-    if len(classes) == 1:
-        only = classes.tolist()[0]
-        warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
 
 
 def gain_importances(forest: ForestColumns) -> Floats:

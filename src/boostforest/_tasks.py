@@ -9,9 +9,8 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from . import _inspection
 from ._base import BoostBase
-from ._validation import class_weights, mean_and_deviation
+from ._validation import class_weights, mean_and_deviation, warn_if_one_class
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,7 +75,7 @@ class ClassificationPart(ClassifierMixin, BoostBase):
         codes = np.searchsorted(self.classes_, y)
         if not first and not np.array_equal(self.classes_.take(codes, mode="clip"), y):
             raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
-        _inspection.warn_if_one_class(self.classes_)
+        warn_if_one_class(self.classes_)
         return codes.astype(np.float64), self.n_classes_
 
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:

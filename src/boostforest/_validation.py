@@ -91,6 +91,13 @@ def n_bootstrap_draws(max_samples: Any, n_rows: int, weight: Floats | None) -> i
     raise ValueError(f"max_samples must be None, an integer of at least 1 or a float in (0, 1]; got {max_samples!r}.")
 
 
+def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
+    """Say that there is nothing to learn from labels that are all the same."""
+    if len(classes) == 1:
+        only = classes.tolist()[0]
+        warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
+
+
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float) -> None:
     """Say that no tree can split, rather than silently return one linear model."""
     if min_samples_leaf is not None and weight < 2 * min_samples_leaf:

@@ -1,7 +1,6 @@
 #include "grower.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "kernels.hpp"
