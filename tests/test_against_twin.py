@@ -209,6 +209,20 @@ def test_tree_of_missing_values_equals_twin(task, criterion, setting):
     assert_same_predictions(est, roots, all_params, new)
 
 
+@pytest.mark.parametrize("setting", ["plain", "unclipped", "few-features", "batches"])
+@pytest.mark.parametrize(("task", "criterion"), CRITERIA)
+def test_tree_of_one_hot_columns_equals_twin(task, criterion, setting):
+    X, y = example_data(task, n=200, d=5)
+    rng = np.random.default_rng(2)
+    levels = [rng.choice(k, p=np.arange(1, k + 1) * 2 / (k * (k + 1)), size=len(X)) for k in (9, 7, 6)]
+    X = np.hstack([np.eye(9)[levels[0]], X[:, :3], np.eye(7)[levels[1]], X[:, 3:], np.eye(6)[levels[2]]])
+    y = y + 0.3 * levels[0] if task == "regression" else np.where((levels[1] > 4) & (rng.random(len(X)) < 0.5), 1, y)
+    weight = rng.uniform(0.5, 1.5, size=len(X))  # class counts alone would tie
+    # Shallow: deep down two levels are left of a variable, and their columns give the same split.
+    settings = {"criterion": criterion, "max_depth": 3, **SETTINGS[setting]}
+    assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: (X, y, weight)), X)
+
+
 def test_column_without_any_value_is_left_alone():
     X, y = example_data("regression", n=120, d=4)
     X[:, 2] = np.nan

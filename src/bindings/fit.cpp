@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "../core/forest.hpp"
 #include "../core/kernels.hpp"
@@ -36,48 +37,30 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
     return params;
 }
 
-// Joins the trees into flat NumPy columns, freeing every tree as soon as it is copied.
-nb::dict join(std::vector<GrownTree>& trees) {
-    std::size_t n_nodes = 0, n_params = 0;
-    auto tree_start = new_array<std::int64_t>(trees.size() + 1);
-    auto kind = new_array<std::uint8_t>(trees.size());
-    auto sum_path = new_array<bool>(trees.size());
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-        tree_start(t) = static_cast<std::int64_t>(n_nodes);
-        kind(t) = static_cast<std::uint8_t>(trees[t].kind);
-        sum_path(t) = trees[t].sum_path;
-        n_nodes += trees[t].columns.feature.size();
-        n_params += trees[t].columns.params.size();
-    }
-    tree_start(trees.size()) = static_cast<std::int64_t>(n_nodes);
+// A NumPy array that takes over the memory of a column.
+template <class T>
+auto to_numpy(GrowingArray<T>& column) {
+    const std::size_t n = column.size();
+    T* data = column.release();
+    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
+}
 
+template <class To, class From>
+auto copy_to_numpy(const std::vector<From>& values) {
+    auto array = new_array<To>(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) array(i) = static_cast<To>(values[i]);
+    return array;
+}
+
+nb::dict to_dict(JoinedTrees& trees) {
     nb::dict result;
-    std::vector<char*> targets;  // where the next tree's part of each column goes
-    TreeColumns example;
-    TreeColumns::for_each_node_column(example, [&](const char* name, auto& column) {
-        auto array = new_array<typename std::decay_t<decltype(column)>::value_type>(n_nodes);
-        targets.push_back(reinterpret_cast<char*>(array.data()));
-        result[name] = array;
-    });
-    auto params = new_array<double>(n_params);
-    double* next_params = params.data();
-    for (GrownTree& grown : trees) {
-        TreeColumns tree = std::move(grown.columns);
-        const std::int64_t offset = next_params - params.data();
-        for (std::int64_t& start : tree.param_start) start += start < 0 ? 0 : offset;
-        std::size_t k = 0;
-        TreeColumns::for_each_node_column(tree, [&](const char*, auto& column) {
-            using Value = typename std::decay_t<decltype(column)>::value_type;
-            targets[k] =
-                reinterpret_cast<char*>(std::copy(column.begin(), column.end(), reinterpret_cast<Value*>(targets[k])));
-            ++k;
-        });
-        next_params = std::copy(tree.params.begin(), tree.params.end(), next_params);
-    }
-    result["params"] = params;
-    result["tree_start"] = tree_start;
-    result["kind"] = kind;
-    result["sum_path"] = sum_path;
+    decltype(trees.columns)::for_each_node_column(
+        trees.columns, [&](const char* name, auto& column) { result[name] = to_numpy(column); });
+    result["params"] = to_numpy(trees.columns.params);
+    result["tree_start"] = copy_to_numpy<std::int64_t>(trees.tree_start);
+    result["kind"] = copy_to_numpy<std::uint8_t>(trees.kind);
+    result["sum_path"] = copy_to_numpy<bool>(trees.sum_path);
     return result;
 }
 
@@ -108,23 +91,25 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
                        scale.data()};
     const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
                             weight ? weight->data() : nullptr, balance_classes};
-    std::vector<GrownTree> trees;
+    JoinedTrees trees(tree_params.size());
     run_without_gil(progress, [&](Control& control) {
         Buffer<double> scaled;
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
         MissingCells missing;
         const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
         if (any_missing) missing = take_missing(values, rows);
+        const auto indicators = find_indicators(values, rows.n_rows, rows.n_features, any_missing ? &missing : nullptr);
         const Dataset data{values,
                            rows.n_rows,
                            rows.n_features,
                            y.data(),
                            static_cast<Task>(task),
                            n_classes,
-                           any_missing ? &missing : nullptr};
-        trees = grow_forest(data, sampling, tree_params, n_threads, control);
+                           any_missing ? &missing : nullptr,
+                           indicators.get()};
+        grow_forest(data, sampling, tree_params, n_threads, control, trees);
     });
-    return join(trees);
+    return to_dict(trees);
 }
 
 }  // namespace

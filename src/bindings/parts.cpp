@@ -43,7 +43,9 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
 auto batch_positions(std::uint64_t key, std::int64_t n, std::int64_t b) {
     auto positions = new_array<std::int64_t>(b);
     Buffer<std::uint64_t> taken;
-    draw_batch(key, n, b, taken, positions.data());
+    const std::uint64_t* bits = draw_batch(key, n, b, taken);
+    for (std::int64_t position = 0, next = 0; position < n; ++position)
+        if ((bits[position / 64] >> (position % 64) & 1) != 0) positions(next++) = position;
     return positions;
 }
 
@@ -71,11 +73,20 @@ auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<dou
     std::iota(rows.begin(), rows.end(), 0);
     const Padded labels(z), weights(v);
     const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
+    const auto indicators = find_indicators(scaled.data(), n, d, nullptr);
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
-    make_ridge_model()->fit(
-        {scaled.data(), width, d, 1, sample, {labels.data(), weights.data(), n}, reg_lambda, fitted.get(n), n}, work,
-        params.data());
+    make_ridge_model()->fit({scaled.data(),
+                             width,
+                             d,
+                             1,
+                             sample,
+                             {labels.data(), weights.data(), n},
+                             reg_lambda,
+                             indicators.get(),
+                             fitted.get(n),
+                             n},
+                            work, params.data());
     return params;
 }
 

@@ -8,16 +8,40 @@
 
 namespace boostforest {
 
-std::vector<GrownTree> grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params,
-                                   int n_threads, Control& control) {
-    std::vector<GrownTree> trees(params.size());
+void JoinedTrees::append(const GrownTree& grown) {
+    const PackedTree& tree = grown.tree;
+    const auto first_param = static_cast<std::int64_t>(columns.params.size());
+    const char* from = tree.bytes.get();
+    decltype(columns)::for_each_node_column(columns, [&](const char*, auto& column) {
+        column.append(from, tree.n_nodes);
+        from += PackedTree::column_bytes(tree.n_nodes, sizeof(*column.data()));
+    });
+    columns.params.append(from, tree.n_params);
+    for (std::int64_t* start = columns.param_start.data() + tree_start.back();
+         start != columns.param_start.data() + columns.param_start.size(); ++start)
+        *start += *start < 0 ? 0 : first_param;
+    tree_start.push_back(tree_start.back() + tree.n_nodes);
+    kind.push_back(static_cast<std::uint8_t>(grown.kind));
+    sum_path.push_back(grown.sum_path ? 1 : 0);
+}
+
+void JoinedTrees::add(std::size_t t, GrownTree tree) {
+    const std::lock_guard lock(mutex_);
+    waiting_[t] = std::move(tree);
+    for (std::size_t next = kind.size(); next < waiting_.size() && waiting_[next]; ++next) {
+        append(*waiting_[next]);
+        waiting_[next].reset();
+    }
+}
+
+void grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params, int n_threads,
+                 Control& control, JoinedTrees& trees) {
     std::vector<std::unique_ptr<Grower>> growers(kMaxThreads);
     parallel_for(static_cast<std::int64_t>(params.size()), n_threads, control, [&](std::int64_t t, Worker& worker) {
         auto& grower = growers[worker.number()];
         if (!grower) grower = std::make_unique<Grower>(data, sampling);
-        trees[t] = grower->grow(params[t], worker);
+        trees.add(t, grower->grow(params[t], worker));
     });
-    return trees;
 }
 
 bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out) {

@@ -1,16 +1,80 @@
 // Many trees: growing them on threads, and predicting with the flat columns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include "grower.hpp"
 
 namespace boostforest {
 
+// An array that grows without a second copy where the system can move pages (realloc).
+template <class T>
+class GrowingArray {
+   public:
+    void append(const void* values, std::size_t n) {
+        if (size_ + n > capacity_) {
+            capacity_ = size_ + n + (size_ + n) / 2;
+            resize();
+        }
+        std::memcpy(data_.get() + size_, values, n * sizeof(T));
+        size_ += n;
+    }
+    T* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+
+    // Hands the memory over, to be given back with std::free.
+    T* release() {
+        capacity_ = size_;
+        resize();
+        size_ = 0;
+        return data_.release();
+    }
+
+   private:
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    void resize() {
+        void* moved = std::realloc(data_.get(), std::max<std::size_t>(capacity_, 1) * sizeof(T));
+        if (moved == nullptr) throw std::bad_alloc();
+        static_cast<void>(data_.release());
+        data_.reset(static_cast<T*>(moved));
+    }
+    std::unique_ptr<T, Free> data_;
+    std::size_t size_ = 0, capacity_ = 0;
+};
+
+// The trees of a forest, joined into flat columns as they are finished: no tree is kept twice for long.
+class JoinedTrees {
+   public:
+    explicit JoinedTrees(std::size_t n_trees) : waiting_(n_trees) {}
+
+    // Takes tree t, from any thread; trees that come before their turn wait.
+    void add(std::size_t t, GrownTree tree);
+
+    Columns<GrowingArray> columns;
+    std::vector<std::int64_t> tree_start{0};  // first node of each tree, then the number of nodes
+    std::vector<std::uint8_t> kind;           // ModelKind of each tree
+    std::vector<std::uint8_t> sum_path;       // as in TreeView
+
+   private:
+    void append(const GrownTree& tree);
+
+    std::mutex mutex_;
+    std::vector<std::optional<GrownTree>> waiting_;
+};
+
 // Tree t is grown with params[t]; the same trees for any number of threads.
-std::vector<GrownTree> grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params,
-                                   int n_threads, Control& control);
+void grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params, int n_threads,
+                 Control& control, JoinedTrees& trees);
 
 // Rows as the user has them.
 struct RawRows {

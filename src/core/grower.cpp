@@ -1,6 +1,7 @@
 #include "grower.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "kernels.hpp"
@@ -12,20 +13,14 @@ namespace {
 constexpr int kMaxRootAttempts = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Moves the values marked left to the front and the others behind them, both in order; returns how many are left.
-// Without branches: which way a row goes cannot be predicted.
-template <class T>
-std::int64_t move_left(T* values, const std::uint8_t* left, std::int64_t n, T* right) {
-    std::int64_t n_left = 0, n_right = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        const T value = values[i];
-        values[n_left] = value;
-        right[n_right] = value;
-        n_left += left[i];
-        n_right += 1 - left[i];
-    }
-    std::copy_n(right, n_right, values + n_left);
-    return n_left;
+// Bits set among `count` from `position` on. The words have one more behind them.
+int count_bits(const std::uint64_t* words, std::int64_t position, std::int64_t count) {
+    int set = 0;
+    for (; count > 63; position += 63, count -= 63) set += count_bits(words, position, 63);
+    const std::uint64_t* word = words + position / 64;
+    const int shift = static_cast<int>(position % 64);
+    const std::uint64_t bits = word[0] >> shift | word[1] << 1 << (63 - shift);
+    return set + std::popcount(bits & ((std::uint64_t{1} << count) - 1));
 }
 
 }  // namespace
@@ -163,23 +158,22 @@ Sample Grower::whole_leaf(const Leaf& leaf) {
 // batch_size of the leaf's rows without replacement, a row that was drawn k times counting as k rows.
 Sample Grower::take_batch(const Leaf& leaf, Key key) {
     const std::int64_t b = params_->batch_size;
-    std::int64_t* positions = batch_positions_.get(b);
-    draw_batch(key, leaf.count, b, batch_taken_, positions);
-    std::int32_t* rows = batch_rows_.get(b);
-    double* w = batch_w_.get(b);
-    double* y = batch_y_.get(b);
+    const std::uint64_t* taken = draw_batch(key, leaf.count, b, batch_taken_);
+    std::int32_t* rows = batch_rows_.get(b + 1);
+    double* w = batch_w_.get(b + 1);
+    double* y = batch_y_.get(b + 1);
     Sample sample{rows, 0, 0, w, y, batch_state_.get(loss_->n_state() * padded_rows(b)), padded_rows(b)};
-    std::int64_t passed = 0, next = 0;  // rows before the current one, positions used
-    for (std::int64_t i = leaf.begin; next < b; ++i) {
-        const std::int32_t row = rows_.data()[i];
-        passed += counts_[row];
-        const std::int64_t first = next;
-        while (next < b && positions[next] < passed) ++next;
-        if (next == first) continue;
+    std::int64_t position = 0;
+    for (std::int64_t i = leaf.begin; i < leaf.end;
+         ++i) {  // without branches: which rows are drawn cannot be predicted
+        const std::int32_t row = rows_.data()[i], count = counts_[row];
+        const int drawn = count_bits(taken, position, count);
+        position += count;
         rows[sample.n] = row;
-        w[sample.n] = weights_[row] * static_cast<double>(next - first) / counts_[row];
+        w[sample.n] = weights_[row] * drawn / count;
         y[sample.n] = data_.y[row];
-        sample.weight += w[sample.n++];
+        sample.weight += w[sample.n];
+        sample.n += drawn > 0;
     }
     return sample;
 }
@@ -190,20 +184,44 @@ void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std:
     std::fill_n(f, n_outputs_ * stride, 0.0);
     if (builder_.model(node) == nullptr) return;
     const int n_params = model_->n_params(data_.n_features);
-    double* slopes = path_slopes_.get(width_);
+    const Indicators* lists = n_params == 1 ? nullptr : data_.indicators;
+    const int width = lists == nullptr ? width_ : lists->width;
+    double* slopes = path_slopes_.get(2 * width_);
     double* out = path_out_.get(n);
-    double* x = path_rows_.get(static_cast<std::size_t>(n) * width_);
+    double* x = path_rows_.get(static_cast<std::size_t>(n) * width);
     std::fill_n(slopes, width_, 0.0);
-    kernels().gather_shifted(data_.x, sample.rows, n, width_, slopes, x);
+    kernels().gather_shifted(lists == nullptr ? data_.x : lists->x.data(), sample.rows, n, width, slopes, x);
     for (; node >= 0 && builder_.model(node) != nullptr; node = sum_path_ ? builder_.parent(node) : -1) {
         const double* params = builder_.model(node);
         const double low = builder_.lower(node), high = builder_.upper(node);
         for (int c = 0; c < n_outputs_; ++c, params += n_params) {
-            std::copy_n(params + 1, n_params - 1, slopes);
-            kernels().linear(x, n, width_, slopes, params[0], out);
+            if (lists != nullptr) {
+                score_lists(*lists, sample, x, params, out);
+            } else {
+                std::copy_n(params + 1, n_params - 1, slopes);
+                kernels().linear(x, n, width, slopes, params[0], out);
+            }
             for (std::int64_t i = 0; i < n; ++i) f[c * stride + i] += std::min(std::max(out[i], low), high);
         }
     }
+}
+
+// One linear model on rows whose indicators are lists; x are their other features.
+void Grower::score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params,
+                         double* out) {
+    double* slopes = path_slopes_.data();  // zeros behind the features
+    double* steps = slopes + width_;
+    double intercept = params[0];
+    for (int j = 0; j < lists.n_rest(); ++j) slopes[j] = params[1 + lists.rest[j]];
+    for (int m = 0; m < lists.n(); ++m) {
+        const double slope = params[1 + lists.feature[m]];
+        intercept += slope * lists.frequent[m];
+        steps[m] = slope * (lists.rare[m] - lists.frequent[m]);
+    }
+    kernels().linear(x, sample.n, lists.width, slopes, intercept, out);
+    for (std::int64_t i = 0; i < sample.n; ++i)
+        for (const std::int32_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
+            out[i] += steps[*m];
 }
 
 Split Grower::find_split(const Leaf& leaf) {
@@ -215,8 +233,9 @@ Split Grower::find_split(const Leaf& leaf) {
     for (int attempt = 0; attempt < attempts; ++attempt) {
         const Key key = child(leaf.key, kFirstAttempt + attempt);
         const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_state);
-        split = finder_.find({data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes, data_.missing}, rules,
-                             key);
+        split = finder_.find(
+            {data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes, data_.missing, data_.indicators},
+            rules, key);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !uses_batch(leaf))) break;
     }
@@ -232,15 +251,30 @@ bool Grower::goes_left(std::int32_t row, const Split& split) const {
 std::int64_t Grower::partition(const Leaf& leaf, const Split& split) {
     const std::int64_t n = leaf.end - leaf.begin;
     const std::int32_t* rows = rows_.data() + leaf.begin;
-    std::uint8_t* left = goes_left_.get(n);
-    for (std::int64_t i = 0; i < n; ++i) left[i] = goes_left(rows[i], split);
-    const std::int64_t n_left = move_left(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
+    std::uint8_t* left = goes_left_.get(n / 8 + 1);
+    const auto mark = [&](auto test) {
+        for (std::int64_t i = 0; i < n; i += 8) {
+            unsigned bits = 0;
+            for (std::int64_t k = 0; k < std::min<std::int64_t>(n - i, 8); ++k)
+                bits |= unsigned{test(rows[i + k])} << k;
+            left[i / 8] = static_cast<std::uint8_t>(bits);
+        }
+    };
+    if (data_.missing == nullptr) {
+        const double* column = data_.x + split.feature;
+        mark([column, threshold = split.threshold, width = std::int64_t{width_}](std::int64_t row) {
+            return column[row * width] <= threshold;
+        });
+    } else {
+        mark([&](std::int32_t row) { return goes_left(row, split); });
+    }
+    const std::int64_t n_left = kernels().part_rows(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
     if (leaf.has_state) {
         double* right = right_.get(n);
-        move_left(w_.data() + leaf.begin, left, n, right);
-        move_left(y_.data() + leaf.begin, left, n, right);
+        kernels().part_values(w_.data() + leaf.begin, left, n, right);
+        kernels().part_values(y_.data() + leaf.begin, left, n, right);
         for (int k = 0; k < loss_->n_state(); ++k)
-            move_left(state_.data() + k * n_replica_ + leaf.begin, left, n, right);
+            kernels().part_values(state_.data() + k * n_replica_ + leaf.begin, left, n, right);
     }
     return leaf.begin + n_left;
 }
@@ -264,6 +298,11 @@ void Grower::split(const Leaf& leaf, Split split, Leaf (&children)[2]) {
         next.key = child(leaf.key, side == 0 ? kLeftChild : kRightChild);
         next.begin = side == 0 ? leaf.begin : middle;
         next.end = side == 0 ? middle : leaf.end;
+        if (leaf.has_state) {  // its children need no batch either: no need to count
+            next.weight = kernels().sum(w_.data() + next.begin, next.end - next.begin);
+            next.count = leaf.count;
+            continue;
+        }
         for (std::int64_t i = next.begin; i < next.end; ++i) {
             next.weight += weights_[rows_.data()[i]];
             next.count += counts_[rows_.data()[i]];
@@ -284,9 +323,9 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const std::int64_t stride = padded_rows(sample.n);
     double* fitted = fitted_.get(n_outputs_ * stride);
     double* model = builder_.add_model(leaf.node);
-    model_->fit(
-        {data_.x, width_, data_.n_features, n_outputs_, sample, labels, params_->split.reg_lambda, fitted, stride},
-        node_work_, model);
+    model_->fit({data_.x, width_, data_.n_features, n_outputs_, sample, labels, params_->split.reg_lambda,
+                 data_.indicators, fitted, stride},
+                node_work_, model);
     if (n_outputs_ > 1) {
         const int n_params = model_->n_params(data_.n_features);
         centre_outputs(model, n_params, n_params);  // the models are linear in their parameters

@@ -17,13 +17,14 @@ namespace boostforest {
 
 // The training table, shared by all trees and threads.
 struct Dataset {
-    const double* x;                        // scaled features, rows of padded_width(n_features) doubles
-    std::int64_t n_rows;                    // rows
-    int n_features;                         // features
-    const double* y;                        // scaled target, or the number of the class
-    Task task;                              // regression, two classes, more classes
-    int n_classes;                          // classes (0 in regression)
-    const MissingCells* missing = nullptr;  // cells that are missing in the table; null: none
+    const double* x;                         // scaled features, rows of padded_width(n_features) doubles
+    std::int64_t n_rows;                     // rows
+    int n_features;                          // features
+    const double* y;                         // scaled target, or the number of the class
+    Task task;                               // regression, two classes, more classes
+    int n_classes;                           // classes (0 in regression)
+    const MissingCells* missing = nullptr;   // cells that are missing in the table; null: none
+    const Indicators* indicators = nullptr;  // columns kept as lists too; null: none
 };
 
 // How a tree gets its rows.
@@ -47,7 +48,7 @@ struct TreeParams {
 };
 
 struct GrownTree {
-    TreeColumns columns;
+    PackedTree tree;
     ModelKind kind = ModelKind::kRidge;
     bool sum_path = false;
 };
@@ -81,6 +82,7 @@ class Grower {
     Sample take_batch(const Leaf& leaf, Key key);
     Sample whole_leaf(const Leaf& leaf);
     void score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
+    void score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params, double* out);
     Split find_split(const Leaf& leaf);
     void split(const Leaf& leaf, Split split, Leaf (&children)[2]);
     bool left_is_larger(const Leaf& leaf, const Split& split) const;
@@ -114,7 +116,6 @@ class Grower {
     Buffer<std::int32_t> right_rows_;
     Buffer<std::int32_t> batch_rows_;  // the current batch
     Buffer<double> batch_w_, batch_y_, batch_state_;
-    Buffer<std::int64_t> batch_positions_;
     Buffer<std::uint64_t> batch_taken_;
     double start_loss_ = 0;  // of the last state that was computed from a path
     LossWorkspace loss_work_;

@@ -6,6 +6,7 @@
 
 #include "kernels/linalg.hpp"
 #include "kernels/loss.hpp"
+#include "kernels/partition.hpp"
 #include "kernels/predict.hpp"
 #include "kernels/split.hpp"
 
@@ -17,10 +18,14 @@ const Kernels kTable = {
     .name = BF_ISA_NAME,
     .column_range = column_range,
     .left_sums = left_sums,
+    .add_members = add_members,
     .add_gain = add_gain,
+    .part_values = part_values,
+    .part_rows = part_rows,
     .column_means = column_means,
     .gather_shifted = gather_shifted,
     .normal_equations = normal_equations,
+    .normal_equations_of_lists = normal_equations_of_lists,
     .row_products = row_products,
     .factor = factor,
     .substitute = substitute,

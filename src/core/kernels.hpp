@@ -26,9 +26,19 @@ struct Kernels {
     void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
                       const double* const* stats, int n_stats, double* sums);
 
+    // The same for lists: sums[m * step + k] += values[i * step + k] for every member m of row rows[i], which are
+    // member[start[rows[i]]] … member[start[rows[i] + 1] - 1]; step is 4 or a multiple of 8.
+    void (*add_members)(const std::int64_t* start, const std::int32_t* member, const std::int32_t* rows, std::int64_t n,
+                        const double* values, int step, double* sums);
+
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
+
+    // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
+    // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
+    std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
+    std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
 
     // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i].
     void (*column_means)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
@@ -42,6 +52,14 @@ struct Kernels {
     // sum_x[j] = Σ_r v x_j, sum_zx[j] = Σ_r v z x_j.
     void (*normal_equations)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
                              double* gram, double* sum_x, double* sum_zx);
+
+    // The part of the normal equations that lists have: row i is 1 in the columns member[start[i]] … member[start[i +
+    // 1]
+    // - 1] (ascending) and x[i] (width a multiple of 8) in the columns from `first` on. Adds to gram (rows of ld
+    // doubles), sum_x and sum_zx in the rows of the members.
+    void (*normal_equations_of_lists)(const std::int64_t* start, const std::int32_t* member, const double* x,
+                                      std::int64_t n, int width, const double* v, const double* z, int first,
+                                      std::int64_t ld, double* gram, double* sum_x, double* sum_zx);
 
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);

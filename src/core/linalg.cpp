@@ -73,6 +73,18 @@ double dot(const double* a, const double* b, std::int64_t n) {
     return total;
 }
 
+// The equations of the rows less their weighted mean, and the penalty.
+void centre(const NormalEquations& e) {
+    for (int i = 0; i < e.d; ++i) {
+        const double share = e.sum_x[i] / e.total;
+        double* row = e.gram + static_cast<std::ptrdiff_t>(i) * e.width;
+        for (int j = i; j < e.d; ++j) row[j] -= share * e.sum_x[j];
+        row[i] += e.lambda;
+        e.sum_zx[i] -= e.z_mean * e.sum_x[i];
+    }
+    for (int j = 0; j < e.width; ++j) e.sum_x[j] /= e.total;
+}
+
 // In the features. Small: normal equations of the rows as they are, less the weighted mean's part. Large: BLAS products
 // of the rows, centred and multiplied by √v.
 void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
@@ -114,13 +126,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
             factors.emplace(gram, width, d, inverse_pivots, fill);
         } else if (!same) {
             kernels().normal_equations(x, n, width, d, vc, zc, gram, mean, sum_zx);
-            for (int i = 0; i < d; ++i) {
-                const double share = mean[i] / total;
-                for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
-                gram[i * width + i] += lambda;
-                sum_zx[i] -= z_mean * mean[i];
-            }
-            for (int j = 0; j < width; ++j) mean[j] /= total;
+            centre({gram, width, d, mean, sum_zx, total, z_mean, lambda});
             factors.emplace(gram, width, d, inverse_pivots, [] {});
         }
         double* a = slopes + static_cast<std::int64_t>(c) * width;
@@ -257,13 +263,7 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
                 double total = 0, z_mean = 0;
                 kernels().weighted_sums(p.v + c * p.stride, p.z + c * p.stride, p.n, total, z_mean);
                 z_means[l] = z_mean / total;
-                for (int i = 0; i < d; ++i) {
-                    const double share = mean[i] / total;
-                    for (int j = i; j < d; ++j) gram[i * width + j] -= share * mean[j];
-                    gram[i * width + i] += p.lambda;
-                    sum_zx[i] -= z_means[l] * mean[i];
-                }
-                for (int j = 0; j < width; ++j) mean[j] /= total;
+                centre({gram, width, d, mean, sum_zx, total, z_means[l], p.lambda});
             }
             for (int i = 0; i < d; ++i) {
                 rhs[i * lanes + l] = sum_zx[i];
@@ -290,6 +290,16 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
 
 void set_blas(const Blas& blas) {
     g_blas = blas;
+}
+
+double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, RidgeWorkspace& work, double* slopes) {
+    centre(e);
+    const std::size_t size = static_cast<std::size_t>(e.width) * e.d;
+    double* kept = use_blas(e.d) ? work.weighted.get(size) : nullptr;
+    if (kept != nullptr) std::copy_n(e.gram, size, kept);
+    const Factors factors(e.gram, e.width, e.d, inverse_pivots, [&] { std::copy_n(kept, size, e.gram); });
+    factors.solve(e.sum_zx, slopes);
+    return e.z_mean - dot(slopes, e.sum_x, e.d);
 }
 
 void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {

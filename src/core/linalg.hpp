@@ -46,6 +46,21 @@ struct RidgeWorkspace {
     Buffer<double> lanes;            // several systems side by side
 };
 
+// Sums over the rows of one output, for a solution in the features.
+struct NormalEquations {
+    double* gram;          // Σ v x xᵀ, upper triangle, rows of `width` doubles; becomes its factors
+    int width;             // doubles per row
+    int d;                 // features
+    double* sum_x;         // Σ v x; becomes the mean
+    double* sum_zx;        // Σ v z x; destroyed
+    double total, z_mean;  // Σ v, Σ v z / Σ v
+    double lambda;         // penalty
+};
+
+// Writes the slopes and returns the intercept. Scratch: `width` doubles for inverse_pivots, and work.weighted.
+double solve_normal_equations(const NormalEquations& sums, double* inverse_pivots, RidgeWorkspace& work,
+                              double* slopes);
+
 // Solves in the d features, or, where rows are few, in the n rows: a = Xᵀ (X Xᵀ + λ I)⁻¹ z. The products of the rows
 // are then shared by all outputs; outputs of the same weights share the factors too.
 void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work);

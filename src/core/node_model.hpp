@@ -14,20 +14,22 @@
 #include "buffer.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"
+#include "sparse_ridge.hpp"
 #include "tree_view.hpp"
 
 namespace boostforest {
 
 // The regression problem of one node.
 struct NodeProblem {
-    const double* x;             // scaled features of the whole table, rows of `width` doubles
-    int width;                   // doubles per row
-    int n_features;              // of which are features
-    int n_outputs;               // models to fit
-    const Sample& sample;        // the node's rows: their numbers in x and their own weights
-    const PseudoLabels& labels;  // what to fit, with which weights
-    double reg_lambda;           // penalty on the slopes
-    double* fitted;              // out: fitted[c * fitted_stride + i] for the rows
+    const double* x;               // scaled features of the whole table, rows of `width` doubles
+    int width;                     // doubles per row
+    int n_features;                // of which are features
+    int n_outputs;                 // models to fit
+    const Sample& sample;          // the node's rows: their numbers in x and their own weights
+    const PseudoLabels& labels;    // what to fit, with which weights
+    double reg_lambda;             // penalty on the slopes
+    const Indicators* indicators;  // columns kept as lists too; null: none
+    double* fitted;                // out: fitted[c * fitted_stride + i] for the rows
     std::int64_t fitted_stride;
 };
 
@@ -35,6 +37,7 @@ struct NodeWorkspace {
     Buffer<double> rows;     // the node's rows, shifted by their mean
     Buffer<double> vectors;  // mean, slopes
     RidgeWorkspace ridge;
+    SparseRows sparse;  // the node's rows where the table has indicators
 };
 
 class NodeModel {

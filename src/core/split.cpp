@@ -1,7 +1,6 @@
 #include "split.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -197,6 +196,51 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
     best.saw_missing = best.feature >= 0 && std::find(gappy_.begin(), gappy_.end(), best_column_) != gappy_.end();
 }
 
+// Every cut between the two values of an indicator parts the rows alike: only the best one's is drawn.
+void SplitFinder::try_indicators(const SplitProblem& p, const SplitRules& rules, Key cuts_key, Split& best) {
+    const Indicators& table = *p.indicators;
+    const Sample& s = p.sample;
+    const int n_stats = static_cast<int>(stats_.size());
+    const int step = padded_width(n_stats + 1);  // the last one counts rows
+    double* values = row_stats_.get(static_cast<std::size_t>(step) * s.n);
+    std::fill_n(values, step * s.n, 0.0);
+    for (int k = 0; k < n_stats; ++k)
+        for (std::int64_t i = 0; i < s.n; ++i) values[i * step + k] = stats_[k][i];
+    for (std::int64_t i = 0; i < s.n; ++i) values[i * step + n_stats] = 1;
+    double* rare = member_sums_.get(static_cast<std::size_t>(step) * table.n());
+    std::fill_n(rare, static_cast<std::size_t>(step) * table.n(), 0.0);
+    kernels().add_members(table.start.data(), table.member.data(), s.rows, s.n, values, step, rare);
+
+    active_.clear();
+    for (int m = 0; m < table.n(); ++m) {
+        const double count = rare[m * step + n_stats];
+        if (count > 0 && count < static_cast<double>(s.n)) active_.push_back(m);
+    }
+    if (active_.empty()) return;
+    best.possible = true;
+    const int n_active = static_cast<int>(active_.size()), width = padded_width(n_active);
+    double* sums = sums_.get(static_cast<std::size_t>(n_stats) * width);
+    std::fill_n(sums, static_cast<std::size_t>(n_stats) * width, 0.0);
+    for (int a = 0; a < n_active; ++a) {
+        const int m = active_[a];
+        const bool rare_is_left = table.rare[m] < table.frequent[m];
+        for (int k = 0; k < n_stats; ++k)
+            sums[k * width + a] = rare_is_left ? rare[m * step + k] : totals_[k] - rare[m * step + k];
+    }
+    compute_gains(p, rules, width);
+    for (int a = 0; a < n_active; ++a) {
+        const double gain = gain_.data()[a], weight = weight_.data()[a];
+        const int m = active_[a], feature = table.feature[m];
+        if (weight < rules.min_samples_leaf || s.weight - weight < rules.min_samples_leaf) continue;
+        if (best.feature >= 0 && !(gain > best.gain) && !(gain == best.gain && feature < best.feature)) continue;
+        const auto [low, high] = std::minmax(table.rare[m], table.frequent[m]);
+        best.feature = feature;
+        best.threshold = low + uniform(cuts_key, std::int64_t{feature} * rules.n_cuts) * (high - low);
+        best.gain = gain;
+        best.saw_missing = best.missing_left = false;
+    }
+}
+
 SplitFinder::Columns SplitFinder::copy_columns(const SplitProblem& p, const std::int32_t* features, int n) {
     const int width = padded_width(n);
     const std::int64_t n_rows = p.sample.n;
@@ -215,6 +259,14 @@ Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key atte
     make_statistics(p, rules.criterion);
     const Key cuts = child(attempt, kCuts);
     Split best;
+    if (rules.max_features >= p.n_features && p.indicators != nullptr) {
+        const Indicators& table = *p.indicators;
+        if (table.n_rest() > 0)
+            try_columns(p, rules, {table.x.data(), p.sample.rows, table.width, table.n_rest(), table.rest.data()}, cuts,
+                        best);
+        try_indicators(p, rules, cuts, best);
+        return best;
+    }
     if (rules.max_features >= p.n_features) {
         try_columns(p, rules, {p.x, p.sample.rows, p.width, p.n_features, nullptr}, cuts, best);
         return best;
@@ -231,22 +283,17 @@ Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key atte
     return best;
 }
 
-void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken, std::int64_t* positions) {
+const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken) {
     const std::int64_t n_words = (n + 63) / 64;
-    std::uint64_t* bits = taken.get(n_words);  // one bit per position: set membership now, ascending order after
-    std::fill_n(bits, n_words, 0);
-    const auto insert = [bits](std::uint64_t value) {
-        const std::uint64_t bit = std::uint64_t{1} << (value % 64);
-        const bool fresh = (bits[value / 64] & bit) == 0;
-        bits[value / 64] |= bit;
-        return fresh;
-    };
+    std::uint64_t* bits = taken.get(n_words + 1);
+    std::fill_n(bits, n_words + 1, 0);
     for (std::int64_t t = 0; t < b; ++t) {
-        const std::int64_t last = n - b + t;
-        if (!insert(below(key, t, last + 1))) insert(last);
+        const auto last = static_cast<std::uint64_t>(n - b + t), drawn = below(key, t, last + 1);
+        const bool fresh = (bits[drawn / 64] >> (drawn % 64) & 1) == 0;
+        const std::uint64_t value = fresh ? drawn : last;  // a selection, not a branch, that could not be predicted
+        bits[value / 64] |= std::uint64_t{1} << (value % 64);
     }
-    for (std::int64_t i = 0; i < n_words; ++i)
-        for (std::uint64_t rest = bits[i]; rest != 0; rest &= rest - 1) *positions++ = 64 * i + std::countr_zero(rest);
+    return bits;
 }
 
 }  // namespace boostforest

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "indicators.hpp"
 #include "loss.hpp"
 #include "missing.hpp"
 #include "random.hpp"
@@ -20,13 +21,14 @@ enum class Criterion : std::uint8_t {
 
 // The rows that a split is chosen on.
 struct SplitProblem {
-    const double* x;              // scaled features of the whole table, rows of `width` doubles
-    int width;                    // doubles per row
-    int n_features;               // of which are features
-    const Sample& sample;         // the rows, at least one
-    const Loss& loss;             // its derivatives are what the xgb gain is made of
-    int n_classes;                // classes of the labels, for gini and c45
-    const MissingCells* missing;  // null: none
+    const double* x;               // scaled features of the whole table, rows of `width` doubles
+    int width;                     // doubles per row
+    int n_features;                // of which are features
+    const Sample& sample;          // the rows, at least one
+    const Loss& loss;              // its derivatives are what the xgb gain is made of
+    int n_classes;                 // classes of the labels, for gini and c45
+    const MissingCells* missing;   // null: none
+    const Indicators* indicators;  // columns to be read from there; null: none
 };
 
 struct SplitRules {
@@ -68,6 +70,7 @@ class SplitFinder {
     void move_missing(const Columns& columns, const double* cuts, bool left);
     void take_best(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, const double* cuts,
                    bool missing_left, Split& best);
+    void try_indicators(const SplitProblem& problem, const SplitRules& rules, Key cuts, Split& best);
     Columns copy_columns(const SplitProblem& problem, const std::int32_t* features, int n);
 
     std::vector<const double*> stats_;  // statistics of each row,
@@ -80,11 +83,13 @@ class SplitFinder {
     Buffer<double> missing_sums_;                           //   and the sums of their statistics over these rows
     std::vector<std::uint8_t> seen_missing_;
     int best_column_ = 0;
+    Buffer<double> row_stats_, member_sums_;  // statistics of a row or an indicator next to each other
+    std::vector<int> active_;                 // indicators that have both values in these rows
     Buffer<double> copied_;
     Buffer<std::int32_t> order_, identity_;
 };
 
-// b of the positions 0 … n-1 without replacement, ascending (Floyd's algorithm); `taken` is scratch.
-void draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken, std::int64_t* positions);
+// b of the positions 0 … n-1 without replacement (Floyd's algorithm), as set bits; one more word follows them.
+const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken);
 
 }  // namespace boostforest

@@ -1,5 +1,6 @@
 #include "tree.hpp"
 
+#include <cstring>
 #include <limits>
 
 namespace boostforest {
@@ -24,7 +25,7 @@ void TreeBuilder::add_node(std::int32_t parent) {
 
 std::int32_t TreeBuilder::add_children(std::int32_t parent, int feature, double threshold, bool missing_left,
                                        double gain) {
-    const auto left = static_cast<std::int32_t>(columns_.n_nodes());
+    const auto left = static_cast<std::int32_t>(n_nodes());
     columns_.feature[parent] = feature;
     columns_.threshold[parent] = threshold;
     columns_.missing_left[parent] = missing_left ? 1 : 0;
@@ -61,31 +62,31 @@ const double* TreeBuilder::model(std::int32_t node) const {
     return start < 0 ? nullptr : columns_.params.data() + start;
 }
 
-TreeColumns TreeBuilder::finish() const {
-    if (sum_path_) return columns_;
-    TreeColumns tree{columns_.feature,
-                     columns_.threshold,
-                     columns_.missing_left,
-                     columns_.left,
-                     columns_.n_samples,
-                     columns_.loss,
-                     columns_.gain,
-                     columns_.lower,
-                     columns_.upper,
-                     columns_.param_start,
-                     {}};
-    std::int64_t start = 0;
-    for (std::int64_t node = 0; node < tree.n_nodes(); ++node) {
-        const bool leaf = tree.feature[node] < 0;
-        tree.param_start[node] = leaf ? start : -1;
-        start += leaf ? n_params_ : 0;
+PackedTree TreeBuilder::finish() {
+    const std::int64_t n_nodes = this->n_nodes();
+    std::vector<double>& params = columns_.params;
+    if (!sum_path_) {  // close the gaps; a leaf's parameters may stand before those of a leaf with a smaller number
+        kept_params_.clear();
+        for (std::int64_t node = 0; node < n_nodes; ++node) {
+            std::int64_t& start = columns_.param_start[node];
+            const bool leaf = columns_.feature[node] < 0;
+            if (leaf)
+                kept_params_.insert(kept_params_.end(), params.begin() + start, params.begin() + start + n_params_);
+            start = leaf ? static_cast<std::int64_t>(kept_params_.size()) - n_params_ : -1;
+        }
+        params.swap(kept_params_);
     }
-    tree.params.reserve(start);
-    for (std::int64_t node = 0; node < tree.n_nodes(); ++node) {
-        if (tree.feature[node] >= 0) continue;
-        const double* own = model(static_cast<std::int32_t>(node));
-        tree.params.insert(tree.params.end(), own, own + n_params_);
-    }
+    std::size_t n_bytes = PackedTree::column_bytes(static_cast<std::int64_t>(params.size()), sizeof(double));
+    TreeColumns::for_each_node_column(
+        columns_, [&](const char*, auto& column) { n_bytes += PackedTree::column_bytes(n_nodes, sizeof(column[0])); });
+    PackedTree tree{std::make_unique_for_overwrite<char[]>(n_bytes), n_nodes, static_cast<std::int64_t>(params.size())};
+    char* to = tree.bytes.get();
+    const auto put = [&to](const auto& column) {
+        std::memcpy(to, column.data(), column.size() * sizeof(column[0]));
+        to += PackedTree::column_bytes(static_cast<std::int64_t>(column.size()), sizeof(column[0]));
+    };
+    TreeColumns::for_each_node_column(columns_, [&](const char*, auto& column) { put(column); });
+    put(params);
     return tree;
 }
 

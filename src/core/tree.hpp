@@ -1,7 +1,9 @@
 // The flat columns of a forest, and the builder that fills them for one tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tree_view.hpp"
@@ -9,18 +11,19 @@
 namespace boostforest {
 
 // One tree as columns, one value per node; node 0 is the root, the children of a node stand next to each other.
-// A forest is its trees' columns joined, with the first node and the first parameter of every tree beside them.
-struct TreeColumns {
-    std::vector<std::int32_t> feature;       // split feature, -1 for a leaf
-    std::vector<double> threshold;           // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
-    std::vector<std::uint8_t> missing_left;  // 1: a missing value goes left, 0: right
-    std::vector<std::int32_t> left;         // left child, counted from the tree's root (right = left + 1; 0 for a leaf)
-    std::vector<double> n_samples;          // weight of the training rows that reached the node
-    std::vector<double> loss;               // training loss of those rows after the node's model
-    std::vector<double> gain;               // criterion's gain of the split (0 for a leaf)
-    std::vector<double> lower, upper;       // clip range of the node's model (-inf, inf where nothing is clipped)
-    std::vector<std::int64_t> param_start;  // first parameter of the node's model, counted from the tree's; -1: none
-    std::vector<double> params;             // parameters, see ModelKind
+// A forest is its trees' columns joined (forest.hpp), with the first node of every tree beside them.
+template <template <class> class Column>
+struct Columns {
+    Column<std::int32_t> feature;       // split feature, -1 for a leaf
+    Column<double> threshold;           // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
+    Column<std::uint8_t> missing_left;  // 1: a missing value goes left, 0: right
+    Column<std::int32_t> left;          // left child, counted from the tree's root (right = left + 1; 0 for a leaf)
+    Column<double> n_samples;           // weight of the training rows that reached the node
+    Column<double> loss;                // training loss of those rows after the node's model
+    Column<double> gain;                // criterion's gain of the split (0 for a leaf)
+    Column<double> lower, upper;        // clip range of the node's model (-inf, inf where nothing is clipped)
+    Column<std::int64_t> param_start;   // first parameter of the node's model in params; -1: none
+    Column<double> params;              // parameters, see ModelKind
 
     // The list of node columns, written once: visit(name, column) for each.
     template <class Self, class Visit>
@@ -36,8 +39,19 @@ struct TreeColumns {
         visit("upper", self.upper);
         visit("param_start", self.param_start);
     }
+};
 
-    std::int64_t n_nodes() const { return static_cast<std::int64_t>(feature.size()); }
+template <class T>
+using Vector = std::vector<T>;
+using TreeColumns = Columns<Vector>;
+
+// A finished tree in one block of memory: the node columns one after another in the order of for_each_node_column, each
+// from a multiple of 8 bytes on, then the parameters.
+struct PackedTree {
+    std::unique_ptr<char[]> bytes;
+    std::int64_t n_nodes = 0, n_params = 0;
+
+    static std::size_t column_bytes(std::int64_t n, std::size_t value_bytes) { return (n * value_bytes + 7) / 8 * 8; }
 };
 
 // Grows by one pair of children at a time. Memory is kept from tree to tree.
@@ -61,14 +75,16 @@ class TreeBuilder {
     double lower(std::int32_t node) const { return columns_.lower[node]; }
     double upper(std::int32_t node) const { return columns_.upper[node]; }
 
-    // A copy of exactly the right size; with path sums only the leaves keep theirs.
-    TreeColumns finish() const;
+    // With path sums only the leaves keep theirs.
+    PackedTree finish();
 
    private:
+    std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
     void add_node(std::int32_t parent);
 
     TreeColumns columns_;
     std::vector<std::int32_t> parent_;
+    std::vector<double> kept_params_;  // scratch of finish
     int n_params_ = 0;
     bool sum_path_ = false;
 };

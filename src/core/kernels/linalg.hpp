@@ -77,6 +77,23 @@ void normal_equations(const double* x, Index n, int width, int d, const double* 
     for (; j < width; j += 8) gram_columns<1>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
 }
 
+void normal_equations_of_lists(const Index* start, const std::int32_t* member, const double* x, Index n, int width,
+                               const double* v, const double* z, int first, Index ld, double* gram, double* sum_x,
+                               double* sum_zx) {
+    for (Index i = 0; i < n; ++i) {
+        const double weight = v[i], label = v[i] * z[i];
+        const std::int32_t* last = member + start[i + 1];
+        for (const std::int32_t* m = member + start[i]; m != last; ++m) {
+            double* row = gram + *m * ld;
+            for (const std::int32_t* k = m; k != last; ++k) row[*k] += weight;
+            for (int j = 0; j < width; j += 8)
+                store<V8>(row + first + j, load<V8>(row + first + j) + weight * load<V8>(x + i * width + j));
+            sum_x[*m] += weight;
+            sum_zx[*m] += label;
+        }
+    }
+}
+
 // Scalar products of kRows rows from i on with kRows rows from j on.
 template <class V, int kRows>
 inline void product_tile(const double* x, Index width, Index i, Index j, double* k, Index ld) {
@@ -141,10 +158,24 @@ inline void substitute_of(const double* a, Index ld, int d, const double* invers
         for (Index j = (k + 1) / kSize * kSize; j < d; j += kSize)
             store<V>(b + j, load<V>(b + j) - s[k] * load<V>(a + k * ld + j));
     }
+    if (d <= 8) {
+        for (Index k = d - 1; k >= 0; --k) {
+            double known = 0;
+            for (Index j = k + 1; j < d; ++j) known += a[k * ld + j] * s[j];
+            s[k] -= known * inverse_pivots[k];
+        }
+        return;
+    }
+    const Index tail = (d - 1) / kSize * kSize;  // the last vector; what lies behind d may be anything
+    const auto in_tail = places<V>() < static_cast<double>(d - tail);
     for (Index k = d - 1; k >= 0; --k) {
-        double known = 0;
-        for (Index j = k + 1; j < d; ++j) known += a[k * ld + j] * s[j];
-        s[k] -= known * inverse_pivots[k];
+        Index j = k / kSize * kSize;
+        auto wanted = places<V>() > static_cast<double>(k - j);
+        if (j == tail) wanted &= in_tail;
+        V known = wanted ? load<V>(a + k * ld + j) * load<V>(s + j) : V{};
+        for (j += kSize; j < tail; j += kSize) known += load<V>(a + k * ld + j) * load<V>(s + j);
+        if (j == tail) known += in_tail ? load<V>(a + k * ld + j) * load<V>(s + j) : V{};
+        s[k] -= sum(known) * inverse_pivots[k];
     }
 }
 
@@ -248,7 +279,15 @@ inline double dot(const double* a, const double* b, int width) {
 }
 
 void linear(const double* x, Index n, int width, const double* slopes, double intercept, double* out) {
-    for (Index i = 0; i < n; ++i) out[i] = intercept + dot(x + i * width, slopes, width);
+    Index i = 0;
+    if (width == 8) {  // the sums of four rows side by side: the sum of a vector takes longer than its product
+        const V8 a = load<V8>(slopes);
+        for (; i + 4 <= n; i += 4, x += 32)
+            store<V4>(out + i, intercept + sums(a * load<V8>(x), a * load<V8>(x + 8), a * load<V8>(x + 16),
+                                                a * load<V8>(x + 24)));
+        x -= i * 8;
+    }
+    for (; i < n; ++i) out[i] = intercept + dot(x + i * width, slopes, width);
 }
 
 void add_weighted_rows(const double* x, Index n, int width, const double* a, double* out) {

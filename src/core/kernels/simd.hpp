@@ -49,11 +49,32 @@ template <class V>
 inline V splat(double s) {
     return s - V{};
 }
+template <class V>
+inline V places();
+template <>
+inline V4 places<V4>() {
+    return V4{0, 1, 2, 3};
+}
+template <>
+inline V8 places<V8>() {
+    return V8{0, 1, 2, 3, 4, 5, 6, 7};
+}
 inline double sum(V4 v) {
     return (v[0] + v[2]) + (v[1] + v[3]);
 }
 inline double sum(V8 v) {
     return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+// The sums of four vectors, in the order of sum(): (v0 + v4) + (v2 + v6), and so on.
+inline V4 sums(V8 a, V8 b, V8 c, V8 d) {
+    const auto folded = [](V8 v) {
+        return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    };
+    const V4 p = folded(a), q = folded(b), r = folded(c), s = folded(d);
+    const V4 pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) + __builtin_shufflevector(p, q, 2, 3, 6, 7);
+    const V4 rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) + __builtin_shufflevector(r, s, 2, 3, 6, 7);
+    return __builtin_shufflevector(pq, rs, 0, 2, 4, 6) + __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
 }
 
 // All ones in the first m of 8 places: what lies behind the end of an array may be anything.

@@ -60,6 +60,26 @@ void left_sums(const double* x, const std::int32_t* rows, Index n, int width, co
     }
 }
 
+template <class V>
+inline void add_members_of(const Index* start, const std::int32_t* member, const std::int32_t* rows, Index n,
+                           const double* values, Index step, double* sums) {
+    constexpr int kSize = Traits<V>::kSize;
+    for (Index i = 0; i < n; ++i) {
+        const std::int32_t* last = member + start[rows[i] + 1];
+        for (const std::int32_t* m = member + start[rows[i]]; m != last; ++m) {
+            double* sum = sums + *m * step;
+            for (Index k = 0; k < step; k += kSize)
+                store<V>(sum + k, load<V>(sum + k) + load<V>(values + i * step + k));
+        }
+    }
+}
+
+void add_members(const Index* start, const std::int32_t* member, const std::int32_t* rows, Index n,
+                 const double* values, int step, double* sums) {
+    if (step == 4) return add_members_of<V4>(start, member, rows, n, values, 4, sums);
+    add_members_of<V8>(start, member, rows, n, values, step, sums);
+}
+
 void add_gain(int width, double g, double h, const double* g_left, const double* h_left, double lambda, double* gain) {
     for_columns(width, [&]<class V>(int j) {
         const V gl = load<V>(g_left + j), hl = load<V>(h_left + j) + lambda;

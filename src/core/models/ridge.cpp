@@ -12,7 +12,12 @@ class RidgeModel final : public NodeModel {
     int n_params(int n_features) const override { return n_features + 1; }
 
     void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
-        const auto& [x, width, d, n_outputs, sample, labels, lambda, fitted, fitted_stride] = problem;
+        const auto& [x, width, d, n_outputs, sample, labels, lambda, indicators, fitted, fitted_stride] = problem;
+        if (indicators != nullptr) {
+            work.sparse.read(*indicators, sample);
+            work.sparse.fit_ridge(labels, n_outputs, lambda, work.ridge, params, d, fitted, fitted_stride);
+            return;
+        }
         const std::int64_t n = sample.n;
         double* mean = work.vectors.get((1 + static_cast<std::size_t>(n_outputs)) * width + n_outputs);
         double* slopes = mean + width;

@@ -1,0 +1,90 @@
+#include "indicators.hpp"
+
+#include <algorithm>
+
+#include "kernels.hpp"
+
+namespace boostforest {
+
+namespace {
+
+// What is known of a column after some rows.
+struct TwoValues {
+    double first = 0, second = 0;
+    std::int64_t n_first = 0, n_second = 0;
+    bool possible = true;  // no third value, nothing missing
+
+    void add(double value) {
+        if (n_first == 0) first = value;
+        if (value == first) {
+            ++n_first;
+        } else if (n_second == 0 || value == second) {
+            second = value;
+            ++n_second;
+        } else {
+            possible = false;
+        }
+    }
+    std::int64_t n_rare() const { return std::min(n_first, n_second); }
+};
+
+std::vector<TwoValues> look_at_columns(const double* x, std::int64_t n_rows, int n_features,
+                                       const MissingCells* missing) {
+    std::vector<TwoValues> columns(n_features);
+    std::vector<int> open(n_features);  // columns that may still be indicators
+    for (int j = 0; j < n_features; ++j) open[j] = j;
+    const std::int64_t width = padded_width(n_features);
+    for (std::int64_t i = 0; i < n_rows && !open.empty(); ++i) {
+        for (const int j : open) {
+            if (missing != nullptr && missing->test(i, j)) columns[j].possible = false;
+            columns[j].add(x[i * width + j]);
+        }
+        if (i < 64 || i % 64 == 0) std::erase_if(open, [&](int j) { return !columns[j].possible; });
+    }
+    return columns;
+}
+
+}  // namespace
+
+std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows, int n_features,
+                                            const MissingCells* missing) {
+    constexpr int kFewest = 16;          // dense rows as short as that are two vectors
+    constexpr std::int64_t kRarest = 4;  // the rare value is in one row of this many, or fewer
+    if (n_features < kFewest) return nullptr;
+    const std::vector<TwoValues> columns = look_at_columns(x, n_rows, n_features, missing);
+    auto found = std::make_unique<Indicators>();
+    std::vector<std::int32_t> number(n_features, -1);
+    std::int64_t n_members = 0;
+    for (int j = 0; j < n_features; ++j) {
+        const TwoValues& column = columns[j];
+        if (!column.possible || column.n_rare() * kRarest > n_rows) {
+            found->rest.push_back(j);
+            continue;
+        }
+        number[j] = found->n();
+        n_members += column.n_rare();
+        const bool first_is_rare = column.n_first < column.n_second;
+        found->feature.push_back(j);
+        found->rare.push_back(first_is_rare ? column.first : column.second);
+        found->frequent.push_back(first_is_rare ? column.second : column.first);
+    }
+    const std::int64_t width = padded_width(n_features);
+    found->width = std::max(8, (found->n_rest() + 7) / 8 * 8);
+    if (2 * (found->width * n_rows + n_members) > width * n_rows) return nullptr;
+
+    found->start.reserve(n_rows + 1);
+    found->member.reserve(n_members);
+    found->x.resize(n_rows * found->width);
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        const double* row = x + i * width;
+        found->start.push_back(static_cast<std::int64_t>(found->member.size()));
+        for (int k = 0; k < found->n(); ++k)
+            if (row[found->feature[k]] == found->rare[k] && columns[found->feature[k]].n_rare() > 0)
+                found->member.push_back(k);
+        for (int k = 0; k < found->n_rest(); ++k) found->x[i * found->width + k] = row[found->rest[k]];
+    }
+    found->start.push_back(static_cast<std::int64_t>(found->member.size()));
+    return found;
+}
+
+}  // namespace boostforest

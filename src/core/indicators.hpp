@@ -1,0 +1,33 @@
+// Columns of two values, one of them rare: one-hot columns above all. The table keeps them dense as well; split search
+// and ridge models read them here, as lists, so that the frequent value costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "missing.hpp"
+
+namespace boostforest {
+
+struct Indicators {
+    std::vector<std::int32_t> feature;   // number of the column in the table, ascending
+    std::vector<double> frequent, rare;  // its two values
+    std::vector<std::int64_t> start;     // row i has the rare value in the indicators
+    std::vector<std::int32_t> member;    //   member[start[i]] … member[start[i + 1] - 1], ascending
+    std::vector<std::int32_t> rest;      // numbers of the other columns, ascending,
+    std::vector<double> x;               //   and their values, rows of `width` doubles, padded with zeros
+    int width = 0;                       // a multiple of 8, at least 8
+
+    int n() const { return static_cast<int>(feature.size()); }
+    int n_rest() const { return static_cast<int>(rest.size()); }
+    const std::int32_t* begin(std::int64_t row) const { return member.data() + start[row]; }
+    const std::int32_t* end(std::int64_t row) const { return member.data() + start[row + 1]; }
+};
+
+// The indicators of a table of scaled features (rows of padded_width(n_features) doubles); null where lists would not
+// save half of the work. Columns with missing values are none.
+std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows, int n_features,
+                                            const MissingCells* missing);
+
+}  // namespace boostforest

@@ -1,0 +1,131 @@
+#include "sparse_ridge.hpp"
+
+#include <algorithm>
+
+#include "kernels.hpp"
+
+namespace boostforest {
+
+void SparseRows::read(const Indicators& table, const Sample& sample) {
+    table_ = &table;
+    n_ = sample.n;
+    count_.assign(table.n(), 0);
+    for (std::int64_t i = 0; i < n_; ++i)
+        for (const std::int32_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m) ++count_[*m];
+    active_.clear();
+    step_.clear();
+    for (int m = 0; m < table.n(); ++m) {
+        const bool active = count_[m] > 0 && count_[m] < n_;
+        count_[m] = active ? static_cast<std::int32_t>(active_.size()) : -1;
+        if (!active) continue;
+        active_.push_back(m);
+        step_.push_back(table.rare[m] - table.frequent[m]);
+    }
+    first_ = (static_cast<int>(active_.size()) + 7) / 8 * 8;
+    width_ = first_ + table.width;
+    start_.assign(1, 0);
+    member_.clear();
+    for (std::int64_t i = 0; i < n_; ++i) {
+        for (const std::int32_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m)
+            if (count_[*m] >= 0) member_.push_back(count_[*m]);
+        start_.push_back(static_cast<std::int64_t>(member_.size()));
+    }
+    double* mean = mean_.get(table.width);
+    kernels().column_means(table.x.data(), sample.rows, n_, table.width, sample.w, mean);
+    kernels().gather_shifted(table.x.data(), sample.rows, n_, table.width, mean, x_.get(n_ * table.width));
+}
+
+// out = intercept + Σ slopes, per row.
+void SparseRows::score(const double* slopes, double intercept, double* out) {
+    kernels().linear(x_.data(), n_, table_->width, slopes + first_, intercept, out);
+    for (std::int64_t i = 0; i < n_; ++i)
+        for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) out[i] += slopes[member_[k]] * step_[member_[k]];
+}
+
+// Normal equations from the lists. Indicators count as 0 and 1 first; their rows and columns are multiplied by the step
+// at the end.
+void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work) {
+    const int d = first_ + table_->n_rest(), dense = table_->width;
+    const auto n_active = static_cast<int>(active_.size());
+    double* gram = work.matrix.get(static_cast<std::size_t>(width_) * width_);
+    double* rest = work.factors.get(static_cast<std::size_t>(dense) * dense);
+    double* sum_x = work.vectors.get(3 * static_cast<std::size_t>(width_));
+    double* sum_zx = sum_x + width_;
+    double* inverse_pivots = sum_zx + width_;
+    for (int c = 0; c < n_outputs; ++c) {
+        const double* v = labels.v + c * labels.stride;
+        const double* z = labels.z + c * labels.stride;
+        double total = 0, z_mean = 0;
+        kernels().weighted_sums(v, z, n_, total, z_mean);
+        z_mean /= total;
+        std::fill_n(gram, static_cast<std::size_t>(width_) * width_, 0.0);
+        std::fill_n(sum_x, 2 * width_, 0.0);
+        kernels().normal_equations_of_lists(start_.data(), member_.data(), x_.data(), n_, dense, v, z, first_, width_,
+                                            gram, sum_x, sum_zx);
+        kernels().normal_equations(x_.data(), n_, dense, table_->n_rest(), v, z, rest, sum_x + first_, sum_zx + first_);
+        for (int i = 0; i < table_->n_rest(); ++i)
+            std::copy_n(rest + static_cast<std::ptrdiff_t>(i) * dense + i, dense - i,
+                        gram + static_cast<std::ptrdiff_t>(first_ + i) * width_ + first_ + i);
+        for (int i = 0; i < n_active; ++i) {
+            double* row = gram + static_cast<std::ptrdiff_t>(i) * width_;
+            for (int j = i; j < n_active; ++j) row[j] *= step_[i] * step_[j];
+            for (int j = first_; j < width_; ++j) row[j] *= step_[i];
+            sum_x[i] *= step_[i];
+            sum_zx[i] *= step_[i];
+        }
+        double* slopes = slopes_.data() + static_cast<std::ptrdiff_t>(c) * width_;
+        intercepts_.data()[c] = solve_normal_equations({gram, width_, d, sum_x, sum_zx, total, z_mean, lambda},
+                                                       inverse_pivots, work, slopes);
+        std::fill(slopes + d, slopes + width_, 0.0);
+    }
+}
+
+// The rows written out, for the dense solver: less work where the node is small.
+void SparseRows::fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work,
+                           double* fitted, std::int64_t fitted_stride) {
+    double* x = dense_.get(static_cast<std::size_t>(n_) * width_);
+    for (std::int64_t i = 0; i < n_; ++i) {
+        double* row = x + i * width_;
+        std::fill_n(row, first_, 0.0);
+        for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) row[member_[k]] = step_[member_[k]];
+        std::copy_n(x_.data() + i * table_->width, table_->width, row + first_);
+    }
+    boostforest::fit_ridge({x, n_, width_, first_ + table_->n_rest(), labels.z, labels.v, labels.stride, n_outputs,
+                            lambda, slopes_.data(), intercepts_.data(), fitted, fitted_stride},
+                           work);
+}
+
+void SparseRows::fit_ridge(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work,
+                           double* params, int n_features, double* fitted, std::int64_t fitted_stride) {
+    slopes_.get(static_cast<std::size_t>(n_outputs) * width_);
+    intercepts_.get(n_outputs);
+    // Steps per output, a vector of eight counting as one; the solver is the same for lists and dense rows.
+    const auto n = static_cast<double>(n_), d = static_cast<double>(width_), rest = static_cast<double>(table_->width);
+    const auto n_members = static_cast<double>(member_.size());
+    const double lists = n_members * (n_members / n / 2 + rest / 8) + d * d / 8;
+    const double dense = std::min(n * d * d / 16, n * n * d / 16 / n_outputs + n * n * n / 24);
+    const double solve = d * d * d / 24;
+    if (lists + solve < std::min(dense, n * d * d / 16 + solve)) {
+        fit_lists(labels, n_outputs, lambda, work);
+        for (int c = 0; c < n_outputs; ++c)
+            score(slopes_.data() + static_cast<std::ptrdiff_t>(c) * width_, intercepts_.data()[c],
+                  fitted + c * fitted_stride);
+    } else {
+        fit_dense(labels, n_outputs, lambda, work, fitted, fitted_stride);
+    }
+    for (int c = 0; c < n_outputs; ++c, params += n_features + 1) {
+        const double* slopes = slopes_.data() + static_cast<std::ptrdiff_t>(c) * width_;
+        std::fill_n(params, n_features + 1, 0.0);
+        params[0] = intercepts_.data()[c];
+        for (std::size_t a = 0; a < active_.size(); ++a) {
+            params[1 + table_->feature[active_[a]]] = slopes[a];
+            params[0] -= slopes[a] * table_->frequent[active_[a]];
+        }
+        for (int j = 0; j < table_->n_rest(); ++j) {
+            params[1 + table_->rest[j]] = slopes[first_ + j];
+            params[0] -= slopes[first_ + j] * mean_.data()[j];
+        }
+    }
+}
+
+}  // namespace boostforest

@@ -1,0 +1,42 @@
+// Ridge regressions of one node whose table has indicators (indicators.hpp): zeros are not work, and indicators that
+// have one value in all rows of the node drop out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "buffer.hpp"
+#include "indicators.hpp"
+#include "linalg.hpp"
+#include "loss.hpp"
+
+namespace boostforest {
+
+// The rows of one node: columns first … are its own numbering, the active indicators (rare: 1, frequent: 0), zeros up
+// to a multiple of 8, then the other features less their mean in the node.
+class SparseRows {
+   public:
+    void read(const Indicators& table, const Sample& sample);
+
+    // Fits all outputs; slopes and intercepts in the units of the table, n_features + 1 parameters per output.
+    void fit_ridge(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work, double* params,
+                   int n_features, double* fitted, std::int64_t fitted_stride);
+
+   private:
+    void fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work);
+    void fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work, double* fitted,
+                   std::int64_t fitted_stride);
+    void score(const double* slopes, double intercept, double* out);
+
+    const Indicators* table_ = nullptr;
+    std::int64_t n_ = 0;                // rows
+    int first_ = 0, width_ = 0;         // column where the other features begin; columns
+    std::vector<std::int32_t> count_;   // rows of the node with the rare value, by indicator; then its column or -1
+    std::vector<std::int32_t> active_;  // indicator of a column
+    std::vector<std::int64_t> start_;   // as in Indicators, in the node's numbering
+    std::vector<std::int32_t> member_;
+    std::vector<double> step_;  // rare minus frequent value, by column
+    Buffer<double> mean_, x_, dense_, slopes_, intercepts_;
+};
+
+}  // namespace boostforest
