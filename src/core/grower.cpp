@@ -220,7 +220,7 @@ void Grower::score_lists(const Indicators& lists, const Sample& sample, const do
     }
     kernels().linear(x, sample.n, lists.width, slopes, intercept, out);
     for (std::int64_t i = 0; i < sample.n; ++i)
-        for (const std::int32_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
+        for (const std::uint16_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
             out[i] += steps[*m];
 }
 
@@ -260,11 +260,20 @@ std::int64_t Grower::partition(const Leaf& leaf, const Split& split) {
             left[i / 8] = static_cast<std::uint8_t>(bits);
         }
     };
-    if (data_.missing == nullptr) {
-        const double* column = data_.x + split.feature;
-        mark([column, threshold = split.threshold, width = std::int64_t{width_}](std::int64_t row) {
-            return column[row * width] <= threshold;
+    const auto mark_column = [&](const double* column, std::int64_t width) {
+        mark([=, threshold = split.threshold](std::int64_t row) { return column[row * width] <= threshold; });
+    };
+    const Indicators* lists = data_.indicators;
+    if (lists != nullptr && lists->number[split.feature] >= 0) {  // bits stay in the cache where the table does not
+        const int m = lists->number[split.feature];
+        const std::uint64_t* words = lists->is_rare.data() + m * lists->n_words;
+        mark([words, rare_is_left = lists->rare[m] <= split.threshold](std::uint32_t row) {
+            return ((words[row / 64] >> (row % 64) & 1) != 0) == rare_is_left;
         });
+    } else if (data_.missing == nullptr && lists != nullptr) {
+        mark_column(lists->x.data() - 1 - lists->number[split.feature], lists->width);
+    } else if (data_.missing == nullptr) {
+        mark_column(data_.x + split.feature, width_);
     } else {
         mark([&](std::int32_t row) { return goes_left(row, split); });
     }

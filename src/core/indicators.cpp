@@ -50,18 +50,21 @@ std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows
                                             const MissingCells* missing) {
     constexpr int kFewest = 16;          // dense rows as short as that are two vectors
     constexpr std::int64_t kRarest = 4;  // the rare value is in one row of this many, or fewer
+    constexpr int kMost = 65535;         // what the lists can number
+    constexpr std::int64_t kMostMembers = 0xFFFFFFFF;
     if (n_features < kFewest) return nullptr;
     const std::vector<TwoValues> columns = look_at_columns(x, n_rows, n_features, missing);
     auto found = std::make_unique<Indicators>();
-    std::vector<std::int32_t> number(n_features, -1);
+    found->number.resize(n_features);
     std::int64_t n_members = 0;
     for (int j = 0; j < n_features; ++j) {
         const TwoValues& column = columns[j];
         if (!column.possible || column.n_rare() * kRarest > n_rows) {
+            found->number[j] = -1 - found->n_rest();
             found->rest.push_back(j);
             continue;
         }
-        number[j] = found->n();
+        found->number[j] = found->n();
         n_members += column.n_rare();
         const bool first_is_rare = column.n_first < column.n_second;
         found->feature.push_back(j);
@@ -71,19 +74,24 @@ std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows
     const std::int64_t width = padded_width(n_features);
     found->width = std::max(8, (found->n_rest() + 7) / 8 * 8);
     if (2 * (found->width * n_rows + n_members) > width * n_rows) return nullptr;
+    if (found->n() > kMost || n_members > kMostMembers) return nullptr;
 
     found->start.reserve(n_rows + 1);
     found->member.reserve(n_members);
+    found->n_words = (n_rows + 63) / 64;
+    found->is_rare.resize(found->n() * found->n_words);
     found->x.resize(n_rows * found->width);
     for (std::int64_t i = 0; i < n_rows; ++i) {
         const double* row = x + i * width;
-        found->start.push_back(static_cast<std::int64_t>(found->member.size()));
+        found->start.push_back(static_cast<std::uint32_t>(found->member.size()));
         for (int k = 0; k < found->n(); ++k)
-            if (row[found->feature[k]] == found->rare[k] && columns[found->feature[k]].n_rare() > 0)
-                found->member.push_back(k);
+            if (row[found->feature[k]] == found->rare[k] && columns[found->feature[k]].n_rare() > 0) {
+                found->member.push_back(static_cast<std::uint16_t>(k));
+                found->is_rare[k * found->n_words + i / 64] |= std::uint64_t{1} << (i % 64);
+            }
         for (int k = 0; k < found->n_rest(); ++k) found->x[i * found->width + k] = row[found->rest[k]];
     }
-    found->start.push_back(static_cast<std::int64_t>(found->member.size()));
+    found->start.push_back(static_cast<std::uint32_t>(found->member.size()));
     return found;
 }
 

@@ -13,16 +13,19 @@ namespace boostforest {
 struct Indicators {
     std::vector<std::int32_t> feature;   // number of the column in the table, ascending
     std::vector<double> frequent, rare;  // its two values
-    std::vector<std::int64_t> start;     // row i has the rare value in the indicators
-    std::vector<std::int32_t> member;    //   member[start[i]] … member[start[i + 1] - 1], ascending
+    std::vector<std::uint32_t> start;    // row i has the rare value in the indicators
+    std::vector<std::uint16_t> member;   //   member[start[i]] … member[start[i + 1] - 1], ascending
     std::vector<std::int32_t> rest;      // numbers of the other columns, ascending,
     std::vector<double> x;               //   and their values, rows of `width` doubles, padded with zeros
-    int width = 0;                       // a multiple of 8, at least 8
+    std::vector<std::int32_t> number;    // of a feature: its place in `feature`, or -1 - its place in `rest`
+    std::vector<std::uint64_t> is_rare;  // row i of indicator m: bit i % 64 of word m * n_words + i / 64
+    std::int64_t n_words = 0;
+    int width = 0;  // a multiple of 8, at least 8
 
     int n() const { return static_cast<int>(feature.size()); }
     int n_rest() const { return static_cast<int>(rest.size()); }
-    const std::int32_t* begin(std::int64_t row) const { return member.data() + start[row]; }
-    const std::int32_t* end(std::int64_t row) const { return member.data() + start[row + 1]; }
+    const std::uint16_t* begin(std::int64_t row) const { return member.data() + start[row]; }
+    const std::uint16_t* end(std::int64_t row) const { return member.data() + start[row + 1]; }
 };
 
 // The indicators of a table of scaled features (rows of padded_width(n_features) doubles); null where lists would not

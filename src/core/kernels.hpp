@@ -28,8 +28,8 @@ struct Kernels {
 
     // The same for lists: sums[m * step + k] += values[i * step + k] for every member m of row rows[i], which are
     // member[start[rows[i]]] … member[start[rows[i] + 1] - 1]; step is 4 or a multiple of 8.
-    void (*add_members)(const std::int64_t* start, const std::int32_t* member, const std::int32_t* rows, std::int64_t n,
-                        const double* values, int step, double* sums);
+    void (*add_members)(const std::uint32_t* start, const std::uint16_t* member, const std::int32_t* rows,
+                        std::int64_t n, const double* values, int step, double* sums);
 
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
@@ -57,7 +57,7 @@ struct Kernels {
     // 1]
     // - 1] (ascending) and x[i] (width a multiple of 8) in the columns from `first` on. Adds to gram (rows of ld
     // doubles), sum_x and sum_zx in the rows of the members.
-    void (*normal_equations_of_lists)(const std::int64_t* start, const std::int32_t* member, const double* x,
+    void (*normal_equations_of_lists)(const std::uint32_t* start, const std::uint16_t* member, const double* x,
                                       std::int64_t n, int width, const double* v, const double* z, int first,
                                       std::int64_t ld, double* gram, double* sum_x, double* sum_zx);
 

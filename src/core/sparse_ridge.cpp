@@ -9,27 +9,41 @@ namespace boostforest {
 void SparseRows::read(const Indicators& table, const Sample& sample) {
     table_ = &table;
     n_ = sample.n;
-    count_.assign(table.n(), 0);
-    for (std::int64_t i = 0; i < n_; ++i)
-        for (const std::int32_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m) ++count_[*m];
+    std::uint32_t* start = start_.get(n_ + 1);
+    start[0] = 0;
+    for (std::int64_t i = 0; i < n_; ++i) {
+        const std::int32_t row = sample.rows[i];
+        start[i + 1] = start[i] + (table.start[row + 1] - table.start[row]);
+    }
+    std::uint16_t* member = member_.get(start[n_]);
+    column_.assign(table.n(), 0);
+    for (std::int64_t i = 0; i < n_; ++i) {
+        std::uint16_t* to = member + start[i];
+        for (const std::uint16_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m) {
+            ++column_[*m];
+            *to++ = *m;
+        }
+    }
     active_.clear();
     step_.clear();
     for (int m = 0; m < table.n(); ++m) {
-        const bool active = count_[m] > 0 && count_[m] < n_;
-        count_[m] = active ? static_cast<std::int32_t>(active_.size()) : -1;
+        const bool active = column_[m] > 0 && column_[m] < n_;
+        column_[m] = active ? static_cast<std::int32_t>(active_.size()) : -1;
         if (!active) continue;
         active_.push_back(m);
         step_.push_back(table.rare[m] - table.frequent[m]);
     }
+    std::uint32_t n_kept = 0, next = 0;
+    for (std::int64_t i = 0; i < n_; ++i) {
+        for (const std::uint32_t end = start[i + 1]; next < end; ++next) {
+            const std::int32_t column = column_[member[next]];
+            member[n_kept] = static_cast<std::uint16_t>(column);
+            n_kept += column >= 0 ? 1 : 0;
+        }
+        start[i + 1] = n_kept;
+    }
     first_ = (static_cast<int>(active_.size()) + 7) / 8 * 8;
     width_ = first_ + table.width;
-    start_.assign(1, 0);
-    member_.clear();
-    for (std::int64_t i = 0; i < n_; ++i) {
-        for (const std::int32_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m)
-            if (count_[*m] >= 0) member_.push_back(count_[*m]);
-        start_.push_back(static_cast<std::int64_t>(member_.size()));
-    }
     double* mean = mean_.get(table.width);
     kernels().column_means(table.x.data(), sample.rows, n_, table.width, sample.w, mean);
     kernels().gather_shifted(table.x.data(), sample.rows, n_, table.width, mean, x_.get(n_ * table.width));
@@ -38,8 +52,10 @@ void SparseRows::read(const Indicators& table, const Sample& sample) {
 // out = intercept + Σ slopes, per row.
 void SparseRows::score(const double* slopes, double intercept, double* out) {
     kernels().linear(x_.data(), n_, table_->width, slopes + first_, intercept, out);
+    const std::uint32_t* start = start_.data();
+    const std::uint16_t* member = member_.data();
     for (std::int64_t i = 0; i < n_; ++i)
-        for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) out[i] += slopes[member_[k]] * step_[member_[k]];
+        for (std::uint32_t k = start[i]; k < start[i + 1]; ++k) out[i] += slopes[member[k]] * step_[member[k]];
 }
 
 // Normal equations from the lists. Indicators count as 0 and 1 first; their rows and columns are multiplied by the step
@@ -58,7 +74,8 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
         double total = 0, z_mean = 0;
         kernels().weighted_sums(v, z, n_, total, z_mean);
         z_mean /= total;
-        std::fill_n(gram, static_cast<std::size_t>(width_) * width_, 0.0);
+        for (int i = 0; i < first_; ++i)
+            std::fill_n(gram + static_cast<std::ptrdiff_t>(i) * width_ + i, width_ - i, 0.0);
         std::fill_n(sum_x, 2 * width_, 0.0);
         kernels().normal_equations_of_lists(start_.data(), member_.data(), x_.data(), n_, dense, v, z, first_, width_,
                                             gram, sum_x, sum_zx);
@@ -84,10 +101,12 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
 void SparseRows::fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work,
                            double* fitted, std::int64_t fitted_stride) {
     double* x = dense_.get(static_cast<std::size_t>(n_) * width_);
+    const std::uint32_t* start = start_.data();
+    const std::uint16_t* member = member_.data();
     for (std::int64_t i = 0; i < n_; ++i) {
         double* row = x + i * width_;
         std::fill_n(row, first_, 0.0);
-        for (std::int64_t k = start_[i]; k < start_[i + 1]; ++k) row[member_[k]] = step_[member_[k]];
+        for (std::uint32_t k = start[i]; k < start[i + 1]; ++k) row[member[k]] = step_[member[k]];
         std::copy_n(x_.data() + i * table_->width, table_->width, row + first_);
     }
     boostforest::fit_ridge({x, n_, width_, first_ + table_->n_rest(), labels.z, labels.v, labels.stride, n_outputs,
@@ -101,7 +120,7 @@ void SparseRows::fit_ridge(const PseudoLabels& labels, int n_outputs, double lam
     intercepts_.get(n_outputs);
     // Steps per output, a vector of eight counting as one; the solver is the same for lists and dense rows.
     const auto n = static_cast<double>(n_), d = static_cast<double>(width_), rest = static_cast<double>(table_->width);
-    const auto n_members = static_cast<double>(member_.size());
+    const auto n_members = static_cast<double>(start_.data()[n_]);
     const double lists = n_members * (n_members / n / 2 + rest / 8) + d * d / 8;
     const double dense = std::min(n * d * d / 16, n * n * d / 16 / n_outputs + n * n * n / 24);
     const double solve = d * d * d / 24;

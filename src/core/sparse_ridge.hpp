@@ -31,10 +31,10 @@ class SparseRows {
     const Indicators* table_ = nullptr;
     std::int64_t n_ = 0;                // rows
     int first_ = 0, width_ = 0;         // column where the other features begin; columns
-    std::vector<std::int32_t> count_;   // rows of the node with the rare value, by indicator; then its column or -1
+    std::vector<std::int32_t> column_;  // column of an indicator, -1: it has one value in all rows
     std::vector<std::int32_t> active_;  // indicator of a column
-    std::vector<std::int64_t> start_;   // as in Indicators, in the node's numbering
-    std::vector<std::int32_t> member_;
+    Buffer<std::uint32_t> start_;       // as in Indicators, in the node's numbering
+    Buffer<std::uint16_t> member_;
     std::vector<double> step_;  // rare minus frequent value, by column
     Buffer<double> mean_, x_, dense_, slopes_, intercepts_;
 };

@@ -77,15 +77,15 @@ void normal_equations(const double* x, Index n, int width, int d, const double* 
     for (; j < width; j += 8) gram_columns<1>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
 }
 
-void normal_equations_of_lists(const Index* start, const std::int32_t* member, const double* x, Index n, int width,
-                               const double* v, const double* z, int first, Index ld, double* gram, double* sum_x,
-                               double* sum_zx) {
+void normal_equations_of_lists(const std::uint32_t* start, const std::uint16_t* member, const double* x, Index n,
+                               int width, const double* v, const double* z, int first, Index ld, double* gram,
+                               double* sum_x, double* sum_zx) {
     for (Index i = 0; i < n; ++i) {
         const double weight = v[i], label = v[i] * z[i];
-        const std::int32_t* last = member + start[i + 1];
-        for (const std::int32_t* m = member + start[i]; m != last; ++m) {
+        const std::uint16_t* last = member + start[i + 1];
+        for (const std::uint16_t* m = member + start[i]; m != last; ++m) {
             double* row = gram + *m * ld;
-            for (const std::int32_t* k = m; k != last; ++k) row[*k] += weight;
+            for (const std::uint16_t* k = m; k != last; ++k) row[*k] += weight;
             for (int j = 0; j < width; j += 8)
                 store<V8>(row + first + j, load<V8>(row + first + j) + weight * load<V8>(x + i * width + j));
             sum_x[*m] += weight;
@@ -124,6 +124,14 @@ void row_products(const double* x, Index n, int width, double* k, Index ld) {
     row_products_of<V8>(x, n, width, k, ld);
 }
 
+// row -= share · pivot row, from column i on (or a few before it).
+template <class V>
+inline void subtract_row(double* row, const double* pivot_row, double share, Index i, Index d) {
+    constexpr Index kSize = Traits<V>::kSize;
+    for (Index j = i / kSize * kSize; j < d; j += kSize)
+        store<V>(row + j, load<V>(row + j) - share * load<V>(pivot_row + j));
+}
+
 // LDLᵀ, without square roots: rows of the upper triangle updated a vector at a time. The vectors start at a multiple of
 // their length, so some of what lies below the diagonal is overwritten too; nothing reads it.
 template <class V>
@@ -132,16 +140,33 @@ inline void factor_of(double* a, Index ld, int d, double* inverse_pivots) {
     double largest = 0;
     for (Index k = 0; k < d; ++k) largest = a[k * ld + k] > largest ? a[k * ld + k] : largest;
     const double tiny = largest * d * (8 * 2.220446049250313e-16);
-    for (Index k = 0; k < d; ++k) {
-        const double* pivot_row = a + k * ld;
-        const double inverse = pivot_row[k] > tiny ? 1 / pivot_row[k] : 0;
-        inverse_pivots[k] = inverse;
-        for (Index i = k + 1; i < d; ++i) {
-            const double share = pivot_row[i] * inverse;
-            double* row = a + i * ld;
-            for (Index j = i / kSize * kSize; j < d; j += kSize)
-                store<V>(row + j, load<V>(row + j) - share * load<V>(pivot_row + j));
+    Index k = 0;
+    // Four pivots at a time: rows below them are loaded and stored once for all four. The arithmetic is the same.
+    constexpr int kPivots = 4;
+    for (; d - k > 2 * kPivots; k += kPivots) {
+        double* panel = a + k * ld;
+        for (int p = 0; p < kPivots; ++p) {
+            const double* pivot_row = panel + p * ld;
+            inverse_pivots[k + p] = pivot_row[k + p] > tiny ? 1 / pivot_row[k + p] : 0;
+            for (int q = p + 1; q < kPivots; ++q)
+                subtract_row<V>(panel + q * ld, pivot_row, pivot_row[k + q] * inverse_pivots[k + p], k + q, d);
         }
+        for (Index i = k + kPivots; i < d; ++i) {
+            double share[kPivots];
+            for (int p = 0; p < kPivots; ++p) share[p] = panel[p * ld + i] * inverse_pivots[k + p];
+            double* row = a + i * ld;
+            for (Index j = i / kSize * kSize; j < d; j += kSize) {
+                V rest = load<V>(row + j);
+                for (int p = 0; p < kPivots; ++p) rest -= share[p] * load<V>(panel + p * ld + j);
+                store<V>(row + j, rest);
+            }
+        }
+    }
+    for (; k < d; ++k) {
+        const double* pivot_row = a + k * ld;
+        inverse_pivots[k] = pivot_row[k] > tiny ? 1 / pivot_row[k] : 0;
+        for (Index i = k + 1; i < d; ++i)
+            subtract_row<V>(a + i * ld, pivot_row, pivot_row[i] * inverse_pivots[k], i, d);
     }
 }
 
