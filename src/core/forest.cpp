@@ -12,11 +12,12 @@ void JoinedTrees::append(const GrownTree& grown) {
     const PackedTree& tree = grown.tree;
     const auto first_param = static_cast<std::int64_t>(columns.params.size());
     const char* from = tree.bytes.get();
+    const double share = static_cast<double>(kind.size() + 1) / static_cast<double>(waiting_.size());
     decltype(columns)::for_each_node_column(columns, [&](const char*, auto& column) {
-        column.append(from, tree.n_nodes);
+        column.append(from, tree.n_nodes, share);
         from += PackedTree::column_bytes(tree.n_nodes, sizeof(*column.data()));
     });
-    columns.params.append(from, tree.n_params);
+    columns.params.append(from, tree.n_params, share);
     for (std::int64_t* start = columns.param_start.data() + tree_start.back();
          start != columns.param_start.data() + columns.param_start.size(); ++start)
         *start += *start < 0 ? 0 : first_param;

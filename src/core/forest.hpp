@@ -19,9 +19,11 @@ namespace boostforest {
 template <class T>
 class GrowingArray {
    public:
-    void append(const void* values, std::size_t n) {
+    // share: of the whole array that will be there after this, as far as one can tell. Memory for the rest is set
+    // aside at once: what is never touched costs nothing, what is moved costs its pages again.
+    void append(const void* values, std::size_t n, double share) {
         if (size_ + n > capacity_) {
-            capacity_ = size_ + n + (size_ + n) / 2;
+            capacity_ = static_cast<std::size_t>(1.1 * static_cast<double>(size_ + n) / share) + 1;
             resize();
         }
         std::memcpy(data_.get() + size_, values, n * sizeof(T));
