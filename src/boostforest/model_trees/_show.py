@@ -1,0 +1,249 @@
+"""Model trees as text and as a picture.
+
+Any estimator can be shown that has ``_shown_nodes(feature_names, digits)`` and returns its nodes as ``ShownNode``, the
+root first. The words are the estimator's own; the layout, and the numbers of the leaf models, are made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ShownNode(NamedTuple):
+    """One node in words."""
+
+    summary: str  #: the rows and the error of the node, "165 rows, error 12.9 %"
+    children: tuple[int, ...] = ()  #: numbers of the children, none for a leaf; they stand behind their parent
+    conditions: tuple[str, ...] = ()  #: what leads to each child: ("CHMIN <= 7.5", "CHMIN > 7.5")
+    model: tuple[str, ...] = ()  #: the lines of a leaf's model
+
+
+class ModelTree(Protocol):
+    """What the functions below ask of an estimator."""
+
+    n_features_in_: int
+
+    def _shown_nodes(self, feature_names: list[str], digits: int) -> list[ShownNode]:
+        """Return the nodes, root first; numbers written with so many significant digits."""
+
+
+def _nodes_of(tree: ModelTree, feature_names: Sequence[str] | None, digits: int) -> list[ShownNode]:
+    if not hasattr(tree, "_shown_nodes"):
+        raise TypeError(f"tree must be a model tree such as M5PRegressor; got {type(tree).__name__}.")
+    check_is_fitted(tree)
+    if feature_names is None:
+        feature_names = getattr(tree, "feature_names_in_", [f"x{j}" for j in range(tree.n_features_in_)])
+    names = [str(name) for name in feature_names]
+    if len(names) != tree.n_features_in_:
+        raise ValueError(f"feature_names must have {tree.n_features_in_} names, one per feature; got {len(names)}.")
+    if not 1 <= digits <= 17:
+        raise ValueError(f"digits must be an integer from 1 to 17; got {digits!r}.")
+    return tree._shown_nodes(names, digits)
+
+
+def number(value: float, digits: int) -> str:
+    """Write a number with so many significant digits."""
+    return f"{value:.{digits}g}"
+
+
+def linear_model(target: str, intercept: float, slopes: Any, names: list[str], digits: int) -> tuple[str, ...]:
+    """Write a linear model: the intercept, then one line per feature that counts."""
+    used = np.flatnonzero(slopes)
+    terms = [f"  {'-' if slopes[j] < 0 else '+'} {number(abs(slopes[j]), digits)} * {names[j]}" for j in used]
+    return (f"{target} = {number(intercept, digits)}", *terms)
+
+
+def _leaf_numbers(nodes: list[ShownNode]) -> dict[int, int]:
+    """Return the number of each leaf's model: 1, 2, … from left to right."""
+    leaves = [i for i, _ in _walk(nodes) if not nodes[i].children]
+    return {leaf: number for number, leaf in enumerate(leaves, start=1)}
+
+
+def _walk(nodes: list[ShownNode]) -> Iterator[tuple[int, int]]:
+    """Yield every node and its depth, a node before its children, from left to right. No recursion: trees are deep."""
+    stack = [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        yield node, depth
+        stack.extend((child, depth + 1) for child in reversed(nodes[node].children))
+
+
+def export_text(tree: ModelTree, *, feature_names: Sequence[str] | None = None, digits: int = 4) -> str:
+    """Write a model tree as text: its conditions, then the model of every leaf.
+
+    Parameters
+    ----------
+    tree : M5PRegressor or another model tree
+        A fitted tree.
+    feature_names : sequence of str, default=None
+        Names of the features; None takes those of the training table, or x0, x1, ….
+    digits : int, default=4
+        Significant digits of the numbers.
+
+    Returns
+    -------
+    text : str
+        One line per branch, indented by depth, then the leaf models LM1, LM2, … from left to right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostforest.model_trees import M5PRegressor, export_text
+    >>> x = np.arange(40.0)
+    >>> tree = M5PRegressor(smooth=False).fit(x[:, None], np.where(x < 20, x, 100 - 2 * x))
+    >>> print(export_text(tree, feature_names=["x"]))
+    x <= 19.5: LM1 (20 rows, error 0 %)
+    x > 19.5: LM2 (20 rows, error 0 %)
+    <BLANKLINE>
+    LM1: y = 0
+      + 1 * x
+    <BLANKLINE>
+    LM2: y = 100
+      - 2 * x
+    """
+    nodes = _nodes_of(tree, feature_names, digits)
+    leaf_numbers = _leaf_numbers(nodes)
+    condition = {c: text for node in nodes for c, text in zip(node.children, node.conditions, strict=True)}
+    lines = []
+    for i, depth in _walk(nodes):
+        leaf = f"LM{leaf_numbers[i]} ({nodes[i].summary})" if i in leaf_numbers else ""
+        if depth > 0:
+            lines.append("|   " * (depth - 1) + f"{condition[i]}: {leaf}".rstrip())
+        elif leaf:
+            lines.append(leaf)
+    for leaf, leaf_number in leaf_numbers.items():
+        lines += ["", f"LM{leaf_number}: " + "\n".join(nodes[leaf].model)]
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------------------- picture
+
+_CHARACTER = (0.62, 1.25)  # width and height of a character of the monospaced font, in font sizes
+_GAPS = (3, 4)  # free characters between boxes, and lines between levels: their borders and edges need them
+
+
+def _box_texts(nodes: list[ShownNode], max_lines: int) -> list[str]:
+    """Return what stands in the box of each node."""
+    leaf_numbers = _leaf_numbers(nodes)
+    texts = []
+    for i, node in enumerate(nodes):
+        if node.children:
+            lines = [node.conditions[0] if len(node.children) == 2 else "", node.summary]
+        else:
+            model = node.model
+            if len(model) > max_lines:
+                model = (*model[: max_lines - 1], f"  … {len(model) - max_lines + 1} more")
+            lines = [f"LM{leaf_numbers[i]}", node.summary, *model]
+        texts.append("\n".join(line for line in lines if line))
+    return texts
+
+
+def _positions(nodes: list[ShownNode], texts: list[str]) -> tuple[dict[int, tuple[float, float]], float, float]:
+    """Place the boxes: centre in characters and lines from the top left, and the size of the whole picture."""
+    widths = [max(map(len, text.split("\n"))) + _GAPS[0] for text in texts]
+    order = list(_walk(nodes))
+    heights: dict[int, int] = {}  # of every level: its highest box
+    for i, depth in order:
+        heights[depth] = max(heights.get(depth, 0), texts[i].count("\n") + 1)
+    middles = np.cumsum([0, *[heights[d] + _GAPS[1] for d in range(len(heights))]])
+    extents = {i: 0.0 for i, _ in order}  # width of the subtree
+    for i, _ in reversed(order):
+        extents[i] = max(widths[i], sum(extents[c] for c in nodes[i].children))
+    left = {0: 0.0}
+    centres: dict[int, tuple[float, float]] = {}
+    for i, depth in order:
+        here = left[i] + (extents[i] - sum(extents[c] for c in nodes[i].children)) / 2
+        for child in nodes[i].children:
+            left[child] = here
+            here += extents[child]
+        centres[i] = (left[i] + extents[i] / 2, float(middles[depth] + heights[depth] / 2))
+    return centres, extents[0], float(middles[-1] - _GAPS[1])
+
+
+def plot_tree(
+    tree: ModelTree,
+    *,
+    feature_names: Sequence[str] | None = None,
+    digits: int = 3,
+    max_lines: int = 12,
+    fontsize: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a model tree with the models of its leaves.
+
+    Needs matplotlib (``pip install "boostforest[plot]"``).
+
+    Parameters
+    ----------
+    tree : M5PRegressor or another model tree
+        A fitted tree.
+    feature_names : sequence of str, default=None
+        Names of the features; None takes those of the training table, or x0, x1, ….
+    digits : int, default=3
+        Significant digits of the numbers.
+    max_lines : int, default=12
+        A longer leaf model is cut here.
+    fontsize : float, default=None
+        Size of the text in points; None takes 8 in a figure of its own, and what fits into ``ax``.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure that is as large as the tree needs.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        The drawing; ``ax.figure.savefig("tree.png")`` writes it to a file.
+
+    Examples
+    --------
+    >>> from boostforest.model_trees import M5PRegressor, plot_tree
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> ax = plot_tree(M5PRegressor().fit(X, y))  # doctest: +SKIP
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('plot_tree needs matplotlib: pip install "boostforest[plot]".') from error
+    if max_lines < 1:
+        raise ValueError(f"max_lines must be an integer of at least 1; got {max_lines!r}.")
+    nodes = _nodes_of(tree, feature_names, digits)
+    texts = _box_texts(nodes, max_lines)
+    centres, width, height = _positions(nodes, texts)
+    points = (width * _CHARACTER[0], height * _CHARACTER[1])  # size of the picture at font size 1
+    if ax is None:
+        size = 8.0 if fontsize is None else fontsize
+        figure = Figure(figsize=(points[0] * size / 72, points[1] * size / 72), dpi=150)
+        ax = figure.add_axes((0, 0, 1, 1))
+    elif fontsize is None:
+        room = ax.get_window_extent()
+        scale = 72 / ax.figure.dpi
+        fontsize = min(10.0, room.width * scale / points[0], room.height * scale / points[1])
+    _draw(ax, nodes, texts, centres, 8.0 if fontsize is None else fontsize)
+    ax.set(xlim=(0, width), ylim=(height, 0))
+    ax.set_axis_off()
+    return ax
+
+
+def _draw(ax: Axes, nodes: list[ShownNode], texts: list[str], centres: dict[int, Any], size: float) -> None:
+    for i, (x, y) in centres.items():
+        node = nodes[i]
+        colour = "#eef3fa" if node.children else "#f4f8ee"
+        box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#555555", "linewidth": 0.8}
+        ax.text(x, y, texts[i], ha="center", va="center", family="monospace", size=size, bbox=box, zorder=2)
+        labels = ("yes", "no") if len(node.children) == 2 else node.conditions
+        for child, label in zip(node.children, labels, strict=True):
+            to_x, to_y = centres[child]
+            top = to_y - (texts[child].count("\n") + 1) / 2
+            ax.plot([x, to_x], [y, top], color="#555555", linewidth=0.8, zorder=1)
+            bottom = y + (texts[i].count("\n") + 1) / 2
+            share = (bottom + (top - bottom) * 0.6 - y) / (top - y)  # between the boxes, nearer to the child
+            at = (x + (to_x - x) * share, y + (top - y) * share)
+            back = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+            ax.text(*at, label, ha="center", va="center", family="monospace", size=size, bbox=back, zorder=1.5)
