@@ -63,6 +63,7 @@ void run_without_gil(const nb::object& progress, Work work) {
 
 void register_fit(nb::module_& module);
 void register_model(nb::module_& module);
+void register_model_trees(nb::module_& module);
 void register_parts(nb::module_& module);
 
 }  // namespace boostforest

@@ -2,7 +2,8 @@
 
 NB_MODULE(_core, module) {
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
-    boostforest::register_fit(module);    // fit: trees from a table
-    boostforest::register_model(module);  // Model: prediction with the columns of a forest
-    boostforest::register_parts(module);  // BLAS, kernels, and single parts for the tests
+    boostforest::register_fit(module);          // fit: trees from a table
+    boostforest::register_model(module);        // Model: prediction with the columns of a forest
+    boostforest::register_model_trees(module);  // M5': fit and prediction
+    boostforest::register_parts(module);        // BLAS, kernels, and single parts for the tests
 }

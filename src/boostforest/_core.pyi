@@ -29,6 +29,15 @@ class Model:
     def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Write the leaf of every row in every tree to out."""
 
+def m5p_fit(x: numpy.ndarray, x_mean: numpy.ndarray, x_scale: numpy.ndarray, y: numpy.ndarray, y_mean: float, y_scale: float, weight: numpy.ndarray, min_samples_leaf: float, prune: bool, smooth: bool, regression_tree: bool) -> dict[str, numpy.ndarray]:
+    """Grow an M5' tree; return its columns."""
+
+def m5p_predict(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """Predict with the columns of an M5' tree."""
+
+def m5p_apply(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The leaf of every row in an M5' tree."""
+
 BLAS_SIZE: int = 192
 
 def set_blas(capsules: dict) -> None:

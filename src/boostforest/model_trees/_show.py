@@ -49,7 +49,9 @@ def _nodes_of(tree: ModelTree, feature_names: Sequence[str] | None, digits: int)
 
 
 def number(value: float, digits: int) -> str:
-    """Write a number with so many significant digits."""
+    """Write a number with so many significant digits, without an exponent where it can be read without."""
+    if 1e-4 <= abs(value) < 1e7:
+        return np.format_float_positional(value, digits, unique=False, fractional=False, trim="-")
     return f"{value:.{digits}g}"
 
 
@@ -97,12 +99,12 @@ def export_text(tree: ModelTree, *, feature_names: Sequence[str] | None = None, 
     >>> import numpy as np
     >>> from boostforest.model_trees import M5PRegressor, export_text
     >>> x = np.arange(40.0)
-    >>> tree = M5PRegressor(smooth=False).fit(x[:, None], np.where(x < 20, x, 100 - 2 * x))
+    >>> tree = M5PRegressor(smooth=False).fit(x[:, None], np.where(x < 20, 5 + x, 100 - 2 * x))
     >>> print(export_text(tree, feature_names=["x"]))
-    x <= 19.5: LM1 (20 rows, error 0 %)
-    x > 19.5: LM2 (20 rows, error 0 %)
+    x <= 19.5: LM1 (20 rows, error 0.0 %)
+    x > 19.5: LM2 (20 rows, error 0.0 %)
     <BLANKLINE>
-    LM1: y = 0
+    LM1: y = 5
       + 1 * x
     <BLANKLINE>
     LM2: y = 100
@@ -113,11 +115,11 @@ def export_text(tree: ModelTree, *, feature_names: Sequence[str] | None = None, 
     condition = {c: text for node in nodes for c, text in zip(node.children, node.conditions, strict=True)}
     lines = []
     for i, depth in _walk(nodes):
-        leaf = f"LM{leaf_numbers[i]} ({nodes[i].summary})" if i in leaf_numbers else ""
+        title = f"LM{leaf_numbers[i]} ({nodes[i].summary})" if i in leaf_numbers else ""
         if depth > 0:
-            lines.append("|   " * (depth - 1) + f"{condition[i]}: {leaf}".rstrip())
-        elif leaf:
-            lines.append(leaf)
+            lines.append("|   " * (depth - 1) + f"{condition[i]}: {title}".rstrip())
+        elif title:
+            lines.append(title)
     for leaf, leaf_number in leaf_numbers.items():
         lines += ["", f"LM{leaf_number}: " + "\n".join(nodes[leaf].model)]
     return "\n".join(lines)
@@ -127,6 +129,8 @@ def export_text(tree: ModelTree, *, feature_names: Sequence[str] | None = None, 
 
 _CHARACTER = (0.62, 1.25)  # width and height of a character of the monospaced font, in font sizes
 _GAPS = (3, 4)  # free characters between boxes, and lines between levels: their borders and edges need them
+_MAX_INCHES = 100  # a larger figure cannot be drawn
+_MARGIN = 1  # around the whole, in characters and lines
 
 
 def _box_texts(nodes: list[ShownNode], max_lines: int) -> list[str]:
@@ -145,13 +149,17 @@ def _box_texts(nodes: list[ShownNode], max_lines: int) -> list[str]:
     return texts
 
 
+def _height(text: str) -> int:
+    return text.count("\n") + 1
+
+
 def _positions(nodes: list[ShownNode], texts: list[str]) -> tuple[dict[int, tuple[float, float]], float, float]:
     """Place the boxes: centre in characters and lines from the top left, and the size of the whole picture."""
     widths = [max(map(len, text.split("\n"))) + _GAPS[0] for text in texts]
     order = list(_walk(nodes))
     heights: dict[int, int] = {}  # of every level: its highest box
     for i, depth in order:
-        heights[depth] = max(heights.get(depth, 0), texts[i].count("\n") + 1)
+        heights[depth] = max(heights.get(depth, 0), _height(texts[i]))
     middles = np.cumsum([0, *[heights[d] + _GAPS[1] for d in range(len(heights))]])
     extents = {i: 0.0 for i, _ in order}  # width of the subtree
     for i, _ in reversed(order):
@@ -191,7 +199,7 @@ def plot_tree(
     max_lines : int, default=12
         A longer leaf model is cut here.
     fontsize : float, default=None
-        Size of the text in points; None takes 8 in a figure of its own, and what fits into ``ax``.
+        Size of the text in points; None takes 8 in a figure of its own (less for a huge tree), and what fits in ``ax``.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a figure that is as large as the tree needs.
 
@@ -216,17 +224,19 @@ def plot_tree(
     nodes = _nodes_of(tree, feature_names, digits)
     texts = _box_texts(nodes, max_lines)
     centres, width, height = _positions(nodes, texts)
-    points = (width * _CHARACTER[0], height * _CHARACTER[1])  # size of the picture at font size 1
+    room = (width + 2 * _MARGIN, height + 2 * _MARGIN)
+    points = (room[0] * _CHARACTER[0], room[1] * _CHARACTER[1])  # size of the picture at font size 1
     if ax is None:
-        size = 8.0 if fontsize is None else fontsize
-        figure = Figure(figsize=(points[0] * size / 72, points[1] * size / 72), dpi=150)
+        if fontsize is None:
+            fontsize = min(8.0, _MAX_INCHES * 72 / max(points))
+        figure = Figure(figsize=(points[0] * fontsize / 72, points[1] * fontsize / 72), dpi=150)
         ax = figure.add_axes((0, 0, 1, 1))
     elif fontsize is None:
-        room = ax.get_window_extent()
+        there = ax.get_window_extent()
         scale = 72 / ax.figure.dpi
-        fontsize = min(10.0, room.width * scale / points[0], room.height * scale / points[1])
-    _draw(ax, nodes, texts, centres, 8.0 if fontsize is None else fontsize)
-    ax.set(xlim=(0, width), ylim=(height, 0))
+        fontsize = min(10.0, there.width * scale / points[0], there.height * scale / points[1])
+    _draw(ax, nodes, texts, centres, fontsize)
+    ax.set(xlim=(-_MARGIN, width + _MARGIN), ylim=(height + _MARGIN, -_MARGIN))
     ax.set_axis_off()
     return ax
 
@@ -236,14 +246,14 @@ def _draw(ax: Axes, nodes: list[ShownNode], texts: list[str], centres: dict[int,
         node = nodes[i]
         colour = "#eef3fa" if node.children else "#f4f8ee"
         box = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#555555", "linewidth": 0.8}
-        ax.text(x, y, texts[i], ha="center", va="center", family="monospace", size=size, bbox=box, zorder=2)
+        align = "center" if node.children else "left"
+        ax.text(x, y, texts[i], ha="center", va="center", ma=align, family="monospace", size=size, bbox=box, zorder=2)
         labels = ("yes", "no") if len(node.children) == 2 else node.conditions
         for child, label in zip(node.children, labels, strict=True):
             to_x, to_y = centres[child]
-            top = to_y - (texts[child].count("\n") + 1) / 2
-            ax.plot([x, to_x], [y, top], color="#555555", linewidth=0.8, zorder=1)
-            bottom = y + (texts[i].count("\n") + 1) / 2
-            share = (bottom + (top - bottom) * 0.6 - y) / (top - y)  # between the boxes, nearer to the child
-            at = (x + (to_x - x) * share, y + (top - y) * share)
+            ax.plot([x, to_x], [y, to_y], color="#555555", linewidth=0.8, zorder=1)
+            bottom, top = y + _height(texts[i]) / 2, to_y - _height(texts[child]) / 2  # of the boxes
+            share = ((bottom + top) / 2 - y) / (to_y - y)
+            at = (x + (to_x - x) * share, y + (to_y - y) * share)
             back = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
             ax.text(*at, label, ha="center", va="center", family="monospace", size=size, bbox=back, zorder=1.5)

@@ -1,0 +1,125 @@
+#include <limits>
+
+#include "../core/model_trees/m5p.hpp"
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+template <class T>
+auto to_numpy(const std::vector<T>& values) {
+    auto array = new_array<T>(values.size());
+    std::copy(values.begin(), values.end(), array.data());
+    return array;
+}
+
+nb::dict m5p_fit(const Array<double, 2>& x, const Array<double, 1>& x_mean, const Array<double, 1>& x_scale,
+                 const Array<double, 1>& y, double y_mean, double y_scale, const Array<double, 1>& weight,
+                 double min_samples_leaf, bool prune, bool smooth, bool regression_tree) {
+    require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
+            "1 to 2^31 - 1 rows, 1 feature or more");
+    require(x_mean.shape(0) == x.shape(1) && x_scale.shape(0) == x.shape(1), "mean and scale need a value per feature");
+    require(y.shape(0) == x.shape(0) && weight.shape(0) == x.shape(0), "y and weight need a value per row");
+    const m5p::Table table{x.data(),
+                           y.data(),
+                           weight.data(),
+                           static_cast<std::int64_t>(x.shape(0)),
+                           static_cast<int>(x.shape(1)),
+                           x_mean.data(),
+                           x_scale.data(),
+                           y_mean,
+                           y_scale};
+    const m5p::Rules rules{min_samples_leaf, prune, smooth, regression_tree};
+    m5p::Columns tree;
+    run_without_gil(nb::none(), [&](Control& control) { tree = m5p::fit(table, rules, control); });
+    nb::dict columns;
+    columns["feature"] = to_numpy(tree.feature);
+    columns["threshold"] = to_numpy(tree.threshold);
+    columns["left"] = to_numpy(tree.left);
+    columns["n_samples"] = to_numpy(tree.n_samples);
+    columns["gain"] = to_numpy(tree.gain);
+    columns["model"] = to_numpy(tree.model);
+    columns["error"] = to_numpy(tree.error);
+    columns["centre"] = to_numpy(tree.centre);
+    columns["slopes"] = to_numpy(tree.slopes);
+    return columns;
+}
+
+// The columns that prediction reads, checked: no index in them can lead outside, no path can run in a circle.
+class M5PView {
+   public:
+    M5PView(const nb::dict& columns, const Array<double, 1>& x_mean)
+        : feature_(column<std::int32_t>(columns, "feature")),
+          left_(column<std::int32_t>(columns, "left")),
+          model_(column<std::int32_t>(columns, "model")),
+          threshold_(column<double>(columns, "threshold")),
+          centre_(column<double>(columns, "centre")),
+          slopes_(column<double>(columns, "slopes")),
+          view_{feature_.data(), threshold_.data(), left_.data(),  model_.data(),
+                centre_.data(),  slopes_.data(),    x_mean.data(), static_cast<int>(x_mean.shape(0))} {
+        const std::size_t n_nodes = feature_.shape(0), n_models = centre_.shape(0);
+        bool good = n_nodes > 0 && left_.shape(0) == n_nodes && model_.shape(0) == n_nodes &&
+                    threshold_.shape(0) == n_nodes && slopes_.shape(0) == n_models * x_mean.shape(0);
+        for (std::size_t i = 0; good && i < n_nodes; ++i) {
+            const bool is_leaf = feature_(i) < 0;
+            good = is_leaf ? model_(i) >= 0 && static_cast<std::size_t>(model_(i)) < n_models
+                           : feature_(i) < view_.n_features && left_(i) > static_cast<std::int64_t>(i) &&
+                                 static_cast<std::size_t>(left_(i)) + 1 < n_nodes;
+        }
+        require(good, "damaged model: the columns of the tree do not fit together");
+    }
+
+    const m5p::View& view() const { return view_; }
+
+   private:
+    template <class T>
+    static Array<T, 1> column(const nb::dict& columns, const char* name) {
+        Array<T, 1> array;
+        require(columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false),
+                "damaged model: a column of the tree is missing or has the wrong type");
+        return array;
+    }
+
+    Array<std::int32_t, 1> feature_, left_, model_;
+    Array<double, 1> threshold_, centre_, slopes_;
+    m5p::View view_;
+};
+
+template <class T, class Function>
+auto for_rows(const nb::dict& columns, const Array<double, 1>& x_mean, const Array<double, 2>& x, Function function) {
+    require(x.shape(1) == x_mean.shape(0), "x needs the model's features");
+    const M5PView tree(columns, x_mean);
+    auto out = new_array<T>(x.shape(0));
+    const nb::gil_scoped_release no_gil;
+    function(tree.view(), x.data(), static_cast<std::int64_t>(x.shape(0)), out.data());
+    return out;
+}
+
+auto m5p_predict(const nb::dict& columns, const Array<double, 1>& x_mean, const Array<double, 2>& x) {
+    return for_rows<double>(columns, x_mean, x, m5p::predict);
+}
+
+auto m5p_apply(const nb::dict& columns, const Array<double, 1>& x_mean, const Array<double, 2>& x) {
+    return for_rows<std::int32_t>(columns, x_mean, x, m5p::apply);
+}
+
+}  // namespace
+
+void register_model_trees(nb::module_& module) {
+    module.def("m5p_fit", &m5p_fit, nb::arg("x").noconvert(), nb::arg("x_mean").noconvert(),
+               nb::arg("x_scale").noconvert(), nb::arg("y").noconvert(), nb::arg("y_mean"), nb::arg("y_scale"),
+               nb::arg("weight").noconvert(), nb::arg("min_samples_leaf"),
+               nb::arg("prune"), nb::arg("smooth"), nb::arg("regression_tree"),
+               nb::sig("def m5p_fit(x: numpy.ndarray, x_mean: numpy.ndarray, x_scale: numpy.ndarray, "
+                       "y: numpy.ndarray, y_mean: float, y_scale: float, weight: numpy.ndarray, "
+                       "min_samples_leaf: float, prune: bool, smooth: bool, "
+                       "regression_tree: bool) -> dict[str, numpy.ndarray]"),
+               "Grow an M5' tree; return its columns.");
+    module.def("m5p_predict", &m5p_predict, nb::arg("columns"), nb::arg("x_mean").noconvert(), nb::arg("x").noconvert(),
+               "Predict with the columns of an M5' tree.");
+    module.def("m5p_apply", &m5p_apply, nb::arg("columns"), nb::arg("x_mean").noconvert(), nb::arg("x").noconvert(),
+               "The leaf of every row in an M5' tree.");
+}
+
+}  // namespace boostforest

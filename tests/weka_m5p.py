@@ -1,0 +1,100 @@
+"""The data on which M5P is compared with Weka's, and the program that records Weka's figures.
+
+python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Java, Weka and the shared datasets
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from benchmarks import datasets, weka
+
+RECORD = Path(__file__).parent / "data" / "weka-m5p.json"
+N_FOLDS, N_FOLDS_LARGE = 3, 1  # Weka takes minutes for ten thousand rows
+LARGE = ("AQ", "CCPP", "EGSS")
+OPTIONS = {"default": ((), {}), "unpruned": (("-N",), {"prune": False})}  # Weka's and ours
+
+
+def piecewise_linear(n=300):
+    """Four planes with a jump between them, and two features that say nothing."""
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(n, 6))
+    left = np.where(X[:, 1] < 0.3, 2 * X[:, 2], 3 - X[:, 3])
+    right = np.where(X[:, 2] < -0.2, -1 + X[:, 1], 4 * X[:, 3] - 2 * X[:, 2])
+    return X, np.where(X[:, 0] < 0, left, right) + 0.2 * rng.normal(size=n)
+
+
+def steps(n=300):
+    """Whole numbers as features, and a target of steps, a product and noise: many ties."""
+    rng = np.random.RandomState(1)
+    X = rng.randint(0, 10, size=(n, 5)).astype(float)
+    return X, np.floor(X[:, 0] / 3) * 2 + X[:, 1] * X[:, 2] / 10 + rng.normal(size=n)
+
+
+def outliers(n=300):
+    """A smooth curve with a few far outliers and a target of long tails."""
+    rng = np.random.RandomState(2)
+    X = rng.normal(size=(n, 4)) * [1, 10, 100, 1000]
+    y = np.exp(X[:, 0] / 2) + np.abs(X[:, 1]) / 10 + X[:, 2] / 200
+    return X, y + rng.standard_t(3, size=n) / 3
+
+
+GENERATED = {
+    "diabetes": lambda: load_diabetes(return_X_y=True),
+    "friedman1": lambda: make_friedman1(300, noise=1.0, random_state=0),
+    "friedman2": lambda: make_friedman2(300, noise=50.0, random_state=0),
+    "friedman3": lambda: make_friedman3(300, noise=0.1, random_state=0),
+    "piecewise": piecewise_linear,
+    "steps": steps,
+    "outliers": outliers,
+}
+REAL = datasets.NAMES["regression"]
+
+
+def load(name, data_dir=datasets.DATA_DIR):
+    """Return a dataset, its target scaled so that Weka's four decimals are enough."""
+    X, y = GENERATED[name]() if name in GENERATED else datasets.load(name, data_dir)
+    return X, y * (1000 / y.std())
+
+
+def folds(name, data_dir=datasets.DATA_DIR):
+    """Return the parts of every fold."""
+    X, y = load(name, data_dir)
+    return [datasets.fold(X, y, repeat) for repeat in range(N_FOLDS_LARGE if name in LARGE else N_FOLDS)]
+
+
+def record(name, data_dir):
+    """Run Weka on one dataset."""
+    results = {}
+    parts = folds(name, data_dir)
+    for setting, (options, _) in OPTIONS.items():
+        runs = [weka.run_m5p(*part, options) for part in parts]
+        results[setting] = {
+            "rmse": [run.rmse for run in runs],
+            "n_leaves": [run.n_leaves for run in runs],
+        }
+    return results
+
+
+def main():
+    """Record what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets; all if none is named")
+    parser.add_argument("--data", type=Path, default=datasets.DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    args = parser.parse_args()
+    content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
+    for name in args.names or [*GENERATED, *REAL]:
+        content["weka"] = weka.version()
+        content["results"][name] = record(name, args.data)
+        RECORD.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
