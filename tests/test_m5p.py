@@ -71,8 +71,8 @@ def test_elimination_drops_features_that_say_nothing_and_features_that_repeat_ot
     tree, twin = M5PRegressor().fit(X, y), twin_m5p.M5P().fit(X, y)
     assert tree.n_leaves_ == 1
     assert {0, 1} < twin.root.tested  # both were there to choose from
-    assert_array_equal(np.flatnonzero(tree.tree_.slopes), [2])  # one of the two went first; alone the other is useless
-    assert_allclose(tree.tree_.slopes, twin.root.slopes * twin.y_scale / twin.scale, rtol=1e-9)
+    assert_array_equal(np.flatnonzero(tree.tree_.slopes[0]), [2])  # without one, the other is useless
+    assert_allclose(tree.tree_.slopes[0], twin.root.slopes * twin.y_scale / twin.scale, rtol=1e-9)
 
 
 # ------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_bad_arguments_are_named_and_the_fitted_tree_stays(arguments, message, d
 
 @pytest.mark.parametrize(
     ("column", "values"),
-    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]), ("slopes", [0.0])],
+    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]), ("slopes", [[0.0]])],
 )
 def test_damaged_columns_are_refused(column, values):
     x = np.arange(40.0)[:, None]

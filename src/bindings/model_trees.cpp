@@ -55,12 +55,13 @@ class M5PView {
           model_(column<std::int32_t>(columns, "model")),
           threshold_(column<double>(columns, "threshold")),
           centre_(column<double>(columns, "centre")),
-          slopes_(column<double>(columns, "slopes")),
+          slopes_(column<double, 2>(columns, "slopes")),
           view_{feature_.data(), threshold_.data(), left_.data(),  model_.data(),
                 centre_.data(),  slopes_.data(),    x_mean.data(), static_cast<int>(x_mean.shape(0))} {
         const std::size_t n_nodes = feature_.shape(0), n_models = centre_.shape(0);
         bool good = n_nodes > 0 && left_.shape(0) == n_nodes && model_.shape(0) == n_nodes &&
-                    threshold_.shape(0) == n_nodes && slopes_.shape(0) == n_models * x_mean.shape(0);
+                    threshold_.shape(0) == n_nodes && slopes_.shape(0) == n_models &&
+                    slopes_.shape(1) == x_mean.shape(0);
         for (std::size_t i = 0; good && i < n_nodes; ++i) {
             const bool is_leaf = feature_(i) < 0;
             good = is_leaf ? model_(i) >= 0 && static_cast<std::size_t>(model_(i)) < n_models
@@ -73,16 +74,17 @@ class M5PView {
     const m5p::View& view() const { return view_; }
 
    private:
-    template <class T>
-    static Array<T, 1> column(const nb::dict& columns, const char* name) {
-        Array<T, 1> array;
-        require(columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false),
+    template <class T, int kDimensions = 1>
+    static Array<T, kDimensions> column(const nb::dict& columns, const char* name) {
+        Array<T, kDimensions> array;
+        require(columns.contains(name) && nb::try_cast<Array<T, kDimensions>>(columns[name], array, false),
                 "damaged model: a column of the tree is missing or has the wrong type");
         return array;
     }
 
     Array<std::int32_t, 1> feature_, left_, model_;
-    Array<double, 1> threshold_, centre_, slopes_;
+    Array<double, 1> threshold_, centre_;
+    Array<double, 2> slopes_;
     m5p::View view_;
 };
 
@@ -109,8 +111,8 @@ auto m5p_apply(const nb::dict& columns, const Array<double, 1>& x_mean, const Ar
 void register_model_trees(nb::module_& module) {
     module.def("m5p_fit", &m5p_fit, nb::arg("x").noconvert(), nb::arg("x_mean").noconvert(),
                nb::arg("x_scale").noconvert(), nb::arg("y").noconvert(), nb::arg("y_mean"), nb::arg("y_scale"),
-               nb::arg("weight").noconvert(), nb::arg("min_samples_leaf"),
-               nb::arg("prune"), nb::arg("smooth"), nb::arg("regression_tree"),
+               nb::arg("weight").noconvert(), nb::arg("min_samples_leaf"), nb::arg("prune"), nb::arg("smooth"),
+               nb::arg("regression_tree"),
                nb::sig("def m5p_fit(x: numpy.ndarray, x_mean: numpy.ndarray, x_scale: numpy.ndarray, "
                        "y: numpy.ndarray, y_mean: float, y_scale: float, weight: numpy.ndarray, "
                        "min_samples_leaf: float, prune: bool, smooth: bool, "

@@ -32,7 +32,7 @@ class M5PTree:
     model: Ints  #: number of the leaf's model, -1 for an inner node
     error: Floats  #: per model: root of the mean squared training error, before smoothing
     centre: Floats  #: per model: its value at the means of the features
-    slopes: Floats  #: per model and feature
+    slopes: Floats  #: models × features
 
 
 class M5PRegressor(RegressorMixin, BaseEstimator):
@@ -200,6 +200,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         )
         if not math.isfinite(columns["slopes"].sum() + columns["centre"].sum()):
             raise ValueError("X or y has values too large to compute with; rescale them.")
+        columns["slopes"] = columns["slopes"].reshape(-1, X.shape[1])
         self.tree_ = M5PTree(**columns)
         self.feature_mean_ = mean
         self.target_deviation_ = target_scale
@@ -292,7 +293,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
                 shown.append(ShownNode(summary, (left, left + 1), (f"{name} <= {cut}", f"{name} > {cut}")))
                 continue
             m = tree.model[i]
-            slopes = tree.slopes.reshape(-1, self.n_features_in_)[m]
+            slopes = tree.slopes[m]
             lines = linear_model("y", tree.centre[m] - slopes @ self.feature_mean_, slopes, feature_names, digits)
             share = 100 * tree.error[m] / self.target_deviation_
             shown.append(ShownNode(f"{summary}, error {share:.1f} %", model=lines))
