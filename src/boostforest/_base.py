@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _inspection
+from ._bagging import Sampling
 from ._columns import ForestColumns
 from ._draws import Entropy, Seeds, entropy_of, tree_seeds
 from ._parameters import (
@@ -36,15 +37,16 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass
-class Sampling:
-    """How the trees get their rows; see ``Sampling`` in ``src/core/grower.hpp``."""
-
-    bootstrap: bool = False
-    n_draws: int = 0
-    cumulative: Floats | None = None
-    weight: Floats | None = None
-    balance_classes: bool = False
+@contextlib.contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """Whatever happens, an estimator that could not be fitted stays what it was."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 class BoostBase(BaseEstimator, metaclass=ABCMeta):
@@ -83,13 +85,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        before = self.__dict__.copy()
-        try:
+        with unchanged_on_failure(self):
             self._fit(X, y, sample_weight)
-        except BaseException:  # whatever happens, the estimator stays what it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -166,9 +163,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         """Check what is no tree parameter."""
-        for name in ("scale", "bootstrap", "warm_start"):
-            if not isinstance(getattr(self, name, False), bool | np.bool_):
-                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
+        if not isinstance(self.scale, bool | np.bool_):
+            raise ValueError(f"scale must be True or False; got {self.scale!r}.")
 
     def _n_trees(self) -> int:
         return 1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import numbers
-import warnings
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +12,12 @@ from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import BoostBase, Sampling
+from ._bagging import BaggingPart, Sampling
+from ._base import BoostBase
 from ._docs import describe
 from ._tasks import ClassificationPart, RegressionPart
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor, TreePart
-from ._validation import n_bootstrap_draws
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,82 +25,22 @@ _LEAF_POOL = tuple(range(5, 16))
 _LAMBDA_POOL = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
-class ForestPart(BoostBase):
+class ForestPart(BaggingPart, BoostBase):
     """What is particular to a forest."""
 
     _tree_class: type[TreePart]
 
-    n_estimators: Any
-    bootstrap: bool
-    max_samples: Any
-    oob_score: Any
-    warm_start: bool
-    n_jobs: Any
-    verbose: Any
-
-    oob_score_: float
-    _draws: tuple[Any, ...] | None  # how all trees were drawn, None if not alike
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        n = self.n_estimators
-        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-            raise ValueError(f"n_estimators must be an integer of at least 1; got {n!r}.")
-        if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
-            raise ValueError(f"verbose must be an integer of at least 0; got {self.verbose!r}.")
-        if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
-            raise ValueError(
-                f"oob_score must be True, False or a function of y_true and y_pred; got {self.oob_score!r}."
-            )
-        if not self.bootstrap and self.max_samples is not None:
-            raise ValueError("max_samples needs bootstrap=True; set it to None or bootstrap to True.")
-        if not self.bootstrap and self.oob_score:
-            raise ValueError("oob_score needs bootstrap=True: without it every tree has seen all rows.")
-        n_threads(self.n_jobs)
+        self._check_bagging()
 
     def _n_trees(self) -> int:
         return int(self.n_estimators)
 
-    def _kept_trees(self) -> int:
-        if not self.warm_start or not self.__sklearn_is_fitted__():
-            return 0
-        kept = self.forest_.n_trees
-        if self.n_estimators < kept:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the {kept} trees there are when warm_start=True."
-            )
-        if self.n_estimators == kept:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return kept
+    def _n_fitted(self) -> int:
+        return self.forest_.n_trees if self.__sklearn_is_fitted__() else 0
 
-    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
-        if not self.bootstrap:
-            return Sampling(weight=weight)
-        n_draws = n_bootstrap_draws(self.max_samples, n_rows, weight)
-        cumulative = None if weight is None else np.cumsum(weight)
-        return Sampling(True, n_draws, cumulative, None, balance)
-
-    def _after_growing(self, X: Floats, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
-        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
-            self.__dict__.pop(name, None)
-        weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
-        draws = (sampling.bootstrap, len(X), sampling.n_draws, hashlib.sha256(weights).digest())
-        self._draws = draws if kept == 0 or self._draws == draws else None
-        if not self.oob_score:
-            return
-        if self._draws is None:
-            raise ValueError(
-                "oob_score needs trees that were all drawn alike: with warm_start=True keep bootstrap, max_samples, "
-                "sample_weight and the number of rows of the first fit."
-            )
-        self._set_oob_score(*self._out_of_bag(X, sampling), y)
-
-    def _out_of_bag(self, X: Floats, sampling: Sampling) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return the mean output of the trees that have not drawn a row, and which rows have such trees."""
+    def _sum_out_of_bag(self, X: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
         total = np.zeros((len(X), self.forest_.n_outputs))
         n_trees = np.zeros((len(X), 1))
         self.forest_.model.predict_oob(
@@ -118,25 +55,7 @@ class ForestPart(BoostBase):
             total,
             n_trees,
         )
-        has_trees = n_trees[:, 0] > 0
-        if not has_trees.all():
-            warnings.warn(
-                f"{(~has_trees).sum()} rows were drawn by every tree and have no out-of-bag prediction: use more trees "
-                "(n_estimators) or draw fewer rows (max_samples).",
-                UserWarning,
-                stacklevel=5,
-            )
-        with np.errstate(invalid="ignore"):
-            return total / n_trees, has_trees
-
-    @abstractmethod
-    def _set_oob_score(self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
-        """Set the attributes that ``oob_score`` asks for."""
-
-    def _score_rows(self, default: Any, y: npt.NDArray[Any], predicted: Any, rows: npt.NDArray[np.bool_]) -> float:
-        """Score some rows by the metric that ``oob_score`` names; NaN without any."""
-        metric = self.oob_score if callable(self.oob_score) else default
-        return metric(y[rows], predicted[rows]) if rows.any() else float("nan")
+        return total, n_trees
 
     def get_tree(self, i: int) -> Any:
         """Return one tree of the forest as an estimator of its own.

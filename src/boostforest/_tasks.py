@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,8 @@ class RegressionPart(RegressorMixin, BoostBase):
         return prediction
 
 
-class ClassificationPart(ClassifierMixin, BoostBase):
-    """Labels and probabilities of a classifier."""
+class LabelsPart(ClassifierMixin):
+    """Class labels and their weights; what follows from the probabilities."""
 
     _task = "classification"
 
@@ -88,6 +89,50 @@ class ClassificationPart(ClassifierMixin, BoostBase):
             return weight, True
         return per_row if weight is None else weight * per_row, False
 
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class."""
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
+        """
+        with np.errstate(divide="ignore"):
+            log_p: Floats = np.log(self.predict_proba(X))
+        return log_p
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        return self._most_probable(self.predict_proba(X))
+
+    def _most_probable(self, p: Floats) -> npt.NDArray[Any]:
+        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
+        return labels
+
+
+class ClassificationPart(LabelsPart, BoostBase):
+    """Probabilities of a classifier made of trees."""
+
     def _proba(self, p: Floats) -> Floats:
         """Complete the core's probabilities: two classes have one output there, a single class none that matters."""
         if self.n_classes_ == 1:
@@ -109,23 +154,6 @@ class ClassificationPart(ClassifierMixin, BoostBase):
         """
         p = self._sum_trees(self._check_rows(X), probability=True) / self.forest_.n_trees
         return self._proba(p)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
-        """
-        with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
 
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
@@ -151,22 +179,3 @@ class ClassificationPart(ClassifierMixin, BoostBase):
             if self.n_classes_ <= 2:
                 score -= np.log(np.maximum(1 - p, tiny))
         return score[:, 0] if self.n_classes_ <= 2 else score
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        return self._most_probable(self.predict_proba(X))
-
-    def _most_probable(self, p: Floats) -> npt.NDArray[Any]:
-        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
-        return labels
