@@ -1,13 +1,25 @@
-"""scikit-learn's own checks, on all four estimators with settings that take different ways through the code."""
+"""scikit-learn's own checks, on all estimators with settings that take different ways through the code."""
 
 import warnings
 
 import pytest
 from sklearn.base import is_regressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import (
+    BoostForestClassifier,
+    BoostForestRegressor,
+    BoostTreeClassifier,
+    BoostTreeRegressor,
+    ETForestClassifier,
+    ETForestRegressor,
+    PoolForestClassifier,
+    PoolForestRegressor,
+)
 
 POOLS = {
     "node_model": ["ridge", "constant"],
@@ -31,6 +43,10 @@ ESTIMATORS = [
     BoostForestClassifier(5, criterion=["gini", "c45"], batch_size=40, class_weight="balanced_subsample", n_jobs=2),
     BoostForestClassifier(5, max_samples=0.7, n_cuts=3, scale=False, max_leaf_nodes=6),
     BoostForestClassifier(5, bootstrap=False, **POOLS),
+    ETForestRegressor(5),
+    ETForestClassifier(5, class_weight="balanced_subsample"),
+    PoolForestRegressor([LinearRegression(), BoostTreeRegressor()], 4, max_features=0.9, bootstrap=False),
+    PoolForestClassifier([GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1]),
 ]
 
 
@@ -40,7 +56,10 @@ def expected_failed_checks(estimator):
         return {}
     # scikit-learn's forests say the same of their own.
     reason = "weights are the probabilities to be drawn: repeating a row changes which rows the seed draws"
-    return {"check_sample_weight_equivalence_on_dense_data": reason}
+    checks = ["check_sample_weight_equivalence_on_dense_data"]
+    if estimator.__sklearn_tags__().input_tags.sparse:
+        checks.append("check_sample_weight_equivalence_on_sparse_data")
+    return dict.fromkeys(checks, reason)
 
 
 def all_checks(estimators):

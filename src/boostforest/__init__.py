@@ -4,6 +4,8 @@ from importlib.metadata import version
 
 from ._forest import BoostForestClassifier, BoostForestRegressor
 from ._io import load_model
+from ._named_forests import ETForestClassifier, ETForestRegressor
+from ._pool_forest import PoolForestClassifier, PoolForestRegressor
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
 __version__ = version("boostforest")
@@ -13,6 +15,10 @@ __all__ = [
     "BoostForestRegressor",
     "BoostTreeClassifier",
     "BoostTreeRegressor",
+    "ETForestClassifier",
+    "ETForestRegressor",
+    "PoolForestClassifier",
+    "PoolForestRegressor",
     "__version__",
     "load_model",
 ]

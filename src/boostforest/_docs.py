@@ -167,6 +167,11 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         "attributes": attributes,
         "pools": _NOTE.format(last="`clip`" if regression else "`batch_size`"),
     }
+    return fill_docstring(blocks)
+
+
+def fill_docstring(blocks: dict[str, str]) -> Callable[[Class], Class]:
+    """Put blocks of text where a docstring has their names in braces on a line of their own."""
 
     def fill(cls: Class) -> Class:
         doc = cls.__doc__ or ""

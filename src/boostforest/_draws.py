@@ -17,12 +17,13 @@ import numpy.typing as npt
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 Entropy: TypeAlias = int | tuple[int, ...]
 
-_POOL_TAG = 2  # beside kBootstrap and kRoot in random.hpp
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_POOL_TAG, _COLUMNS_TAG, _MEMBER_TAG = 2, 3, 4  # beside kBootstrap and kRoot in random.hpp
 
 
 def word(keys: Seeds, counter: int) -> Seeds:
     """Return one 64-bit word per key (the SplitMix64 finaliser, as in the core)."""
-    step = (0x9E3779B97F4A7C15 * (counter + 1)) & 0xFFFFFFFFFFFFFFFF
+    step = (int(_STEP) * (counter + 1)) & 0xFFFFFFFFFFFFFFFF
     x = keys + np.uint64(step)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -68,3 +69,15 @@ def draw(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any], Any]) -
         return [pool[0]] * len(seeds)
     picks = ((words >> np.uint64(32)) * np.uint64(len(pool))) >> np.uint64(32)
     return [pool[i] for i in picks.tolist()]
+
+
+def choose_columns(seed: np.uint64, n: int, k: int) -> npt.NDArray[np.intp]:
+    """Choose k of n columns without replacement, in ascending order: those with the smallest words."""
+    key = word(np.array([seed], dtype=np.uint64), _COLUMNS_TAG)
+    words = word(key + _STEP * np.arange(n, dtype=np.uint64), 0)  # word(key, i) for every column i, at once
+    return np.sort(np.argsort(words, kind="stable")[:k])
+
+
+def member_words(seeds: Seeds, parameter: int) -> Seeds:
+    """Return the words that foreign members are seeded with, for each of their ``random_state`` parameters."""
+    return word(word(seeds, _MEMBER_TAG), parameter)

@@ -100,7 +100,7 @@ def max_features_count(value: int | float | str | None, n_features: int) -> int:
     return max(1, int(float(value) * n_features))
 
 
-_MAX_FEATURES = Parameter(
+MAX_FEATURES = Parameter(
     "max_features",
     "an integer of at least 1, a float in (0, 1], 'sqrt', 'log2' or None",
     lambda v: (
@@ -121,7 +121,7 @@ TREE_PARAMETERS = (
     _REG_LAMBDA,
     _integer("max_leaf_nodes", 2, none=0),
     _integer("max_depth", 1, none=-1),
-    _MAX_FEATURES,
+    MAX_FEATURES,
     _integer("n_cuts", 1),
     _integer("batch_size", 2, none=0),
     _CLIP,

@@ -68,7 +68,7 @@ class LabelsPart(ClassifierMixin):
     classes_: npt.NDArray[Any]
     n_classes_: int
 
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
+    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[npt.NDArray[Any], int]:
         check_classification_targets(y)
         if first:
             self.classes_ = np.unique(y)

@@ -5,6 +5,7 @@
 // NumPy twin in the tests can repeat any single draw. The function is the finaliser of SplitMix64.
 //
 //   tree seed s   bootstrap = child(s, kBootstrap)   root node = child(s, kRoot)   pools = child(s, 2), used in Python
+//                 likewise in Python: columns and seeds of foreign members = child(s, 3 / 4)
 //   node key K    children = child(K, 0 / 1)         model batch = child(K, kModelBatch)
 //                 attempt t to split = child(K, kFirstAttempt + t)
 //   attempt key A split batch, feature order, cuts = child(A, kSplitBatch / kFeatureOrder / kCuts)
