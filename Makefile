@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test fuzz stubs lint format tidy demo bench-paper bench-speed bench-compare \
+.PHONY: help venv build test fuzz stubs lint format tidy demo bench-paper bench-pools bench-speed bench-compare \
 	sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -69,6 +69,9 @@ demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 
 bench-paper: $(VENV)/.stamp-extra-bench ## Run the paper's experiments, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.paper_protocol $(BENCH_ARGS)
+
+bench-pools: $(VENV)/.stamp-extra-bench ## Compare other trees, their pool forests and mixtures, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.pool_forests $(BENCH_ARGS)
 
 bench-speed: $(VENV)/.stamp-extra-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)

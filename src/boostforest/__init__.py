@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from ._forest import BoostForestClassifier, BoostForestRegressor
 from ._io import load_model
-from ._named_forests import ETForestClassifier, ETForestRegressor
+from ._named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
 from ._pool_forest import PoolForestClassifier, PoolForestRegressor
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
@@ -17,6 +17,8 @@ __all__ = [
     "BoostTreeRegressor",
     "ETForestClassifier",
     "ETForestRegressor",
+    "LMForestClassifier",
+    "ModelForestRegressor",
     "PoolForestClassifier",
     "PoolForestRegressor",
     "__version__",

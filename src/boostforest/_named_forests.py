@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
@@ -17,9 +18,9 @@ class LeafPoolPart(PoolForestPart):
 
     min_samples_leaf: Any
 
+    @abstractmethod
     def _tree(self) -> Any:
         """Return the tree that all members are made from."""
-        raise NotImplementedError
 
     def _declared(self) -> tuple[Any, Any, Any]:
         return self._tree(), {"min_samples_leaf": self.min_samples_leaf}, None
@@ -159,3 +160,72 @@ class ETForestClassifier(LeafPoolClassifier):
 
     def _tree(self) -> Any:
         return ExtraTreeClassifier()
+
+
+@describe_pool_forest("regression", named=True)
+class ModelForestRegressor(LeafPoolRegressor):
+    """A forest of M5P model trees: bootstrap replicas, leaf sizes drawn from a pool.
+
+    Each member is a :class:`~boostforest.model_trees.M5PRegressor`, not pruned, on a bootstrap replica. For other
+    settings of the trees take :class:`PoolForestRegressor` with that estimator.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    boostforest.model_trees.M5PRegressor : A single tree.
+    PoolForestRegressor : Forests of any regressors.
+    BoostForestRegressor : The forest of boosted model trees.
+
+    References
+    ----------
+    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
+       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    .. [2] Y. Wang, I. H. Witten, "Inducing model trees for continuous classes", Poster papers of the European
+       Conference on Machine Learning, 1997.
+    """
+
+    def _tree(self) -> Any:
+        from .model_trees import M5PRegressor
+
+        return M5PRegressor(prune=False)
+
+
+@describe_pool_forest("classification", named=True)
+class LMForestClassifier(LeafPoolClassifier):
+    """A forest of logistic model trees: bootstrap replicas, leaf sizes drawn from a pool.
+
+    Each member is a :class:`~boostforest.model_trees.LMTClassifier`, not pruned, on a bootstrap replica. For other
+    settings of the trees take :class:`PoolForestClassifier` with that estimator.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    boostforest.model_trees.LMTClassifier : A single tree.
+    PoolForestClassifier : Forests of any classifiers.
+    BoostForestClassifier : The forest of boosted model trees.
+
+    References
+    ----------
+    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
+       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    .. [2] N. Landwehr, M. Hall, E. Frank, "Logistic model trees", Machine Learning, 2005.
+    """
+
+    def _tree(self) -> Any:
+        from .model_trees import LMTClassifier
+
+        return LMTClassifier(prune=False)
