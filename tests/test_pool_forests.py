@@ -19,15 +19,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
+import boostforest
 import twin
 from boostforest import (
     BoostForestRegressor,
     BoostTreeClassifier,
     BoostTreeRegressor,
-    ETForestClassifier,
     ETForestRegressor,
     PoolForestClassifier,
     PoolForestRegressor,
+    model_trees,
 )
 from boostforest._members import share_out
 from twin import example_data
@@ -360,20 +361,26 @@ def test_missing_values_reach_members_that_take_them():
 
 
 @pytest.mark.parametrize(
-    ("forest", "same"),
-    [
-        (ETForestRegressor, PoolForestRegressor(ExtraTreeRegressor(), pools=LEAVES)),
-        (ETForestClassifier, PoolForestClassifier(ExtraTreeClassifier(), pools=LEAVES)),
-    ],
-    ids=["regression", "classification"],
+    "name", ["ETForestRegressor", "ETForestClassifier", "ModelForestRegressor", "LMForestClassifier"]
 )
-def test_an_et_forest_is_the_pool_forest_with_the_papers_settings(forest, same):
-    X, y = example_data("regression" if forest is ETForestRegressor else "multiclass")
-    assert forest().n_estimators == same.n_estimators == 250
+def test_a_named_forest_is_the_pool_forest_with_the_papers_settings(name):
+    forest = getattr(boostforest, name)
+    if name.startswith("LM") and not hasattr(model_trees, "LMTClassifier"):
+        pytest.skip("LMTClassifier is not there yet")
+    task, pool_forest, tree = {
+        "ETForestRegressor": lambda: ("regression", PoolForestRegressor, ExtraTreeRegressor()),
+        "ETForestClassifier": lambda: ("multiclass", PoolForestClassifier, ExtraTreeClassifier()),
+        "ModelForestRegressor": lambda: ("regression", PoolForestRegressor, model_trees.M5PRegressor(prune=False)),
+        "LMForestClassifier": lambda: ("multiclass", PoolForestClassifier, model_trees.LMTClassifier(prune=False)),
+    }[name]()
+    X, y = example_data(task)
+    assert forest().n_estimators == 250
     ours = forest(15, random_state=0).fit(X, y)
-    same.set_params(n_estimators=15, random_state=0).fit(X, y)
+    same = pool_forest(tree, 15, pools=LEAVES, random_state=0).fit(X, y)
     assert_array_equal(outputs(ours, X), outputs(same, X))
     assert {p["min_samples_leaf"] for p in ours.member_params_} <= set(range(5, 16))
+    ours.set_params(min_samples_leaf=7, n_estimators=4, n_jobs=2).fit(X, y)
+    assert [tree.min_samples_leaf for tree in ours.estimators_] == [7] * 4
 
 
 def test_without_an_estimator_members_are_decision_trees():

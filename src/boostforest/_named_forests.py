@@ -189,6 +189,15 @@ class ModelForestRegressor(LeafPoolRegressor):
        learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
     .. [2] Y. Wang, I. H. Witten, "Inducing model trees for continuous classes", Poster papers of the European
        Conference on Machine Learning, 1997.
+
+    Examples
+    --------
+    >>> from boostforest import ModelForestRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = ModelForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
+    >>> bool(forest.oob_score_ > 0.4)
+    True
     """
 
     def _tree(self) -> Any:
