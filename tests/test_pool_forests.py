@@ -299,7 +299,7 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
     assert forest.oob_score_ == at_once.oob_score_
     assert forest.member_params_ == at_once.member_params_
     with pytest.warns(UserWarning, match="does not fit new members") as caught:
-        forest.fit(X, y)
+        forest.set_params(verbose=1).fit(X, y)
     assert caught[0].filename == __file__
 
 

@@ -45,6 +45,8 @@ def fit_members(
     members: list[Member], X: Any, y: npt.NDArray[Any], sampling: Sampling, n_classes: int, n_jobs: Any, verbose: int
 ) -> list[Any]:
     """Fit all members; joblib's context decides where."""
+    if not members:  # a warm start that adds none
+        return []
     workers = int(joblib.effective_n_jobs(n_jobs))
     progress = Progress(len(members), "members") if verbose else None
     n_chunks = 1 if workers == 1 else 8 * workers

@@ -19,13 +19,13 @@ estimator : estimator or list of estimators, default=None
 
 _POOLS = """\
 pools : dict or list of dict, default=None
-    Parameters that each member draws for itself: the name of a parameter (``ridge__alpha`` inside a pipeline) and its
-    pool, which is a value, a sequence of values or a distribution with an `rvs` method as in `scipy.stats`. A value
-    that is a sequence itself goes into a list: ``[(50,), (100,)]``. For a mixture: a list with one dict per estimator,
-    or one dict for all.
+    Parameters that each member draws for itself: the name of a parameter (``ridge__alpha`` inside a pipeline) and
+    its pool, which is a value, a sequence of values or a distribution with an `rvs` method as in `scipy.stats`. A
+    value that is a sequence itself goes into a list: ``[(50,), (100,)]``. For a mixture: a list with one dict per
+    estimator, or one dict for all.
 weights : list of float, default=None
-    Shares of the estimators in a mixture; None: the same for all. They are kept as closely as whole members allow, also
-    by the first members of the forest.
+    Shares of the estimators in a mixture; None: the same for all. They are kept as closely as whole members allow,
+    also by the first members of the forest.
 """
 
 _LEAF = """\
@@ -42,8 +42,8 @@ max_samples : int, float or None, default=None
 
 _MAX_FEATURES = """\
 max_features : int, float, {"sqrt", "log2"} or None, default=None
-    Columns to draw, without replacement, for each member: their number, or a share of all. None: all of them. This may
-    be a pool, too.
+    Columns to draw, without replacement, for each member: their number, or a share of all. None: all of them. This
+    may be a pool, too.
 """
 
 _OOB = """\
@@ -53,8 +53,8 @@ oob_score : bool or callable, default=False
 
 _CLASS_WEIGHT = """\
 class_weight : dict, "balanced", "balanced_subsample" or None, default=None
-    Weights of the classes; they multiply `sample_weight`. "balanced_subsample" balances within each drawn replica, by
-    weights that are passed on to the members.
+    Weights of the classes; they multiply `sample_weight`. "balanced_subsample" balances within each drawn replica,
+    by weights that are passed on to the members.
 """
 
 _END = """\
