@@ -76,6 +76,10 @@ bench-pools: $(VENV)/.stamp-extra-bench ## Compare other trees, their pool fores
 bench-speed: $(VENV)/.stamp-extra-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)
 
+bench-tables: $(VENV)/.stamp-extra-bench ## Categories and missing values beside other ways, with $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.real_tables categories $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.real_tables missing $(BENCH_ARGS)
+
 bench-compare: $(VENV)/.stamp-extra-bench ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed compare --base $(BASE) $(BENCH_ARGS)
 

@@ -154,6 +154,10 @@ def use(model):
     """Call every method of a loaded model."""
     rows = np.random.default_rng(0).normal(size=(5, model.n_features_in_))
     rows[0] = np.nan
+    if model.is_categorical_ is not None:
+        rows = rows.astype(object)
+        for j, column in model.encoder_.categories.items():
+            rows[1:, j] = [*column.levels, *(["unknown"] if column.is_text else [0.5]) * 4][:4]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         assert len(model.predict(rows)) == 5

@@ -1,10 +1,12 @@
-"""Write the golden model files of the current format version: small models, and what they must predict for ever.
+"""Write golden model files of the current format version: small models, and what they must predict for ever.
 
-Run it once per format version, and never again for a version that was released: ``python tests/make_golden.py``.
+``python tests/make_golden.py NAME …`` with names from ``models``, once for what a format version has added, and never
+again for a version that was released. The files of version 1 have one common record, ``v1.json``.
 """
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest._encoder import TableEncoder
 from boostforest._io import FORMAT_VERSION
 from twin import example_data
 
@@ -25,12 +28,21 @@ def models():
     tables = {task: example_data(task, n=60, d=3) for task in ("regression", "binary", "multiclass")}
     frame = pd.DataFrame(tables["regression"][0], columns=["age", "größe", "x y"])
     words = np.array(["no", "yes"])[tables["binary"][1]]
+    rng = np.random.default_rng(2)
+    mixed = frame.assign(
+        age=frame["age"].where(frame["age"] < 0.5),
+        größe=rng.choice(["é", "b", "a", None], 60),
+        town=rng.choice(np.array([3, 2**60 + 1, 2.5, 7, 8], dtype=object), 60),
+    )
+    categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
         "tree-classifier": (BoostTreeClassifier(**SMALL), tables["binary"][0], tables["binary"][1] == 1, "float64"),
         "forest-regressor": (BoostForestRegressor(**FOREST), frame, tables["regression"][1], "float64"),
         "forest-binary": (BoostForestClassifier(**FOREST), tables["binary"][0], words, "float32"),
         "forest-multiclass": (BoostForestClassifier(**FOREST), *tables["multiclass"], "float16"),
+        "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
+        "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }
 
 
@@ -39,6 +51,14 @@ def round_model(fitted):
     forest = fitted.forest_
     short = {name: np.round(64 * getattr(forest, name)) / 64 for name in ("params", "lower", "upper")}
     fitted.forest_ = replace(forest, **short)
+    if fitted.encoder_ is not None:
+        columns = fitted.encoder_.columns
+        rounded = {
+            j: np.round(64 * c.means) / 64 for j, c in enumerate(columns) if getattr(c, "means", None) is not None
+        }
+        fitted.encoder_ = TableEncoder(
+            tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(columns))
+        )
     fitted.feature_mean_ = np.round(8 * fitted.feature_mean_) / 8
     fitted.feature_scale_ = 2.0 ** np.round(np.log2(fitted.feature_scale_))
     if hasattr(fitted, "target_scale_"):
@@ -57,18 +77,32 @@ def results(fitted, rows):
     return found
 
 
+def rows_for(X):
+    """Return rows to predict, of exact numbers; in a table with categories some are unknown and some missing."""
+    rows = pd.DataFrame(np.round(8 * np.random.default_rng(1).normal(size=(12, 3))) / 8)
+    if not isinstance(X, pd.DataFrame):
+        return rows.to_numpy()
+    rows.columns = X.columns[:3]
+    if X.shape[1] > 3:
+        rows["age"] = rows["age"].where(rows["age"] > -0.5, None)
+        rows["größe"] = ["é", "b", "a", None, "unknown", "a"] * 2
+        rows["town"] = pd.Series([2**60 + 1, 3, 2.5, None, 7, 8, 2**60] + [3] * 5, dtype=object)
+    return rows
+
+
 def main():
     FOLDER.mkdir(exist_ok=True)
-    rows = np.round(8 * np.random.default_rng(1).normal(size=(12, 3))) / 8
-    record = {"rows": rows.tolist(), "models": {}}
-    for name, (estimator, X, y, dtype) in models().items():
+    for name in sys.argv[1:]:
+        estimator, X, y, dtype = models()[name]
         fitted = round_model(estimator.fit(X, y))
-        fitted.save_model(FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors", dtype=dtype)
-        table = rows if not hasattr(fitted, "feature_names_in_") else pd.DataFrame(rows, columns=X.columns)
-        record["models"][name] = results(fitted, table)
-    text = json.dumps(record, indent=1)
-    flat = re.sub(r"\[[^][{}]*\]", lambda match: " ".join(match[0].split()), text)  # a list of numbers on a line
-    (FOLDER / f"v{FORMAT_VERSION}.json").write_text(flat + "\n", encoding="utf-8")
+        rows = rows_for(X)
+        path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
+        fitted.save_model(path, dtype=dtype)
+        values = rows.astype(object).where(rows.notna(), None).to_numpy() if isinstance(rows, pd.DataFrame) else rows
+        record = {"columns": getattr(fitted, "feature_names_in_", np.array([])).tolist(), "rows": values.tolist()}
+        text = json.dumps(record | results(fitted, rows), indent=1)
+        flat = re.sub(r"\[[^][{}]*\]", lambda match: " ".join(match[0].split()), text)  # a list of numbers on a line
+        path.with_suffix(".json").write_text(flat + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

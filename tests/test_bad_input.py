@@ -124,6 +124,8 @@ def test_a_criterion_of_the_other_task_is_refused(cls, criterion, given):
         ("warm_start", [1, None]),
         ("oob_score", ["yes", None, 1]),
         ("verbose", [-1, 0.5, None]),
+        ("max_one_hot", [-1, 2.5, True, "all"]),
+        ("missing_indicator", ["yes", None, 1]),
         ("random_state", [-1, 1.5, "seed"]),
     ],
 )
@@ -198,7 +200,9 @@ def test_wrong_shapes_and_kinds_are_refused(cls):
     assert_refused(cls, "inconsistent numbers of samples", y=y[:-1])
     assert_refused(cls, "y should be a 1d array", y=np.column_stack([y, y]))
     assert_refused(cls, "Sparse data was passed", X=sparse.csr_matrix(X), error=TypeError)
-    assert_refused(cls, "could not convert string to float: 'red'", X=pd.DataFrame({"colour": ["red"] * 60}))
+    assert_refused(
+        cls, "Column 1 of X holds text, such as 'red'", X=np.where([False, True], "red", X[:, :2].astype(object))
+    )
     assert_refused(cls, "Complex data not supported", X=X + 1j)
 
 
@@ -254,10 +258,8 @@ def test_predicting_from_other_columns_is_refused(cls):
     for method in [m for m in METHODS if hasattr(fitted, m)]:
         with pytest.raises(ValueError, match=rf"X has 3 features, but {cls.__name__} is expecting 4 features"):
             getattr(fitted, method)(X[:, :3])
-        with pytest.raises(ValueError, match="feature names should match"):
+        with pytest.raises(ValueError, match=r"feature names should match .*: 'a' is missing, 'e' is unknown"):
             getattr(named, method)(frame.rename(columns={"a": "e"}))
-        with pytest.raises(ValueError, match="same order"):
-            getattr(named, method)(frame[["b", "a", "c", "d"]])
 
 
 USES = {method: lambda fitted, method=method: getattr(fitted, method)(X) for method in METHODS}

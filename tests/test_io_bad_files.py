@@ -94,7 +94,7 @@ BAD_FILES = {
     "checksum at another place": (edited(b'"sha256":"', b'"sha256": "'), "it has no checksum"),
     "wrong checksum": (FOREST[:-1] + bytes([FOREST[-1] ^ 1]), "its checksum is wrong"),
     "another format": (with_metadata(FOREST, format="pt"), "it is no boostforest model file"),
-    "newer version": (with_metadata(FOREST, format_version="2"), r"format version 2, .* upgrade boostforest\.$"),
+    "newer version": (with_metadata(FOREST, format_version="3"), r"format version 3, .* upgrade boostforest\.$"),
     "version 0": (with_metadata(FOREST, format_version="0"), "the impossible format version '0'"),
     "version in words": (with_metadata(FOREST, format_version="²"), "the impossible format version"),
     "another estimator": (with_metadata(FOREST, estimator="os.system"), "the unknown estimator 'os.system'; known are"),
@@ -220,7 +220,7 @@ def test_tensors_may_lie_in_any_order_and_at_odd_places(tmp_path):
 
 def test_the_code_that_reads_files_can_run_nothing():
     folder = Path(boostforest.__file__).parent
-    for name in ("_io", "_plain", "_safetensors", "_state"):
+    for name in ("_io", "_plain", "_safetensors", "_state", "_encoder_state"):
         tree = ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         modules = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}

@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _inspection
 from ._bagging import Sampling
 from ._columns import ForestColumns
-from ._draws import Entropy, Seeds, entropy_of, tree_seeds
+from ._draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
+from ._encoder import N_FOLDS, TableEncoder, fit_encoder
+from ._input import Categories, read_rows, read_training
 from ._parameters import (
     TreeParams,
     draw_tree_params,
@@ -29,7 +31,7 @@ from ._parameters import (
 )
 from ._progress import Progress
 from ._threads import n_threads, one_blas_thread
-from ._validation import check_sample_weight, mean_and_deviation, warn_if_unsplittable
+from ._validation import check_sample_weight, check_table_parameters, mean_and_deviation, warn_if_unsplittable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,8 +57,12 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     _task: ClassVar[str]
 
     scale: bool
+    categorical_features: Any
+    max_one_hot: Any
+    missing_indicator: Any
 
     forest_: ForestColumns
+    encoder_: TableEncoder | None
     tree_seeds_: Seeds
     feature_mean_: Floats
     feature_scale_: Floats
@@ -93,24 +99,17 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         pools = tree_pools(self, self._task)
         self._check_parameters()
         kept = self._kept_trees()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=kept == 0,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite="allow-nan",
-            y_numeric=self._task == "regression",
-        )
+        X, y, categories = read_training(self, X, y, first=kept == 0)
         weight = check_sample_weight(sample_weight, len(y))
         target = y
         y, n_classes = self._encode_target(target, weight, first=kept == 0)
         weight, balance = self._combine_class_weight(y, weight)
         sampling = self._make_sampling(len(y), weight, balance)
         if kept == 0:
-            self._set_scaling(X, weight)
             self._entropy = entropy_of(getattr(self, "random_state", None))
+        X = self._encode_training(X, categories, y, weight, first=kept == 0)
+        if kept == 0:
+            self._set_scaling(X, weight)
         total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total))
 
@@ -155,6 +154,18 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             raise ValueError("X or y has values too large to compute with; rescale them, or use scale=True.")
         return ForestColumns(**columns, n_features=n_features, n_outputs=1 if n_classes <= 2 else n_classes)
 
+    def _encode_training(
+        self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
+    ) -> Floats:
+        """Return the features of the training rows; the first fit decides how columns become features."""
+        targets = self._targets(y) if categories or not first else np.empty((len(y), 0))
+        if first:
+            self.encoder_ = fit_encoder(X, categories, targets, weight, self.max_one_hot, self.missing_indicator)
+        if self.encoder_ is None:
+            return X
+        folds = fold_numbers(self._entropy, len(X), N_FOLDS)
+        return self.encoder_.transform_training(X, targets, weight, folds)
+
     def _set_scaling(self, X: Floats, weight: Floats | None) -> None:
         """Keep mean and deviation of the features; both are figures of the training rows alone."""
         mean, self.feature_deviation_ = mean_and_deviation(X, weight)
@@ -165,6 +176,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Check what is no tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
+        check_table_parameters(self.max_one_hot, self.missing_indicator)
 
     def _n_trees(self) -> int:
         return 1
@@ -179,6 +191,14 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         """Return the weights with the class weights in them, and whether classes are balanced per replica."""
         return weight, False
+
+    @abstractmethod
+    def _targets(self, y: Floats) -> Floats:
+        """Return the numbers whose means stand for categories, rows × targets, from the target as the core takes it."""
+
+    @abstractmethod
+    def _target_names(self) -> list[str]:
+        """Return what the columns of ``_targets`` are called."""
 
     @abstractmethod
     def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
@@ -199,10 +219,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
-        checked: Floats = validate_data(
-            self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        return checked
+        rows = read_rows(self, X)
+        return rows if self.encoder_ is None else self.encoder_.transform(rows)
 
     def _sum_trees(self, X: Floats, probability: bool, trees: slice = slice(None)) -> Floats:
         """Add up the scores or probabilities of some trees: rows × outputs."""
@@ -237,7 +255,11 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
-        return _inspection.gain_importances(self.forest_)
+        return self._by_column(_inspection.gain_importances(self.forest_))
+
+    def _by_column(self, values: Floats) -> Floats:
+        """Add up figures of features over those that come from the same column of the table."""
+        return values if self.encoder_ is None else self.encoder_.sum_by_column(values)
 
     @property
     def slope_importances_(self) -> Floats:
@@ -248,7 +270,20 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         slopes = _inspection.mean_absolute_slopes(self.forest_)
-        return slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+        return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
+
+    @property
+    def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of the table are categories; None if none is."""
+        check_is_fitted(self)
+        mask = None if self.encoder_ is None else self.encoder_.is_categorical
+        return mask if mask is not None and mask.any() else None
+
+    def _feature_names(self) -> list[str]:
+        """Return the names of the features: of the columns, or of what became of them."""
+        columns = [f"x{j}" for j in range(self.n_features_in_)]
+        columns = [str(name) for name in getattr(self, "feature_names_in_", columns)]
+        return columns if self.encoder_ is None else self.encoder_.feature_names(columns, self._target_names())
 
     @property
     def tree_params_(self) -> list[dict[str, Any]]:
@@ -259,7 +294,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             for values in zip(*self._tree_params.values(), strict=True)
         ]
         for tree in trees:
-            tree["max_features"] = max_features_count(tree["max_features"], self.n_features_in_)
+            tree["max_features"] = max_features_count(tree["max_features"], self.forest_.n_features)
         return trees
 
     @property
@@ -277,7 +312,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def model_size_(self) -> int:
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
-        return int(self.forest_.nbytes + self.feature_mean_.nbytes + self.feature_scale_.nbytes)
+        encoder = 0 if self.encoder_ is None else self.encoder_.nbytes
+        return int(self.forest_.nbytes + self.feature_mean_.nbytes + self.feature_scale_.nbytes + encoder)
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.

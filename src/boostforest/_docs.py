@@ -47,6 +47,19 @@ scale : bool, default=True
 """,
 }
 
+_TABLE = """\
+categorical_features : "from_dtype", list of str, int or bool, or None, default="from_dtype"
+    Which columns are categories: their names, their numbers, or a mask. "from_dtype": the columns of a frame that hold
+    text or have a categorical type, none of an array. None: none. Unknown categories at predict count as missing.
+max_one_hot : int or None, default=3
+    A category of up to that many levels becomes a feature of 0 and 1 for each of them. For one of more levels stands
+    the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row sees its own.
+    None: always a feature for each level.
+missing_indicator : {{"auto", True, False}}, default="auto"
+    Whether a column of numbers with missing values brings a second feature, 1 where they are. "auto": if at least a
+    fifth of its values is missing. Missing categories always are a level of their own.
+"""
+
 _CLASS_WEIGHT = """\
 class_weight : dict, "balanced"{more} or None, default=None
     Weights of the classes; they multiply `sample_weight`.{note}
@@ -85,9 +98,14 @@ verbose : int, default=0
 
 _ATTRIBUTES = """\
 n_features_in_ : int
-    Number of features.
+    Number of columns of the training table.
 feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the features, if the training table had any.
+    Names of the columns, if the training table had any.
+is_categorical_ : ndarray of shape (n_features_in_,) or None
+    Which columns are categories; None if none is.
+encoder_ : TableEncoder or None
+    How columns became features: `encoder_.columns` has the levels, `encoder_.origin` the number of the column that each
+    feature comes from. None: every column is a feature.
 forest_ : ForestColumns
     The fitted tree or trees as flat arrays.
 tree_params_ : list of dict
@@ -95,9 +113,9 @@ tree_params_ : list of dict
 tree_seeds_ : ndarray of shape (n_trees,)
     Seed of each tree.
 feature_importances_ : ndarray of shape (n_features_in_,)
-    Share of each feature in the gain of a tree, mean over the trees.
+    Share of each column in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
-    Mean absolute slope times the feature's deviation.
+    Mean absolute slope times the feature's deviation; of a category the sum over its features.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
     Nodes and leaves of each tree.
 model_size_ : int
@@ -155,6 +173,7 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         _FOREST_HEAD if forest else "",
         tree,
         _SCALE[task],
+        _TABLE.format(outputs="" if regression else ", per class"),
         _FOREST_TAIL.format(score="R²" if regression else "the accuracy") if forest else "",
         "" if regression else class_weight,
         _FOREST_END if forest else "",

@@ -19,6 +19,7 @@ Entropy: TypeAlias = int | tuple[int, ...]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _POOL_TAG, _COLUMNS_TAG, _MEMBER_TAG = 2, 3, 4  # beside kBootstrap and kRoot in random.hpp
+_FOLD_TAG = 1  # apart from the tree seeds, which have no spawn key
 
 
 def word(keys: Seeds, counter: int) -> Seeds:
@@ -81,3 +82,12 @@ def choose_columns(seed: np.uint64, n: int, k: int) -> npt.NDArray[np.intp]:
 def member_words(seeds: Seeds, parameter: int) -> Seeds:
     """Return the words that foreign members are seeded with, for each of their ``random_state`` parameters."""
     return word(word(seeds, _MEMBER_TAG), parameter)
+
+
+def fold_numbers(entropy: Entropy, n_rows: int, n_folds: int) -> npt.NDArray[np.int64]:
+    """Deal the rows into folds of the same size at random; return the number of each row's fold."""
+    key = np.random.SeedSequence(entropy, spawn_key=(_FOLD_TAG,)).generate_state(1, np.uint64)
+    words = word(key + _STEP * np.arange(n_rows, dtype=np.uint64), 0)  # word(key, row)
+    folds = np.empty(n_rows, dtype=np.int64)
+    folds[np.argsort(words, kind="stable")] = np.arange(n_rows) % n_folds
+    return folds

@@ -77,7 +77,9 @@ class ForestPart(BaggingPart, BoostBase):
         i %= n_trees
         params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
-        tree = self._tree_class(**{name: params[name] for name in names if name in params}, scale=self.scale)
+        shared = ("scale", "categorical_features", "max_one_hot", "missing_indicator")
+        params |= {name: getattr(self, name) for name in shared}
+        tree = self._tree_class(**{name: params[name] for name in names if name in params})
         own = {
             "forest_": self.forest_.take(i),
             "tree_seeds_": self.tree_seeds_[i : i + 1],
@@ -180,6 +182,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         batch_size: Any = 1000,
         clip: Any = True,
         scale: bool = True,
+        categorical_features: Any = "from_dtype",
+        max_one_hot: int | None = 3,
+        missing_indicator: Any = "auto",
         bootstrap: bool = True,
         max_samples: Any = None,
         oob_score: Any = False,
@@ -200,6 +205,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.batch_size = batch_size
         self.clip = clip
         self.scale = scale
+        self.categorical_features = categorical_features
+        self.max_one_hot = max_one_hot
+        self.missing_indicator = missing_indicator
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -287,6 +295,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         n_cuts: Any = 1,
         batch_size: Any = 1000,
         scale: bool = True,
+        categorical_features: Any = "from_dtype",
+        max_one_hot: int | None = 3,
+        missing_indicator: Any = "auto",
         bootstrap: bool = True,
         max_samples: Any = None,
         oob_score: Any = False,
@@ -307,6 +318,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.n_cuts = n_cuts
         self.batch_size = batch_size
         self.scale = scale
+        self.categorical_features = categorical_features
+        self.max_one_hot = max_one_hot
+        self.missing_indicator = missing_indicator
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score

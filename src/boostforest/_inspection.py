@@ -102,8 +102,7 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
     except ImportError as error:
         raise ImportError('to_dataframe needs pandas: pip install "boostforest[frames]".') from error
     forest = estimator.forest_
-    default_names = [f"x{j}" for j in range(forest.n_features)]
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names)]
+    names = estimator._feature_names()
     is_inner = forest.feature >= 0
     at = np.maximum(forest.feature, 0)
     raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]

@@ -20,7 +20,7 @@ from ._safetensors import Header, read_header, read_tensors, to_chunks
 from ._state import ESTIMATORS, decode, encode
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DTYPES = ("float64", "float32", "float16")
 
 _MAX_REASON = 300  # characters: a reason may quote the file

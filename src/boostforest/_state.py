@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ._base import BoostBase
 from ._columns import ForestColumns
+from ._encoder_state import encode_encoder, take_encoder
 from ._forest import BoostForestClassifier, BoostForestRegressor, ForestPart
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
 from ._plain import decode_params, encode_params, plain_number
@@ -64,6 +65,7 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     tensors: Tensors = estimator.forest_.arrays()
     tensors["params"] = _shorten(tensors["params"], dtype)
     tensors["tree_seeds"] = estimator.tree_seeds_
+    tensors |= encode_encoder(estimator.encoder_)
     for name in _SCALING:
         tensors[name] = getattr(estimator, f"{name}_")
     kind = None
@@ -149,6 +151,8 @@ def decode(name: str, tensors: Tensors, metadata: Metadata) -> BoostBase:
         fitted["n_classes_"] = len(fitted["classes_"])
     elif fields["classes"] is not None:
         raise ValueError("a regressor has no classes")
+    n_classes = fitted.get("n_classes_", 1)
+    fitted["encoder_"] = encoder = take_encoder(tensors, n_targets=1 if n_classes == 2 else n_classes)
     tensors = _checked(tensors, cls._task)
     fitted["forest_"] = forest = _decode_forest(tensors, fitted.get("n_classes_", 0))
     is_forest = issubclass(cls, ForestPart)
@@ -156,7 +160,10 @@ def decode(name: str, tensors: Tensors, metadata: Metadata) -> BoostBase:
         raise ValueError(f"a {name} has one tree; got {forest.n_trees}")
     fitted |= {f"{key}_": tensors[key] for key in (*_SEEDS, *_SCALING)}
     fitted |= {f"{key}_": float(tensors[key]) for key in _TARGET if key in tensors}
-    fitted |= _decode_features(fields["n_features"], fields["feature_names"], forest.n_features)
+    if encoder is not None and encoder.n_features != forest.n_features:
+        raise ValueError(f"the columns make {encoder.n_features} features, but the trees have {forest.n_features}")
+    n_columns = forest.n_features if encoder is None else len(encoder.columns)
+    fitted |= _decode_features(fields["n_features"], fields["feature_names"], n_columns)
     fitted["_tree_params"] = _decode_tree_params(fields["tree_params"], forest.n_trees, cls._task)
     fitted["_entropy"] = _decode_entropy(fields["entropy"])
     if is_forest:
@@ -244,7 +251,7 @@ def _decode_classes(tensor: npt.NDArray[Any] | None, kind: Any) -> npt.NDArray[A
 
 def _decode_features(number: Any, names: Any, n_features: int) -> dict[str, Any]:
     if type(number) is not int or number != n_features:
-        raise ValueError(f"n_features must be {n_features}, the length of 'feature_mean'; got {number!r}")
+        raise ValueError(f"n_features must be {n_features}, as the tensors have it; got {number!r}")
     if names is None:
         return {"n_features_in_": n_features}
     if not isinstance(names, list) or len(names) != n_features or not all(isinstance(n, str) for n in names):

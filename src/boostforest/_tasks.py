@@ -32,6 +32,12 @@ class RegressionPart(RegressorMixin, BoostBase):
             self.target_scale_ = float(deviation[0]) if self.scale else 1.0
         return (y - self.target_mean_) / self.target_scale_, 0
 
+    def _targets(self, y: Floats) -> Floats:
+        return (y * self.target_scale_ + self.target_mean_)[:, None]
+
+    def _target_names(self) -> list[str]:
+        return ["mean"]
+
     @property
     def _output_scale(self) -> float:
         return self.target_scale_
@@ -78,6 +84,18 @@ class LabelsPart(ClassifierMixin):
             raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
         warn_if_one_class(self.classes_)
         return codes.astype(np.float64), self.n_classes_
+
+    def _targets(self, y: Floats) -> Floats:
+        is_class: Floats = (y[:, None] == self._counted_classes).astype(np.float64)
+        return is_class
+
+    def _target_names(self) -> list[str]:
+        return [f"P({label})" for label in self.classes_[self._counted_classes]]
+
+    @property
+    def _counted_classes(self) -> npt.NDArray[np.intp]:
+        """The classes whose shares stand for categories: of two the second is enough."""
+        return np.arange(1 if self.n_classes_ == 2 else 0, self.n_classes_)
 
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         if self.class_weight is None:

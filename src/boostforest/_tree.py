@@ -101,6 +101,9 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         batch_size: Any = 1000,
         clip: Any = True,
         scale: bool = True,
+        categorical_features: Any = "from_dtype",
+        max_one_hot: int | None = 3,
+        missing_indicator: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.node_model = node_model
@@ -114,6 +117,9 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         self.batch_size = batch_size
         self.clip = clip
         self.scale = scale
+        self.categorical_features = categorical_features
+        self.max_one_hot = max_one_hot
+        self.missing_indicator = missing_indicator
         self.random_state = random_state
 
 
@@ -168,6 +174,9 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         n_cuts: Any = 1,
         batch_size: Any = 1000,
         scale: bool = True,
+        categorical_features: Any = "from_dtype",
+        max_one_hot: int | None = 3,
+        missing_indicator: Any = "auto",
         class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -181,5 +190,8 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         self.n_cuts = n_cuts
         self.batch_size = batch_size
         self.scale = scale
+        self.categorical_features = categorical_features
+        self.max_one_hot = max_one_hot
+        self.missing_indicator = missing_indicator
         self.class_weight = class_weight
         self.random_state = random_state

@@ -36,6 +36,16 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
     return weight
 
 
+def check_table_parameters(max_one_hot: Any, missing_indicator: Any) -> None:
+    """Check how columns become features."""
+    is_count = isinstance(max_one_hot, numbers.Integral) and not isinstance(max_one_hot, bool) and int(max_one_hot) >= 0
+    if max_one_hot is not None and not is_count:
+        raise ValueError(f"max_one_hot must be an integer of at least 0 or None; got {max_one_hot!r}.")
+    is_auto = isinstance(missing_indicator, str) and missing_indicator == "auto"
+    if not is_auto and not isinstance(missing_indicator, bool | np.bool_):
+        raise ValueError(f'missing_indicator must be "auto", True or False; got {missing_indicator!r}.')
+
+
 def class_weights(
     class_weight: Any, classes: npt.NDArray[Any], codes: npt.NDArray[np.intp], weight: Floats | None
 ) -> Floats:

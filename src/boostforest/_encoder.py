@@ -1,0 +1,229 @@
+"""From the columns of a table to the features that trees see: categories, and marks of what is missing.
+
+The table comes as a float64 matrix of the user's columns, in which a category stands as the number of its level, a
+missing one as the number behind the last, an unknown one as NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Level: TypeAlias = str | int | float
+
+N_FOLDS = 5  # of the cross-fitted means
+INDICATOR_SHARE = 0.2  # of missing values from which "auto" marks them: below, the mark cost more than it told
+PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """A column of numbers: one feature, and one that marks its gaps if there is an indicator."""
+
+    indicator: bool = False
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return 1 + self.indicator
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumn:
+    """A column of categories: a feature of 0 and 1 for each level, or the mean target of the levels."""
+
+    levels: tuple[Level, ...]  #: in ascending order: all text or all numbers
+    missing: bool  #: the fit has seen missing ones: they are a level of their own, behind the others
+    means: Floats | None = None  #: levels × targets; None: one-hot
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, that of the missing ones included."""
+        return len(self.levels) + self.missing
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the levels are text, not numbers."""
+        return bool(self.levels) and isinstance(self.levels[0], str)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features; of two levels one tells all."""
+        if self.means is not None:
+            return int(self.means.shape[1])
+        return 1 if self.n_levels == 2 else self.n_levels
+
+    @cached_property
+    def _numbers(self) -> dict[Any, float]:
+        numbers: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
+        return numbers | {None: float(len(self.levels)) if self.missing else np.nan}
+
+    def encode(self, values: Sequence[Any]) -> Floats:
+        """Return the numbers of values' levels; None is a missing value."""
+        numbers = self._numbers
+        return np.array([numbers.get(value, np.nan) for value in values], dtype=np.float64)
+
+    def features(self, numbers: Floats) -> Floats:
+        """Return the features of rows, given the numbers of their levels: rows × features."""
+        unknown = np.isnan(numbers)
+        index = np.where(unknown, 0, numbers).astype(np.intp)
+        if self.means is not None:
+            found = self.means[index]
+        else:
+            first = 1 if self.n_levels == 2 else 0
+            found = (index[:, None] == np.arange(first, self.n_levels)).astype(np.float64)
+        found[unknown] = np.nan
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+TableColumn: TypeAlias = NumberColumn | CategoryColumn
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoder:
+    """How each column of the table becomes features."""
+
+    columns: tuple[TableColumn, ...]
+
+    @cached_property
+    def start(self) -> Ints:
+        """First feature of every column, and the number of features at the end."""
+        return np.cumsum([0, *(column.n_features for column in self.columns)])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.start[-1])
+
+    @cached_property
+    def origin(self) -> Ints:
+        """Number of the column that each feature comes from."""
+        return np.repeat(np.arange(len(self.columns)), np.diff(self.start))
+
+    @cached_property
+    def categories(self) -> dict[int, CategoryColumn]:
+        """The columns that are categories, by their numbers."""
+        return {j: column for j, column in enumerate(self.columns) if isinstance(column, CategoryColumn)}
+
+    @property
+    def is_categorical(self) -> npt.NDArray[np.bool_]:
+        """Which columns are categories."""
+        return np.isin(np.arange(len(self.columns)), list(self.categories))
+
+    @cached_property
+    def _gaps(self) -> list[int]:
+        """The columns whose gaps are marked."""
+        return [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn) and column.indicator]
+
+    def transform(self, X: Floats) -> Floats:
+        """Return the features of rows."""
+        out = np.empty((len(X), self.n_features))
+        is_number = ~self.is_categorical
+        out[:, self.start[:-1][is_number]] = X[:, is_number]
+        out[:, self.start[self._gaps] + 1] = np.isnan(X[:, self._gaps])
+        for j, column in self.categories.items():
+            out[:, self.start[j] : self.start[j + 1]] = column.features(X[:, j])
+        return out
+
+    def transform_training(self, X: Floats, targets: Floats, weight: Floats | None, folds: Ints) -> Floats:
+        """Return the features of the training rows: no mean has seen the target of the row it stands in."""
+        out = self.transform(X)
+        for j, column in self.categories.items():
+            if column.means is not None:
+                out[:, self.start[j] : self.start[j + 1]] = _cross_fitted(column, X[:, j], targets, weight, folds)
+        return out
+
+    def feature_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Return the names of the features, given those of the columns and of the targets."""
+        found: list[str] = []
+        for name, column in zip(names, self.columns, strict=True):
+            if isinstance(column, NumberColumn):
+                found += [name, f"{name} is missing"][: column.n_features]
+            elif column.means is not None:
+                found += [f"{name}:{target}" for target in targets]
+            else:
+                levels = [f"{name}={level}" for level in column.levels] + [f"{name} is missing"] * column.missing
+                found += levels[-column.n_features :]
+        return found
+
+    def sum_by_column(self, values: Floats) -> Floats:
+        """Add up figures of features over those that come from the same column."""
+        sums: Floats = np.bincount(self.origin, values, len(self.columns))  # type: ignore[assignment]
+        return sums
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the levels and their means."""
+        columns = self.categories.values()
+        means = sum(column.means.nbytes for column in columns if column.means is not None)
+        return means + sum(len(str(level)) for column in columns for level in column.levels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"columns": self.columns}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+def fit_encoder(
+    X: Floats,
+    categories: dict[int, CategoryColumn],
+    targets: Floats,
+    weight: Floats | None,
+    max_one_hot: int | None,
+    missing_indicator: bool | str,
+) -> TableEncoder | None:
+    """Decide what becomes of every column; None if all of them stay as they are."""
+    share = np.isnan(X).mean(axis=0) if missing_indicator else np.zeros(X.shape[1])
+    marked = share >= INDICATOR_SHARE if missing_indicator == "auto" else share > 0
+    columns: list[TableColumn] = []
+    for j in range(X.shape[1]):
+        column = categories.get(j)
+        if column is None:
+            columns.append(NumberColumn(bool(marked[j])))
+        # Where there are no more levels than targets, the means would take more features and say less.
+        elif max_one_hot is None or column.n_levels <= max(max_one_hot, targets.shape[1]):
+            columns.append(column)
+        else:
+            columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
+    return TableEncoder(tuple(columns)) if categories or marked.any() else None
+
+
+def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None) -> Floats:
+    """Return the mean target of every level, drawn towards the overall mean as by PRIOR_WEIGHT rows of it."""
+    known = ~np.isnan(numbers)
+    levels, targets = numbers[known].astype(np.intp), targets[known]
+    w = np.ones(len(levels)) if weight is None else weight[known]
+    total = w.sum()
+    if total > 0:
+        w = w * (len(w) / total)  # the unit of the weights does not matter
+    prior = w @ targets / max(w.sum(), 1.0)
+    sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
+    counts = np.bincount(levels, w, column.n_levels)[:, None]
+    means: Floats = (sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT)
+    return means
+
+
+def _cross_fitted(
+    column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None, folds: Ints
+) -> Floats:
+    """Return for every row the mean of its level over the rows of the other folds."""
+    out = np.empty((len(numbers), targets.shape[1]))
+    for fold in range(int(folds.max()) + 1):
+        here, others = folds == fold, folds != fold
+        means = _level_means(column, numbers[others], targets[others], None if weight is None else weight[others])
+        out[here] = replace(column, means=means).features(numbers[here])
+    return out

@@ -1,0 +1,227 @@
+"""Tables as users have them, frames above all, read column by column."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
+
+Floats = npt.NDArray[np.float64]
+Values: TypeAlias = list[Any]  # Python's values of a column, None where one is missing
+
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_NUMBERS = (numbers.Real, Decimal, np.bool_)
+_WIDE = (nw.Int128, nw.UInt128)  # NumPy has no such integers
+_SHOWN = 5  # names in a message
+
+
+class Column:
+    """One column of a table."""
+
+    def __init__(self, label: str, source: Any) -> None:
+        self.label = label  # its name or number, for messages
+        self._source = source  # a narwhals series, or a column of an array
+
+    @property
+    def has_category_type(self) -> bool:
+        """Whether its type says that these are categories; text is known by its values."""
+        return isinstance(self._source, nw.Series) and self._source.dtype in (nw.Categorical, nw.Enum)
+
+    def read(self, as_values: bool) -> Floats | Values:
+        """Return a column of plain numbers as such, unless its values are wanted, and any other as values."""
+        source = self._source
+        if isinstance(source, nw.Series):
+            if as_values or not _is_plain_number(source.dtype):
+                return self._series_values(source)
+            source = source.to_numpy()
+        found = None if as_values else _to_floats(source)
+        if found is not None:
+            return self._finite(found)
+        if source.dtype.kind in "mM":
+            raise self._is_time()
+        return [None if _is_missing(v) else v for v in source.tolist()]
+
+    def _series_values(self, series: nw.Series[Any]) -> Values:
+        if series.dtype.is_temporal():
+            raise self._is_time()
+        values = series.to_list()
+        for i in np.flatnonzero(series.is_null().to_numpy()):
+            values[i] = None
+        # A float series may hold both: polars and pyarrow tell NaN from null.
+        return [None if _is_missing(v) else v for v in values] if series.dtype.is_float() else values
+
+    def kind_of(self, values: Values) -> str:
+        """Return what the values are: "numbers", "text" or, all missing, "nothing"; refuse anything else."""
+        types = {type(v) for v in values} - {type(None)}
+        if any(issubclass(t, _TIMES) or t.__name__ == "Period" for t in types):  # a timedelta64 is an integer too
+            raise self._is_time()
+        texts = {t for t in types if issubclass(t, str)}
+        others = {t for t in types - texts if not issubclass(t, _NUMBERS)}
+        if others:
+            name = min(t.__name__ for t in others)
+            raise ValueError(f"Column {self.label} of X must hold numbers or text; got values of type {name}.")
+        if texts and texts != types:
+            raise ValueError(f"Column {self.label} of X mixes text and numbers: turn all of it into one of them.")
+        return "text" if texts else "numbers" if types else "nothing"
+
+    def to_numbers(self, values: Values) -> Floats:
+        """Return values that are numbers as float64, NaN where one is missing."""
+        try:
+            return self._finite(np.array([math.nan if v is None else float(v) for v in values]))
+        except OverflowError:
+            raise self._is_infinite() from None
+
+    def _finite(self, array: Floats) -> Floats:
+        if np.isinf(array).any():
+            raise self._is_infinite()
+        return array
+
+    def _is_infinite(self) -> ValueError:
+        return ValueError(
+            f"Input X contains infinity or a value too large for dtype('float64') in column {self.label}."
+        )
+
+    def _is_time(self) -> ValueError:
+        return ValueError(
+            f"Column {self.label} of X holds dates or times: turn it into numbers first, for example into the year, "
+            "the month, the weekday or the days since a certain date."
+        )
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, float | np.floating | Decimal):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas need not be there
+
+
+def _to_floats(array: npt.NDArray[Any]) -> Floats | None:
+    """Return numbers, and objects or text that stand for numbers, as float64; None for anything else."""
+    if array.dtype.kind not in "biufOU":
+        return None
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _is_plain_number(dtype: Any) -> bool:
+    return bool(dtype.is_float() or dtype == nw.Boolean or (dtype.is_integer() and dtype not in _WIDE))
+
+
+def array_columns(array: npt.NDArray[Any]) -> list[Column]:
+    """Return the columns of an array."""
+    return [Column(str(j), array[:, j]) for j in range(array.shape[1])]
+
+
+# --------------------------------------------------------------------------------------------------------------- frames
+
+
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return X if it is a frame that narwhals reads (pandas, polars, pyarrow and others), else None."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(f"X must have columns of different names: {' '.join(str(error).split())}.") from error
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"X is a lazy table ({type(X).__name__}) and has no rows yet: collect it first.")
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def frame_columns(frame: nw.DataFrame[Any]) -> list[Column]:
+    """Return the columns of a frame."""
+    return [
+        Column(repr(name) if isinstance(name, str) else str(name), series)
+        for name, series in zip(frame.columns, frame.iter_columns(), strict=True)
+    ]
+
+
+def plain_matrix(frame: nw.DataFrame[Any]) -> npt.NDArray[Any] | None:
+    """Return a frame of plain numbers as a matrix at once, None if a column is something else."""
+    if not all(_is_plain_number(dtype) for dtype in frame.schema.dtypes()):
+        return None
+    matrix = frame.to_numpy()
+    if matrix.dtype.kind not in "biuf" or np.isinf(matrix).any():
+        return None  # read column by column, it can be said where the infinity is
+    return matrix
+
+
+def in_order(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any]:
+    """Return the frame with the columns of the fit in their order, or say which are missing and which unknown."""
+    columns = list(frame.columns)
+    if columns == list(names) or not all(isinstance(name, str) for name in columns):
+        return frame  # without names it is the place that counts
+    missing = sorted(set(names) - set(columns))
+    unknown = sorted(set(columns) - set(names))
+    if missing or unknown:
+        wrong = [
+            f"{_some(which)} {'is' if len(which) == 1 else 'are'} {what}"
+            for which, what in ((missing, "missing"), (unknown, "unknown"))
+            if which
+        ]
+        raise ValueError(f"The feature names should match those that were passed during fit: {', '.join(wrong)}.")
+    return frame.select(list(names))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(repr, names[:_SHOWN])) + more
+
+
+# ------------------------------------------------------------------------------------------------ categorical_features
+
+
+def declared_categories(given: Any, n_columns: int, names: Sequence[str] | None) -> npt.NDArray[np.bool_] | None:
+    """Return the columns that ``categorical_features`` lists, None for "from_dtype": the table says it."""
+    mask = np.zeros(n_columns, dtype=np.bool_)
+    if given is None:
+        return mask
+    if isinstance(given, str):
+        if given == "from_dtype":
+            return None
+        raise ValueError(f"categorical_features must be {_ALLOWED}; got {given!r}.")
+    items = list(given) if isinstance(given, Sequence | np.ndarray) or hasattr(given, "__array__") else None
+    if items is None or len({_item_kind(item) for item in items}) > 1 or (items and _item_kind(items[0]) == "?"):
+        raise ValueError(f"categorical_features must be {_ALLOWED}; got {given!r}.")
+    if not items:
+        return mask
+    kind = _item_kind(items[0])
+    if kind == "mask":
+        if len(items) != n_columns:
+            raise ValueError(
+                f"categorical_features as a mask must have one value per column; got {len(items)} for {n_columns}."
+            )
+        return np.array(items, dtype=np.bool_)
+    if kind == "number":
+        for item in items:
+            if not 0 <= item < n_columns:
+                raise ValueError(f"categorical_features must be columns from 0 to {n_columns - 1}; got {item}.")
+        mask[[int(item) for item in items]] = True
+        return mask
+    if names is None:
+        raise ValueError(f"categorical_features has the name {items[0]!r}, but X has no names of columns.")
+    unknown = [item for item in items if item not in names]
+    if unknown:
+        raise ValueError(f"categorical_features has the name {unknown[0]!r}, which is no column of X.")
+    mask[[list(names).index(item) for item in items]] = True
+    return mask
+
+
+_ALLOWED = '"from_dtype", None, or a list of names, of numbers or of a boolean for each column'
+
+
+def _item_kind(item: object) -> str:
+    if isinstance(item, bool | np.bool_):
+        return "mask"
+    if isinstance(item, numbers.Integral):
+        return "number"
+    return "name" if isinstance(item, str) else "?"

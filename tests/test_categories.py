@@ -1,0 +1,338 @@
+"""Categories: what becomes of them, that nothing leaks, and what happens to levels that the fit has not seen."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest._draws import fold_numbers
+from boostforest._encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
+
+FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+
+
+def table(task="regression", n=150, n_towns=12, seed=0):
+    """Return a frame with two numbers, a colour (3 levels), a flag (2) and a town (many), and its target."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], n)),
+            "weight": rng.normal(size=n),
+            "town": [f"town {i:02d}" for i in rng.integers(n_towns, size=n)],
+            "flag": rng.choice(["yes", "no"], n),
+        }
+    )
+    effect = frame["town"].str[-2:].astype(int) % 5 + 2.0 * (frame["colour"] == "red")
+    score = (frame["size"] + effect + (frame["flag"] == "yes") + 0.1 * rng.normal(size=n)).to_numpy()
+    return frame, score if task == "regression" else np.digitize(score, [3] if task == "binary" else [2, 4])
+
+
+def fit(task="regression", n_estimators=5, data=None, **params):
+    """Return a small forest and its table."""
+    frame, y = data or table(task)
+    return FORESTS[task](n_estimators, random_state=0, **params).fit(frame, y), frame, y
+
+
+# ------------------------------------------------------------------------------
+# One-hot.
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_one_hot_is_a_fit_on_what_scikit_learn_encodes(task):
+    forest, frame, y = fit(task, max_one_hot=None)
+    blocks = [
+        frame[[name]].to_numpy()
+        if frame[name].dtype == float
+        else OneHotEncoder(drop="if_binary", sparse_output=False).fit_transform(frame[[name]])
+        for name in frame
+    ]
+    encoded = np.hstack(blocks)
+    plain = clone(forest).fit(encoded, y)
+    for name, column in plain.forest_.arrays().items():
+        assert_array_equal(forest.forest_.arrays()[name], column)
+    assert_array_equal(forest.predict(frame), plain.predict(encoded))
+    by_feature = np.split(plain.feature_importances_, np.cumsum([block.shape[1] for block in blocks])[:-1])
+    assert_allclose(forest.feature_importances_, [block.sum() for block in by_feature], rtol=1e-12)
+
+
+def test_missing_categories_are_a_level_of_their_own():
+    frame, y = table()
+    frame.loc[::3, "colour"] = None
+    forest, *_ = fit(data=(frame, y))
+    assert forest.encoder_.columns[1].n_levels == 4 > forest.max_one_hot
+    filled = frame.assign(colour=frame["colour"].astype(object).fillna("zz: behind the others"))
+    assert_array_equal(fit(data=(filled, y))[0].predict(filled), forest.predict(frame))
+
+
+@pytest.mark.parametrize("max_one_hot", [None, 0])
+@pytest.mark.parametrize("task", FORESTS)
+def test_unknown_categories_and_missing_ones_that_the_fit_had_none_of_count_as_missing(task, max_one_hot):
+    forest, frame, _ = fit(task, max_one_hot=max_one_hot)
+    for name in ("colour", "town", "flag"):
+        missing, unknown = frame.assign(**{name: None}), frame.assign(**{name: "never seen"})
+        assert_array_equal(forest.predict(unknown), forest.predict(missing))
+        features = forest._check_rows(unknown)
+        from_column = forest.encoder_.origin == list(frame).index(name)
+        assert np.isnan(features[:, from_column]).all() and np.isfinite(features[:, ~from_column]).all()
+
+
+def test_features_are_named_after_columns_and_levels():
+    forest, frame, _ = fit("binary")
+    frame.loc[0, ["size", "flag"]] = None
+    expected = ["size", "colour=blue", "colour=green", "colour=red", "weight", "town:P(1)", "flag=yes"]
+    assert forest._feature_names() == expected
+    assert forest.encoder_.origin.tolist() == [0, 1, 1, 1, 2, 3, 4]
+    nodes = forest.to_dataframe()
+    assert set(nodes["feature"].dropna()) <= set(expected)
+    assert [name for name in nodes if name.startswith("slope_")] == [f"slope_{name}" for name in expected]
+    again, *_ = fit("binary", data=(frame, table("binary")[1]), missing_indicator=True)
+    assert again._feature_names() == [
+        *("size", "size is missing", "colour=blue", "colour=green", "colour=red", "weight"),
+        *("town:P(1)", "flag=no", "flag=yes", "flag is missing"),
+    ]
+    regressor, *_ = fit("regression", max_one_hot=0)
+    assert regressor._feature_names() == ["size", "colour:mean", "weight", "town:mean", "flag:mean"]
+
+
+def test_attributes_speak_of_the_users_columns():
+    forest, frame, y = fit("multiclass", max_features="sqrt")
+    assert forest.n_features_in_ == 5 and forest.feature_names_in_.tolist() == list(frame)
+    assert forest.is_categorical_.tolist() == [False, True, False, True, True]
+    assert forest.feature_importances_.shape == forest.slope_importances_.shape == (5,)
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+    assert forest.tree_params_[0]["max_features"] == int(np.sqrt(forest.encoder_.n_features))
+    numbers = frame[["size", "weight"]]
+    plain = BoostForestClassifier(3).fit(numbers, y)
+    assert plain.is_categorical_ is None and plain.encoder_ is None
+
+
+# ------------------------------------------------------------------------------
+# Means of the target.
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_means_of_levels_are_those_of_scikit_learn(task):
+    forest, frame, y = fit(task, max_one_hot=0)
+    with_means = {j: column for j, column in forest.encoder_.categories.items() if column.means is not None}
+    assert len(with_means) == (1 if task == "multiclass" else 3)
+    for j, column in with_means.items():
+        theirs = TargetEncoder(smooth=PRIOR_WEIGHT, target_type=task.replace("regression", "continuous"))
+        expected = theirs.fit(frame.iloc[:, [j]], y).encodings_
+        assert_allclose(column.means.T, expected, rtol=1e-12)
+        assert column.levels == tuple(theirs.categories_[0])
+
+
+def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
+    frame, y = table(n=60)
+    weight = np.random.default_rng(1).random(60)
+    forest = BoostForestRegressor(2, random_state=3, max_one_hot=0).fit(frame, y, weight)
+    targets = y[:, None]
+    folds = fold_numbers(forest._entropy, 60, N_FOLDS)
+    numbers = np.array([forest.encoder_.columns[3].levels.index(town) for town in frame["town"]], dtype=float)
+    X = np.column_stack([np.zeros((60, 3)), numbers, np.zeros(60)])
+    found = forest.encoder_.transform_training(X, targets, weight, folds)[:, 3]
+    for i in range(60):  # slowly, row by row
+        others = folds != folds[i]
+        w = weight[others] / weight[others].mean()
+        same = numbers[others] == numbers[i]
+        prior = np.average(y[others], weights=w)
+        expected = (w[same] @ y[others][same] + PRIOR_WEIGHT * prior) / (w[same].sum() + PRIOR_WEIGHT)
+        assert found[i] == pytest.approx(expected, rel=1e-12)
+    assert sorted(np.bincount(folds)) == [12] * 5
+
+
+def training_features(forest, frame, y):
+    """Return the features that a forest was grown on."""
+    return forest._encode_training(
+        np.column_stack([frame["x"], forest.encoder_.columns[1].encode(frame["id"].tolist())]),
+        {},
+        forest._encode_target(y, None, first=False)[0],
+        None,
+        first=False,
+    )
+
+
+@given(st.integers(0, 39), st.floats(-1e6, 1e6))
+@settings(max_examples=25, deadline=None)
+def test_the_label_of_a_row_does_not_enter_its_own_feature(row, value):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "id": rng.choice(list("abcdef"), 40)})
+    y = rng.normal(size=40)
+    forest = BoostForestRegressor(1, random_state=0, scale=False).fit(frame, y)
+    changed = y.copy()
+    changed[row] = value
+    assert training_features(forest, frame, y)[row, 1] == training_features(forest, frame, changed)[row, 1]
+
+
+@pytest.mark.parametrize("n_levels", [100, 400])
+def test_levels_without_meaning_do_not_fool_the_out_of_bag_score(n_levels):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": [f"{i}" for i in rng.integers(n_levels, size=400)], "x": rng.normal(size=400)})
+    y = rng.integers(2, size=400)
+    forest = BoostForestClassifier(60, oob_score=True, random_state=0).fit(frame, y)
+    assert 0.4 < forest.oob_score_ < 0.6
+    naive = frame.assign(id=pd.Series(y).groupby(frame["id"]).transform("mean"))  # each row's own label is in it
+    assert BoostForestClassifier(60, oob_score=True, random_state=0).fit(naive, y).oob_score_ > forest.oob_score_ + 0.1
+
+
+def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_count():
+    frame, y = table()
+    weight = np.r_[np.ones(100), np.zeros(50)]
+    rest = np.where(weight > 0, y, 1e9)
+    given = ((y, weight), (y, 1e-6 * weight), (rest, weight))
+    means = [BoostForestRegressor(1).fit(frame, target, w).encoder_.columns[3].means for target, w in given]
+    assert_allclose(means[0], means[1], rtol=1e-12)
+    assert_array_equal(means[0], means[2])
+
+
+def test_many_classes_take_means_only_where_they_are_fewer_than_the_levels():
+    frame, y = table("multiclass")
+    forest = BoostForestClassifier(2, random_state=0, max_one_hot=0).fit(frame, y)
+    town, colour, flag = (forest.encoder_.columns[j] for j in (3, 1, 4))
+    assert town.means.shape == (12, 3)
+    assert colour.means is None and flag.means is None
+    assert forest._feature_names()[5:8] == ["town:P(0)", "town:P(1)", "town:P(2)"]
+
+
+# ------------------------------------------------------------------------------
+# Everything else goes on working.
+
+
+@pytest.mark.filterwarnings("ignore:.* rows were drawn by every tree:UserWarning")
+@pytest.mark.parametrize("task", FORESTS)
+def test_a_warm_start_is_a_larger_forest(task):
+    frame, y = table(task)
+    frame.loc[::7, "town"] = None
+    whole, *_ = fit(task, 8, data=(frame, y), oob_score=True, max_samples=0.5)
+    grown, *_ = fit(task, 4, data=(frame, y), warm_start=True, max_samples=0.5, oob_score=True)
+    grown.set_params(n_estimators=8).fit(frame, y)
+    assert_array_equal(grown.forest_.params, whole.forest_.params)
+    assert grown.oob_score_ == whole.oob_score_
+    news = frame.assign(town="another town")  # unknown to the first fit: missing
+    grown.set_params(n_estimators=9).set_params(oob_score=False).fit(news, y)
+    assert grown.encoder_.n_features == whole.encoder_.n_features
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_the_same_seed_gives_the_same_forest_for_any_threads_and_copies_predict_the_same(task):
+    forest, frame, _ = fit(task, n_jobs=1)
+    other, *_ = fit(task, n_jobs=2)
+    assert_array_equal(forest.forest_.params, other.forest_.params)
+    assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(frame), forest.predict(frame))
+    assert_array_equal(list(forest.staged_predict(frame))[-1], forest.predict(frame))
+    tree = forest.get_tree(2)
+    assert_array_equal(tree.apply(frame), forest.apply(frame)[:, 2])
+    assert tree.get_params()["max_one_hot"] == 3
+    assert forest.model_size_ > forest.forest_.nbytes
+
+
+@pytest.mark.parametrize("cls", [BoostTreeRegressor, BoostTreeClassifier])
+def test_trees_take_categories_too(cls):
+    frame, y = table("binary")
+    tree = cls(random_state=0).fit(frame, y)
+    assert tree.score(frame, y) > (0.5 if cls is BoostTreeRegressor else 0.8)
+
+
+# ------------------------------------------------------------------------------
+# categorical_features.
+
+
+def test_columns_may_be_named_numbered_or_masked():
+    frame, y = table()
+    codes = frame.assign(town=frame["town"].str[-2:].astype(int))
+    by_type, *_ = fit(data=(codes.astype({"town": "category"}), y))
+    names = ["colour", "town", "flag"]
+    mask = [name in names for name in codes]
+    for categorical in (names, (1, 3, 4), mask, np.array(mask), np.array([1, 3, 4]), pd.Index(names)):
+        forest, *_ = fit(data=(codes, y), categorical_features=categorical)
+        assert_array_equal(forest.predict(codes), by_type.predict(codes))
+    assert fit(data=(codes, y))[0].is_categorical_.tolist() == [False, True, False, False, True]
+    none, *_ = fit(data=(codes[["size", "town"]], y), categorical_features=None)
+    assert none.encoder_ is None
+
+
+def test_numbers_of_an_array_may_be_categories():
+    frame, y = table()
+    codes = np.column_stack([frame["size"], frame["town"].str[-2:].astype(int)])
+    forest = BoostForestRegressor(5, random_state=0, categorical_features=[1]).fit(codes, y)
+    named = frame[["size", "town"]]
+    expected = BoostForestRegressor(5, random_state=0).fit(named, y).predict(named)
+    assert_array_equal(forest.predict(codes), expected)
+    assert forest.encoder_.columns[1].levels == tuple(range(12))
+    codes[3, 1] = np.nan
+    assert np.isnan(forest._check_rows(codes)[3, 1])
+    objects = frame[["size", "town"]].to_numpy()
+    for rows in (objects, objects.tolist()):
+        forest = BoostForestRegressor(5, random_state=0, categorical_features=[False, True]).fit(rows, y)
+        assert_array_equal(forest.predict(rows), expected)
+
+
+@pytest.mark.parametrize(
+    ("categorical", "message"),
+    [
+        ("colour", 'must be "from_dtype", None, or a list'),
+        (3, 'must be "from_dtype", None, or a list'),
+        ([1.5], 'must be "from_dtype", None, or a list'),
+        (["colour", 3], 'must be "from_dtype", None, or a list'),
+        ([5], "must be columns from 0 to 4; got 5"),
+        ([-1], "must be columns from 0 to 4; got -1"),
+        ([True, False], "one value per column; got 2 for 5"),
+        (["color"], "has the name 'color', which is no column of X"),
+    ],
+    ids=str,
+)
+def test_categorical_features_that_make_no_sense_are_refused(categorical, message):
+    frame, y = table()
+    with pytest.raises(ValueError, match=f"categorical_features .*{message}"):
+        BoostForestRegressor(2, categorical_features=categorical).fit(frame, y)
+    with pytest.raises(ValueError, match="X has no names"):
+        BoostForestRegressor(2, categorical_features=["a"]).fit(np.ones((30, 2)), np.ones(30))
+
+
+# ------------------------------------------------------------------------------
+# Properties of the encoding.
+
+LEVELS = st.one_of(
+    st.sets(st.text(max_size=6), min_size=1, max_size=8),
+    st.sets(st.integers(-(2**70), 2**70), min_size=1, max_size=8),
+    st.sets(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8),
+)
+
+
+@given(LEVELS, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_levels_are_told_apart_and_what_is_unknown_is_missing(levels, missing, one_hot, random):
+    levels = tuple(sorted(levels))
+    column = CategoryColumn(levels, missing)
+    if not one_hot:
+        column = CategoryColumn(levels, missing, np.arange(2.0 * column.n_levels).reshape(-1, 2))
+    values = [*levels, *[None] * missing]
+    random.shuffle(values)
+    features = column.features(column.encode(values))
+    assert features.shape == (len(values), column.n_features)
+    assert len(np.unique(features, axis=0)) == column.n_levels
+    order = np.argsort(column.encode(values))
+    assert_array_equal(features[order], column.features(np.arange(float(column.n_levels))))
+    unseen = ["\x00 unseen"] + [None] * (not missing)
+    assert np.isnan(column.features(column.encode(unseen))).all()
+
+
+@given(st.permutations(range(5)), st.sampled_from(["pandas", "polars"]))
+@settings(max_examples=20, deadline=None)
+def test_columns_are_found_by_name_in_any_order(order, library):
+    forest, frame, _ = FITTED
+    shuffled = frame.iloc[:, list(order)]
+    rows = shuffled if library == "pandas" else pl.DataFrame(shuffled.astype({"colour": str}))
+    assert_array_equal(forest.predict(rows), forest.predict(frame))
+
+
+FITTED = fit()

@@ -1,0 +1,249 @@
+"""Frames of every library: the same numbers come out, and what cannot be used is named."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
+from twin import example_data
+
+X, Y = example_data("regression", n=60, d=3)
+NAMES = ["a", "b", "c"]
+FRAME = pd.DataFrame(X, columns=NAMES)
+DAY = datetime.date(2024, 2, 29)
+
+
+def tree(**params):
+    """Return a small tree."""
+    return BoostTreeRegressor(random_state=0, **params)
+
+
+def column(values, library="pandas"):
+    """Return the numbers that a column is read as, next to one of plain numbers."""
+    rows = {"x": values, "plain": np.arange(len(values), dtype=float)}
+    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
+    fitted = tree(min_samples_leaf=1, missing_indicator=False).fit(make(rows), np.arange(len(values)))
+    return fitted._check_rows(make(rows))[:, 0]
+
+
+# ------------------------------------------------------------------------------
+# What comes through.
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        pl.DataFrame,
+        pa.Table.from_pandas,
+        lambda frame: frame.convert_dtypes(),
+        lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+        lambda frame: frame.astype(object),
+        lambda frame: pl.DataFrame(frame).with_columns(pl.col("a").fill_nan(None)),
+    ],
+    ids=["polars", "pyarrow", "pandas nullable", "pandas on pyarrow", "pandas objects", "polars nulls"],
+)
+def test_every_library_gives_the_same_forest(convert):
+    frame = FRAME.assign(a=np.where(X[:, 0] > 1, np.nan, X[:, 0]), n=np.arange(60), is_odd=np.arange(60) % 2 == 1)
+    plain = BoostForestRegressor(3, random_state=0).fit(frame.astype(float).to_numpy(), Y)
+    fitted = BoostForestRegressor(3, random_state=0).fit(convert(frame), Y)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c", "n", "is_odd"]
+    assert_array_equal(fitted.forest_.params, plain.forest_.params)
+    for rows in (frame, convert(frame), convert(frame[["is_odd", "c", "a", "n", "b"]])):
+        assert_array_equal(fitted.predict(rows), plain.predict(frame.astype(float).to_numpy()))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame.astype({"town": "category"}),
+        lambda frame: frame.astype({"town": object}),
+        lambda frame: frame.astype({"town": "string"}),
+        lambda frame: pl.DataFrame(frame),
+        lambda frame: pl.DataFrame(frame).with_columns(pl.col("town").cast(pl.Categorical)),
+        lambda frame: pl.DataFrame(frame).with_columns(pl.col("town").cast(pl.Enum(["z", "c", "b", "a"]))),
+        lambda frame: pa.Table.from_pandas(frame),
+        lambda frame: pa.Table.from_pandas(frame.astype({"town": "category"})),
+        lambda frame: frame.astype({"town": pd.ArrowDtype(pa.string())}),
+    ],
+    ids=[
+        *("category", "object", "string", "polars text", "polars categorical", "polars enum"),
+        *("pyarrow text", "pyarrow dictionary", "pandas on pyarrow"),
+    ],
+)
+def test_categories_are_the_same_in_every_library(convert):
+    town = np.random.default_rng(0).choice(["a", "b", "c", None], 60)
+    frame = FRAME.assign(town=pd.Series(town, dtype="str"))
+    labels = Y + (town == "a") > 0.5
+    expected = BoostForestClassifier(3, random_state=0).fit(frame, labels)
+    fitted = BoostForestClassifier(3, random_state=0).fit(convert(frame), labels)
+    assert fitted.encoder_.columns[3].levels == ("a", "b", "c") and fitted.encoder_.columns[3].missing
+    assert_array_equal(fitted.forest_.params, expected.forest_.params)
+    assert_array_equal(expected.predict_proba(convert(frame)), fitted.predict_proba(frame))
+
+
+BIG = 2**60 + 2**7 + 1  # float64 has steps of 2^8 there
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_large_integers_and_decimals_become_the_nearest_float(library):
+    assert_array_equal(column([BIG, -BIG, 2**63 - 1, 3], library), [float(BIG), float(-BIG), 2.0**63, 3.0])
+    assert float(BIG) == 2**60 + 2**8
+    unsigned = np.array([2**64 - 1, 0, 7], dtype=np.uint64)
+    assert_array_equal(column(pa.array(unsigned) if library == "pyarrow" else unsigned, library), [2.0**64, 0.0, 7.0])
+    decimals = [Decimal("0.1"), Decimal("-12345678.875"), None, Decimal("1e-7")]
+    assert_array_equal(column(decimals, library), [0.1, -12345678.875, np.nan, 1e-7])
+
+
+def test_gaps_in_whole_numbers_and_in_booleans_are_missing_values():
+    values = [1, None, 2**55 + 1, 4]
+    expected = [1.0, np.nan, float(2**55 + 1), 4.0]
+    for library, given in (
+        *(("pandas", pd.array(values, dtype="Int64")), ("polars", values), ("pyarrow", values)),
+        *(("polars", pl.Series(values, dtype=pl.Int128)), ("pandas", pd.Series(values, dtype=object))),
+    ):
+        assert_array_equal(column(given, library), expected)
+    flags = [True, None, False]
+    for library, given in (
+        *(("pandas", pd.array(flags, dtype="boolean")), ("polars", flags), ("pyarrow", flags)),
+        ("pandas", pd.Series(flags, dtype=object)),
+    ):
+        assert_array_equal(column(given, library), [1.0, np.nan, 0.0])
+    for library in ("pandas", "polars", "pyarrow"):
+        assert np.isnan(column([None, None, None], library)).all()
+
+
+def test_names_that_are_no_text_count_by_their_place():
+    fitted = tree().fit(pd.DataFrame(X), Y)
+    assert not hasattr(fitted, "feature_names_in_")
+    assert_array_equal(fitted.predict(pd.DataFrame(X, columns=[7, 8, 9])), fitted.predict(X))
+    frame = pd.DataFrame(X).assign(**{"3": 1.0}).rename(columns={"3": 3}).astype({3: object})
+    frame[3] = ["red", "green"] * 30
+    assert tree().fit(frame, Y)._feature_names()[-1] == "x3=red"
+
+
+def test_a_frame_without_categories_costs_no_encoder():
+    fitted = tree().fit(FRAME, Y)
+    assert fitted.encoder_ is None
+    assert_array_equal(fitted.forest_.params, tree().fit(X, Y).forest_.params)
+
+
+# ------------------------------------------------------------------------------
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"day": pd.to_datetime([DAY] * 60)}),
+        pd.DataFrame({"day": pd.to_datetime([DAY] * 60).tz_localize("UTC")}),
+        pd.DataFrame({"day": pd.to_timedelta(range(60), unit="D")}),
+        pd.DataFrame({"day": pd.period_range("2024", periods=60)}),
+        pd.DataFrame({"day": [DAY] * 60}),
+        pl.DataFrame({"day": [DAY] * 60}),
+        pl.DataFrame({"day": [datetime.datetime(2024, 2, 29)] * 60}),
+        pl.DataFrame({"day": [datetime.timedelta(1)] * 60}),
+        pl.DataFrame({"day": [datetime.time(1)] * 60}),
+        pa.table({"day": [DAY] * 60}),
+    ],
+    ids=lambda frame: (
+        f"{type(frame).__module__.split('.')[0]} {frame['day'].dtype if hasattr(frame['day'], 'dtype') else ''}"
+    ),
+)
+def test_dates_and_times_are_refused_with_advice(frame):
+    with pytest.raises(ValueError, match=r"^Column 'day' of X holds dates or times: turn it into numbers"):
+        tree().fit(frame, Y)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["a", 1.5] * 30, "Column 'x' of X mixes text and numbers"),
+        ([[1], [2]] * 30, "Column 'x' of X must hold numbers or text; got values of type list"),
+        ([b"a", b"b"] * 30, "Column 'x' of X must hold numbers or text; got values of type bytes"),
+        ([1j, 2.0] * 30, "Column 'x' of X must hold numbers or text; got values of type complex"),
+        ([np.inf, 2.0] * 30, "Input X contains infinity .* in column 'x'"),
+        ([10**400, 2] * 30, "Input X contains infinity or a value too large .* in column 'x'"),
+        ([Decimal("1e400"), None] * 30, "Input X contains infinity or a value too large .* in column 'x'"),
+        (pd.Categorical([np.inf, 2.0] * 30), "Input X contains infinity .* in column 'x'"),
+    ],
+    ids=["mixed", "lists", "bytes", "complex", "infinity", "integer", "decimal", "category"],
+)
+def test_values_that_are_no_numbers_and_no_text_are_refused(values, message):
+    for frame in (pd.DataFrame({"x": values}), FRAME.assign(x=pd.Series(values), flag="yes")):
+        with pytest.raises(ValueError, match=message):
+            tree().fit(frame, Y)
+    assert not hasattr(tree(), "encoder_")
+
+
+def test_text_is_refused_where_it_is_no_category():
+    frame = FRAME.assign(colour="red", town="a")
+    for categorical in (None, ["town"]):
+        with pytest.raises(
+            ValueError, match=r"^Column 'colour' of X holds text, such as 'red': name it in categorical_"
+        ):
+            tree(categorical_features=categorical).fit(frame, Y)
+    with pytest.raises(ValueError, match=r"^Column 3 of X holds text, such as 'red'"):
+        tree().fit(frame.to_numpy(), Y)
+    fitted = tree().fit(X, Y)
+    with pytest.raises(ValueError, match=r"^Column 1 of X holds text, such as 'x'"):
+        fitted.predict([[1.0, "x", 2.0]])
+
+
+def test_sparse_matrices_lazy_tables_and_names_that_stand_twice_are_refused():
+    for categorical in (None, [0]):
+        with pytest.raises(TypeError, match=r"Sparse data was passed.*, but dense data is required"):
+            tree(categorical_features=categorical).fit(sparse.csr_matrix(X), Y)
+    with pytest.raises(TypeError, match=r"lazy table .*: collect it first"):
+        tree().fit(pl.LazyFrame(X), Y)
+    with pytest.raises(ValueError, match=r"different names: .*'a' 2 times"):
+        tree().fit(FRAME.set_axis(["a", "a", "b"], axis=1), Y)
+
+
+def test_columns_that_are_missing_or_unknown_are_named():
+    fitted = tree().fit(FRAME.assign(colour="red"), Y)
+    match = r"feature names should match .*: 'b', 'colour' are missing, 'd' is unknown\.$"
+    for rows in (FRAME.rename(columns={"b": "d"}), pl.DataFrame(FRAME.rename(columns={"b": "d"}))):
+        with pytest.raises(ValueError, match=match):
+            fitted.predict(rows)
+    with pytest.raises(ValueError, match=r"'x0', 'x1', 'x2', 'x3', 'x4' and 3 more are unknown"):
+        fitted.predict(FRAME.assign(colour="red", **{f"x{i}": 1.0 for i in range(8)}))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("a", "text", "Column 'a' of X held numbers in the fit and holds text now, such as 'text'"),
+        ("colour", 3, "Column 'colour' of X held text in the fit and holds numbers now, such as 3"),
+        ("code", "x", "Column 'code' of X held numbers in the fit and holds text now, such as 'x'"),
+        ("a", DAY, "Column 'a' of X holds dates or times"),
+    ],
+)
+def test_a_column_that_changed_its_type_is_named(name, values, message):
+    frame = FRAME.assign(colour=["red", "blue"] * 30, code=pd.Categorical([1, 2, 3] * 20))
+    fitted = tree().fit(frame, Y)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(frame.assign(**{name: values}))
+    assert np.isfinite(fitted.predict(frame.assign(**{name: None}))).all()
+    assert np.isfinite(fitted.predict(frame.assign(code=[1.0, 2.0, 3.0] * 20))).all()
+
+
+def test_names_on_one_side_only_are_a_warning():
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        tree().fit(FRAME, Y).predict(X)
+    with pytest.warns(UserWarning, match="X has feature names, but BoostTreeRegressor was fitted without"):
+        tree().fit(X, Y).predict(FRAME)
+
+
+def test_tables_without_rows_or_columns_are_refused():
+    for frame in (FRAME[:0], FRAME[[]], FRAME.assign(colour="red")[:0]):
+        with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
+            tree().fit(frame, Y[: len(frame)])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        tree().fit(FRAME.assign(colour="red"), Y[:50])
