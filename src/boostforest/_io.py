@@ -49,7 +49,7 @@ def save(estimator: BoostBase, path: Path, dtype: str) -> None:
         chunks = to_chunks(tensors, head | metadata)
     except ValueError as error:
         raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
-    _replace_file(path, chunks)
+    replace_file(path, chunks)
     if lost:
         warnings.warn(
             f"{', '.join(lost)} cannot be stored in a model file: after load_model the default stands there, which "
@@ -109,6 +109,19 @@ def load_model(path: Path) -> Any:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
 
 
+def read_description(path: Path) -> tuple[dict[str, str], dict[str, int]]:
+    """Return a model file's metadata and the bytes of its parts, without reading the model itself."""
+    path = os.fsdecode(path)
+    try:
+        with _open_regular(path) as file:
+            header = read_header(file, os.fstat(file.fileno()).st_size)
+        _take_head(header)
+    except ValueError as error:
+        raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
+    sizes = {entry.name: entry.end - entry.begin for entry in header.entries}
+    return header.metadata, sizes | {"header": len(header.text)}
+
+
 def _take_head(header: Header) -> tuple[str, dict[str, str]]:
     """Check what all versions of the format have; return the estimator's name and the rest of the metadata."""
     metadata = dict(header.metadata)
@@ -146,7 +159,7 @@ def _open_regular(path: str) -> BufferedReader:
     return open(path, "rb")
 
 
-def _replace_file(path: str, chunks: Iterable[bytes | memoryview]) -> None:
+def replace_file(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     """Write beside the file, then put it in its place: whatever happens, the path has the old file or the new one."""
     target = os.path.realpath(path)  # a link stays one
     folder = os.path.dirname(target)

@@ -155,7 +155,7 @@ def read_header(file: BufferedReader, size: int) -> Header:
         raise ValueError(f"it has {size} bytes, too few for a header")
     length = int.from_bytes(_read_exactly(file, 8), "little")
     if length > min(size - 8, MAX_HEADER):
-        raise ValueError(f"its header of {length} bytes is longer than the file or than {MAX_HEADER} bytes")
+        raise ValueError(f"it is no model file, or cut short: its header would have {length} bytes")
     text = _read_exactly(file, length)
     header = parse_json(text, "the header") if text.startswith(b"{") else None
     if not isinstance(header, dict):

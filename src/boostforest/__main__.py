@@ -1,0 +1,5 @@
+"""``python -m boostforest`` is the command line."""
+
+from ._cli import main
+
+main()

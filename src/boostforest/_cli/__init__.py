@@ -1,0 +1,16 @@
+"""The command ``boostforest``: fit, predict, evaluate and inspect without writing Python."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; what it is made with is an extra."""
+    try:
+        from .commands import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("typer", "rich", "pandas"):
+            raise
+        sys.exit(f'The command line needs {error.name}: pip install "boostforest[cli]"')
+    app(prog_name="boostforest")

@@ -1,0 +1,243 @@
+"""The command line, as a new user meets it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import boostforest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from boostforest._cli.commands import app  # noqa: E402
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A table of numbers, gaps and text, with a numeric and a text target."""
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame({"area": rng.normal(100, 20, n), "rooms": rng.integers(1, 7, n).astype(float)})
+    frame.loc[::9, "rooms"] = np.nan
+    frame["town"] = rng.choice(["Bonn", "Köln", "Aachen"], n)
+    frame["price"] = 3 * frame["area"] + 20 * (frame["town"] == "Köln") + rng.normal(0, 5, n)
+    frame["sold"] = np.where(frame["price"] > 300, "yes", "no")
+    frame.to_csv(tmp_path / "house.csv", index=False)
+    frame.to_parquet(tmp_path / "house.parquet")
+    return tmp_path
+
+
+def run(*arguments, status=0):
+    """Run one command; return what it printed on standard output and on standard error."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == status, result.output
+    return result.stdout, " ".join(result.stderr.split())
+
+
+def fit(folder, *arguments, name="model.bf", **kwargs):
+    return run("fit", folder / "house.csv", "-o", folder / name, "--trees", 10, *arguments, **kwargs)
+
+
+@pytest.mark.parametrize(("target", "task"), [("price", "regression"), ("sold", "classification")])
+def test_fit_guesses_the_task_says_so_and_saves_the_model(house, target, task):
+    out, said = fit(house, "-t", target)
+    assert f"target {target!r}: {task}" in said
+    assert "out-of-bag" in out and "area" in out
+    model = boostforest.load_model(house / "model.bf")
+    assert model._task == task
+    assert model.feature_names_in_.tolist()[:3] == ["area", "rooms", "town"]
+
+
+def test_csv_and_parquet_give_the_same_model(house):
+    fit(house, "-t", "price")
+    run("fit", house / "house.parquet", "-t", "price", "-o", house / "other.bf", "--trees", 10)
+    assert (house / "model.bf").read_bytes() == (house / "other.bf").read_bytes()
+
+
+def test_predictions_are_those_of_the_saved_model(house):
+    fit(house, "-t", "sold", "--drop", "price")
+    out, said = run("predict", house / "model.bf", house / "house.csv", "--proba")
+    lines = [line.split(",") for line in out.split()]
+    assert lines[0] == ["prediction", "probability_no", "probability_yes"]
+    assert "not used: price, sold" in said
+    model = boostforest.load_model(house / "model.bf")
+    X = pd.read_csv(house / "house.csv")[["area", "rooms", "town"]]
+    assert_array_equal([line[0] for line in lines[1:]], model.predict(X))
+    assert_allclose([float(line[2]) for line in lines[1:]], model.predict_proba(X)[:, 1])
+
+
+@pytest.mark.parametrize(("ending", "read"), [("csv", pd.read_csv), ("parquet", pd.read_parquet)])
+def test_predictions_go_to_a_file(house, ending, read):
+    fit(house, "-t", "price")
+    path = house / f"found.{ending}"
+    run("predict", house / "model.bf", house / "house.parquet", "-o", path)
+    assert_allclose(read(path)["prediction"], boostforest.load_model(house / "model.bf").predict(
+        pd.read_csv(house / "house.csv").drop(columns="price")
+    ))  # fmt: skip
+    assert sorted(p.name for p in house.iterdir()) == sorted(
+        ["found." + ending, "house.csv", "house.parquet", "model.bf"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "metrics"), [("price", {"RMSE", "MAE", "R²"}), ("sold", {"accuracy", "log-loss", "ROC AUC"})]
+)
+def test_evaluate_reports_the_metrics_of_the_task(house, target, metrics):
+    out, _ = run("evaluate", house / "house.csv", "-t", target, "--trees", 10, "--folds", 3, "--json")
+    report = json.loads(out)
+    assert len(report["folds"]) == 3
+    assert metrics <= report["summary"].keys()
+    values = [fold[min(metrics)] for fold in report["folds"]]
+    assert_allclose(report["summary"][min(metrics)]["mean"], np.mean(values))
+    out, _ = run("evaluate", house / "house.csv", "-t", target, "--trees", 10, "--folds", 3)
+    assert all(name in out for name in metrics)
+
+
+def test_inspect_says_what_is_in_the_file(house):
+    fit(house, "-t", "sold", "--param", "min_samples_leaf=[5, 8]", "--param", "criterion=gini")
+    report = json.loads(run("inspect", house / "model.bf", "--json")[0])
+    assert report["estimator"] == "BoostForestClassifier"
+    assert report["n_trees"] == 10
+    assert report["classes"] == ["no", "yes"]
+    assert report["parameters"]["criterion"] == "gini"
+    assert report["parameters"]["min_samples_leaf"] == "[5, 8]"
+    assert sum(report["bytes_by_part"].values()) == pytest.approx(report["bytes"], abs=16)
+    shown, _ = run("inspect", house / "model.bf")
+    assert all(words in shown for words in ("Features", "Size by part", "params", "area", "yes"))
+
+
+def test_json_is_all_that_goes_to_standard_output(house):
+    report = json.loads(fit(house, "-t", "price", "--json")[0])
+    assert report["task"] == "regression"
+    assert report["bytes"] == (house / "model.bf").stat().st_size
+
+
+def test_numbers_can_be_named_as_categories(house):
+    fit(house, "-t", "price", "--categorical", "rooms")
+    assert 1 in boostforest.load_model(house / "model.bf").encoder_.categories
+
+
+# ------------------------------------------------------------------------------
+# What goes wrong.
+
+
+def refused(*arguments):
+    """Return the one sentence that a command is refused with."""
+    out, said = run(*arguments, status=1)
+    assert out == ""
+    assert said.count("error:") == 1
+    return said
+
+
+def change(house, column, row, value):
+    frame = pd.read_csv(house / "house.csv").astype({column: object})
+    frame.loc[row, column] = value
+    frame.to_csv(house / "house.csv", index=False)
+
+
+def test_a_wrong_file_or_target_is_named(house):
+    (house / "notes.doc").write_text("no table")
+    (house / "empty.csv").write_text("")
+    (house / "bad.parquet").write_text("no table")
+    for name, words in {
+        "none.csv": "cannot be read: No such file",
+        "notes.doc": "must end in one of .csv",
+        "empty.csv": "cannot be read",
+        "bad.parquet": "cannot be read",
+    }.items():
+        said = refused("fit", house / name, "-t", "price", "-o", house / "m.bf")
+        assert name in said and words in said
+    assert "no column 'cost'; its columns are 'area'" in refused(
+        "fit", house / "house.csv", "-t", "cost", "-o", house / "m.bf"
+    )
+    assert not (house / "m.bf").exists()
+
+
+def test_a_target_with_gaps_is_refused_unless_they_may_be_dropped(house):
+    change(house, "price", 6, None)
+    said = refused("fit", house / "house.csv", "-t", "price", "-o", house / "m.bf")
+    assert "'price' is missing in 1 of 120 rows" in said and "row 7" in said
+    assert "119 rows" in fit(house, "-t", "price", "--drop-missing-target")[1]
+
+
+def test_text_in_a_column_of_numbers_is_refused_with_its_row(house):
+    change(house, "area", 11, "large")
+    said = refused("evaluate", house / "house.csv", "-t", "price")
+    assert "column 'area'" in said and "'large' in row 12" in said
+    fit(house, "-t", "price", "--categorical", "area")
+
+
+def test_a_table_without_a_column_of_the_model_is_refused(house):
+    fit(house, "-t", "price")
+    pd.read_csv(house / "house.csv").drop(columns="town").to_csv(house / "less.csv", index=False)
+    assert "lacks 'town', which the model was fitted on" in refused("predict", house / "model.bf", house / "less.csv")
+
+
+def test_a_column_that_changed_its_type_is_refused(house):
+    fit(house, "-t", "price")
+    frame = pd.read_csv(house / "house.csv")
+    frame["town"] = 3.5
+    frame.to_csv(house / "other.csv", index=False)
+    assert "town" in refused("predict", house / "model.bf", house / "other.csv")
+
+
+def test_what_is_no_model_file_is_refused(house):
+    said = refused("inspect", house / "house.csv")
+    assert "house.csv" in said and "cannot be loaded" in said
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_the_fit(house):
+    assert "there is no folder" in refused("fit", house / "house.csv", "-t", "price", "-o", house / "none" / "m.bf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--param", "depth=3"], "'depth' is no argument of BoostForestRegressor"),
+        (["--param", "depth"], "must be NAME=VALUE"),
+        (["--param", "min_samples_leaf=-1"], "min_samples_leaf must be"),
+        (["--drop", "cost"], "'cost' is no column"),
+        (["--categorical", "cost"], "no column 'cost'"),
+    ],
+)
+def test_wrong_options_are_named(house, arguments, words):
+    said = refused("fit", house / "house.csv", "-t", "price", "-o", house / "m.bf", *arguments)
+    assert words in said
+
+
+def test_probabilities_of_a_regressor_are_refused(house):
+    fit(house, "-t", "price")
+    assert "--proba needs a classifier" in refused("predict", house / "model.bf", house / "house.csv", "--proba")
+
+
+def test_text_is_no_target_of_a_regression(house):
+    said = refused("evaluate", house / "house.csv", "-t", "sold", "--task", "regression")
+    assert "--task regression needs numbers" in said
+
+
+def test_wrong_usage_has_status_2(house):
+    run("fit", house / "house.csv", status=2)
+    run("dance", status=2)
+
+
+def test_the_command_runs_as_a_module(house):
+    arguments = [sys.executable, "-m", "boostforest", "--version"]
+    assert subprocess.run(arguments, check=True, capture_output=True, text=True, timeout=60).stdout == (
+        f"boostforest {boostforest.__version__}\n"
+    )
+
+
+def test_without_its_extra_the_command_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "boostforest._cli.commands")
+    from boostforest._cli import main
+
+    with pytest.raises(SystemExit, match=r'pip install "boostforest\[cli\]"'):
+        main()
