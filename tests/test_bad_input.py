@@ -300,6 +300,14 @@ def test_too_few_rows_for_a_split_are_a_warning_that_points_at_the_caller(cls):
     assert np.isfinite(fitted.score(X, target(cls)))
 
 
+@pytest.mark.parametrize("cls", ALL)
+def test_batches_too_small_for_a_split_are_a_warning_that_points_at_the_caller(cls):
+    with pytest.warns(UserWarning, match="needs at least 40 rows to split, and batch_size=39 takes fewer") as caught:
+        fitted = make(cls, min_samples_leaf=20, batch_size=39).fit(X, target(cls))
+    assert [w.filename for w in caught] == [__file__]
+    assert_array_equal(fitted.n_leaves_, 1)
+
+
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_a_single_class_is_a_warning_that_points_at_the_caller(cls):
     with pytest.warns(UserWarning, match=r"y has one class only \('a'\)") as caught:

@@ -5,9 +5,12 @@ import warnings
 import pytest
 from sklearn.base import is_regressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import ExtraTreeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from boostforest import (
@@ -27,6 +30,8 @@ POOLS = {
     "max_features": ["sqrt", 1, 0.5, None],
     "max_leaf_nodes": (2, 8, None),
 }
+STUMPS = DecisionTreeRegressor(max_depth=2)
+SMOOTH = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
 # No distributions among the pools: their repr has an address in it, and the names of tests must not change.
 ESTIMATORS = [
     BoostTreeRegressor(),
@@ -47,6 +52,10 @@ ESTIMATORS = [
     ETForestClassifier(5, class_weight="balanced_subsample"),
     PoolForestRegressor([LinearRegression(), BoostTreeRegressor()], 4, max_features=0.9, bootstrap=False),
     PoolForestClassifier([GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1]),
+    BoostTreeRegressor(node_model=STUMPS),
+    BoostTreeRegressor(node_model=SMOOTH),
+    BoostTreeClassifier(node_model=STUMPS),
+    BoostTreeClassifier(node_model=SMOOTH, min_samples_leaf=30),
 ]
 
 

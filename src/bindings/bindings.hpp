@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "../core/forest.hpp"
 #include "../core/parallel.hpp"
 
 namespace nb = nanobind;
@@ -61,9 +62,13 @@ void run_without_gil(const nb::object& progress, Work work) {
     }
 }
 
+// Notes which values are NaN and makes them 0.
+MissingCells take_missing(double* x, const RawRows& rows);
+
 void register_fit(nb::module_& module);
 void register_model(nb::module_& module);
 void register_model_trees(nb::module_& module);
 void register_parts(nb::module_& module);
+void register_table(nb::module_& module);
 
 }  // namespace boostforest

@@ -64,17 +64,6 @@ nb::dict to_dict(JoinedTrees& trees) {
     return result;
 }
 
-// Notes which values are NaN and makes them 0.
-MissingCells take_missing(double* x, const RawRows& rows) {
-    const std::int64_t width = padded_width(rows.n_features);
-    MissingCells missing(rows.n_rows, rows.n_features);
-    for (std::int64_t i = 0; i < rows.n_rows; ++i)
-        for (int j = 0; j < rows.n_features; ++j)
-            if (std::isnan(x[i * width + j])) missing.set(i, j);
-    fill_missing(x, rows.n_rows * width);
-    return missing;
-}
-
 nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
              const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
@@ -113,6 +102,16 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
 }
 
 }  // namespace
+
+MissingCells take_missing(double* x, const RawRows& rows) {
+    const std::int64_t width = padded_width(rows.n_features);
+    MissingCells missing(rows.n_rows, rows.n_features);
+    for (std::int64_t i = 0; i < rows.n_rows; ++i)
+        for (int j = 0; j < rows.n_features; ++j)
+            if (std::isnan(x[i * width + j])) missing.set(i, j);
+    fill_missing(x, rows.n_rows * width);
+    return missing;
+}
 
 void register_fit(nb::module_& module) {
     module.def(

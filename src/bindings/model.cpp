@@ -41,9 +41,11 @@ class Model {
     int n_features() const { return n_features_; }
     int n_outputs() const { return n_outputs_; }
 
-    // The trees first … last - 1.
-    std::vector<TreeView> trees(std::size_t first, std::size_t last) const {
+    // The trees first … last - 1; those with models in Python can only be walked, not evaluated.
+    std::vector<TreeView> trees(std::size_t first, std::size_t last, bool evaluated = true) const {
         if (first > last || last > trees_.size()) throw std::out_of_range("no such trees");
+        for (std::size_t t = first; t < last && evaluated; ++t)
+            require(trees_[t].kind != ModelKind::kPython, "has its models in Python", static_cast<std::int64_t>(t));
         return {trees_.begin() + static_cast<std::ptrdiff_t>(first),
                 trees_.begin() + static_cast<std::ptrdiff_t>(last)};
     }
@@ -68,11 +70,12 @@ class Model {
         const std::int64_t begin = tree_start_(t), end = tree_start_(t + 1);
         const auto tree = static_cast<std::int64_t>(t);
         require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0), "has no nodes", tree);
-        require(kind_(t) <= static_cast<std::uint8_t>(ModelKind::kRidge), "has an unknown node model", tree);
         const auto kind = static_cast<ModelKind>(kind_(t));
+        const bool python = kind == ModelKind::kPython;
+        require(kind <= ModelKind::kRidge || python, "has an unknown node model", tree);
         const auto n_params = static_cast<std::int64_t>(params_.shape(0));
         const std::int64_t per_node = n_outputs * (kind == ModelKind::kConstant ? 1 : n_features + std::int64_t{1});
-        require(!sum_path_(t) || n_outputs == 1, "clips more than one output", tree);
+        require(!sum_path_(t) || n_outputs == 1 || python, "clips more than one output", tree);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t feature = feature_(i), left = left_(i);
             const std::int64_t start = param_start_(i);
@@ -82,7 +85,9 @@ class Model {
                     "has a child outside of it", tree);
             require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
                     "has parameters outside of the model", tree);
-            require(feature >= 0 || (start >= 0 && left == 0), "has a leaf without a model, or with a child", tree);
+            require(!python || start < 0, "has parameters beside models in Python", tree);
+            require(feature >= 0 || ((start >= 0 || python) && left == 0),
+                    "has a leaf without a model, or with a child", tree);
         }
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
                           left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
@@ -145,7 +150,7 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
 
 void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
            int n_threads, nb::ndarray<std::int32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
-    const std::vector<TreeView> trees = model.trees(0, out.shape(1));
+    const std::vector<TreeView> trees = model.trees(0, out.shape(1), false);
     const RawRows rows = raw_rows(model, x, mean, scale);
     require_shape(out, x.shape(0), trees.size());
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });

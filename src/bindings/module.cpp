@@ -5,5 +5,6 @@ NB_MODULE(_core, module) {
     boostforest::register_fit(module);          // fit: trees from a table
     boostforest::register_model(module);        // Model: prediction with the columns of a forest
     boostforest::register_model_trees(module);  // M5': fit and prediction
+    boostforest::register_table(module);        // Table: single nodes, for trees with models in Python
     boostforest::register_parts(module);        // BLAS, kernels, and single parts for the tests
 }

@@ -25,13 +25,18 @@ from ._parameters import (
     TreeParams,
     draw_tree_params,
     encode_tree_params,
+    largest,
     max_features_count,
     smallest,
     tree_pools,
 )
 from ._progress import Progress
+from ._python_grower import TrainingData, grow_in_python, make_plans
+from ._python_predict import add_trees, python_models_size
 from ._threads import n_threads, one_blas_thread
 from ._validation import check_sample_weight, check_table_parameters, mean_and_deviation, warn_if_unsplittable
+from .nodes._native import SHORTHANDS, NodeModel
+from .nodes._python import is_python_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +60,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over the columns of a forest."""
 
     _task: ClassVar[str]
+    _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
 
     scale: bool
     categorical_features: Any
@@ -111,11 +117,12 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         if kept == 0:
             self._set_scaling(X, weight)
         total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
-        warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total))
+        batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
+        warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
 
         n_trees = self._n_trees()
         seeds = tree_seeds(self._entropy, n_trees)[kept:]
-        params = draw_tree_params(pools, seeds, self._task)
+        params = draw_tree_params(pools, seeds, self._task, self._shorthands)
         if len(seeds) > 0:
             columns = self._grow(X, y, n_classes, params, seeds, sampling)
             if kept > 0:
@@ -128,11 +135,29 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def _grow(
         self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
     ) -> ForestColumns:
+        """Grow all trees, in the core or, where the node model is Python's, in Python."""
+        in_python = [t for t, model in enumerate(params["node_model"]) if is_python_model(model)]
+        if not in_python:
+            return self._grow_in_core(X, y, n_classes, params, seeds, sampling)
+        data = TrainingData(X, self.feature_mean_, self.feature_scale_, y, n_classes, sampling)
+        plans = make_plans(params, seeds, in_python, self._n_trees() - len(seeds), X.shape[1])
+        threads = n_threads(getattr(self, "n_jobs", None))
+        trees = grow_in_python(data, plans, threads, getattr(self, "verbose", 0))
+        parts = dict(zip(in_python, trees, strict=True))
+        if rest := [t for t in range(len(seeds)) if t not in parts]:
+            own = {name: [values[t] for t in rest] for name, values in params.items()}
+            in_core = self._grow_in_core(X, y, n_classes, own, seeds[rest], sampling)
+            parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
+        return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
+
+    def _grow_in_core(
+        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
+    ) -> ForestColumns:
         n_features = X.shape[1]
         threads = n_threads(getattr(self, "n_jobs", None))
         progress = Progress(len(seeds)) if getattr(self, "verbose", 0) else None
         with one_blas_thread(n_features):
-            columns = _core.fit(
+            columns: dict[str, Any] = _core.fit(
                 X,
                 self.feature_mean_,
                 self.feature_scale_,
@@ -227,6 +252,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         out = np.zeros((len(X), self.forest_.n_outputs))
         first, last, _ = trees.indices(self.forest_.n_trees)
         threads = n_threads(getattr(self, "n_jobs", None))
+        if self.forest_.models:
+            add_trees(self, X, probability, range(first, last), threads, out)
+            return out
         self.forest_.model.predict(X, self.feature_mean_, self.feature_scale_, probability, first, last, threads, out)
         return out
 
@@ -269,6 +297,11 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         units of the target in regression, of the log-odds in classification. Clipping is left out of account.
         """
         check_is_fitted(self)
+        if self.forest_.models:
+            raise AttributeError(
+                "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
+                "Python; use feature_importances_."
+            )
         slopes = _inspection.mean_absolute_slopes(self.forest_)
         return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
 
@@ -313,7 +346,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
         encoder = 0 if self.encoder_ is None else self.encoder_.nbytes
-        return int(self.forest_.nbytes + self.feature_mean_.nbytes + self.feature_scale_.nbytes + encoder)
+        models = python_models_size(self.forest_, self._tree_params["node_model"])
+        scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
+        return int(self.forest_.nbytes + models + scaling + encoder)
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.
@@ -329,7 +364,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``. In a
             clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
             path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
-            none. ``gain`` and ``loss`` are in scaled units.
+            none. Models in Python have no slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled
+            units.
         """
         check_is_fitted(self)
         return _inspection.nodes_frame(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,8 @@ from . import _core
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+PYTHON = 255  # ModelKind::kPython: the models of a tree are in ``models``, not in ``params``
 
 
 @dataclass(eq=False, frozen=True)
@@ -40,6 +43,7 @@ class ForestColumns:
     params: Floats  #: all parameters; per model and output: intercept, then the slopes if it has any
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
+    models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
 
     @cached_property
     def model(self) -> _core.Model:
@@ -102,13 +106,40 @@ class ForestColumns:
             models[nodes, :, :width] = self.params[places].reshape(len(nodes), self.n_outputs, width)
         return models
 
+    @property
+    def in_python(self) -> npt.NDArray[np.bool_]:
+        """Per tree: whether its models are in Python."""
+        return np.asarray(self.kind == PYTHON)
+
+    @classmethod
+    def from_python(cls, nodes: dict[str, list[Any]], n_features: int, n_outputs: int) -> ForestColumns:
+        """Return a tree whose models are in Python, given its columns."""
+        n_nodes = len(nodes["feature"])
+        dtypes = {"feature": np.int32, "missing_left": np.uint8, "left": np.int32}
+        columns: dict[str, Any] = {
+            name: np.array(values, dtype=dtypes.get(name, np.float64))
+            for name, values in nodes.items()
+            if name != "model"
+        }
+        return cls(
+            tree_start=np.array([0, n_nodes]),
+            kind=np.array([PYTHON], dtype=np.uint8),
+            sum_path=np.array([True]),
+            **columns,
+            param_start=np.full(n_nodes, -1),
+            params=np.zeros(0),
+            n_features=n_features,
+            n_outputs=n_outputs,
+            models=tuple(nodes["model"]),
+        )
+
     def take(self, tree: int) -> ForestColumns:
         """Return one tree as a forest of its own."""
         begin, end = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
         starts = self.param_start[begin:end]
         used = starts[starts >= 0]
         width = self.n_outputs * (1 if self.kind[tree] == 0 else 1 + self.n_features)
-        first, last = int(used.min()), int(used.max()) + width
+        first, last = (int(used.min()), int(used.max()) + width) if len(used) else (0, 0)
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
             for name, column in self.arrays().items()
@@ -122,13 +153,28 @@ class ForestColumns:
             sum_path=self.sum_path[tree : tree + 1].copy(),
             params=self.params[first:last].copy(),
             **nodes,
+            models=self.models[begin:end] if self.in_python[tree] else (),
         )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ForestColumns]) -> ForestColumns:
+        """Return the trees of all parts."""
+        arrays = [part.arrays() for part in parts]
+        joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]}
+        first_node = np.cumsum([0, *(len(part.feature) for part in parts)])
+        first_param = np.cumsum([0, *(len(part.params) for part in parts)])
+        starts = [part.tree_start[:-1] + first for part, first in zip(parts, first_node[:-1], strict=True)]
+        joined["tree_start"] = np.concatenate([*starts, first_node[-1:]])
+        joined["param_start"] = np.concatenate(
+            [
+                np.where(p.param_start < 0, -1, p.param_start + first)
+                for p, first in zip(parts, first_param, strict=False)
+            ]
+        )
+        if any(part.models for part in parts):
+            joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
+        return replace(parts[0], **joined)
 
     def join(self, other: ForestColumns) -> ForestColumns:
         """Return the trees of both."""
-        ours, theirs = self.arrays(), other.arrays()
-        joined: dict[str, Any] = {name: np.concatenate([ours[name], theirs[name]]) for name in ours}
-        joined["tree_start"] = np.concatenate([self.tree_start[:-1], other.tree_start + self.tree_start[-1]])
-        starts = other.param_start
-        joined["param_start"] = np.concatenate([self.param_start, np.where(starts < 0, -1, starts + len(self.params))])
-        return replace(self, **joined)
+        return self.concatenate([self, other])

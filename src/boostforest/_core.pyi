@@ -38,6 +38,31 @@ def m5p_predict(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(sh
 def m5p_apply(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The leaf of every row in an M5' tree."""
 
+class Table:
+    """A training table in scaled units, for trees with models in Python."""
+
+    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], task: int, n_classes: int) -> None: ...
+
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]:
+        """Rows × features as node models see them."""
+
+    def is_missing(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: int) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
+        """Which of the rows miss the feature."""
+
+    def find_splits(self, nodes: list, rules: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> list:
+        """
+        Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.
+        """
+
+    def pseudo_labels(self, nodes: list, n_threads: int) -> list:
+        """
+        What the models of the nodes are to be fitted to, and with which weights.
+        """
+
+    def losses(self, nodes: list, n_threads: int) -> list[float]:
+        """The nodes' loss at their scores."""
+
 BLAS_SIZE: int = 192
 
 def set_blas(capsules: dict) -> None:

@@ -9,8 +9,8 @@ from typing import TypeVar
 Class = TypeVar("Class", bound=type)
 
 _TREE = """\
-node_model : {{"ridge", "constant"}}, default="ridge"
-    What sits at the nodes: a ridge regression on all features, or a constant.
+node_model : {{"ridge", "constant"}}, object of `boostforest.nodes` or regressor, default="ridge"
+    What sits at the nodes: a ridge regression on all features, a constant, or any regressor with `fit` and `predict`.
 criterion : {criteria}, default="xgb"
     What a split maximises: the boosting gain, or {label_criteria}.
 min_samples_leaf : int, default={min_samples_leaf}
@@ -88,7 +88,8 @@ _FOREST_END = """\
 warm_start : bool, default=False
     Keep the trees of the last fit and add to them up to `n_estimators`.
 n_jobs : int or None, default=None
-    Threads to use; None is 1 unless a joblib context says otherwise, -1 all.
+    Threads to use, or processes where the node model is in Python; None is 1 unless a joblib context says otherwise,
+    -1 all.
 """
 
 _VERBOSE = """\

@@ -31,6 +31,11 @@ def word(keys: Seeds, counter: int) -> Seeds:
     return x ^ (x >> np.uint64(31))
 
 
+def child(key: int, tag: int) -> int:
+    """Return the key of what is named by ``tag`` under a key."""
+    return int(word(np.array([key], dtype=np.uint64), tag)[0])
+
+
 def entropy_of(random_state: object) -> Entropy:
     """Return what all seeds of a fit follow from; None asks the operating system."""
     if random_state is None:
@@ -58,16 +63,20 @@ def is_distribution(pool: object) -> bool:
     return callable(getattr(pool, "rvs", None))
 
 
-def draw(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
-    """Draw one value per tree from a pool: a sequence, or a distribution whose draws are checked one by one.
+def pool_words(seeds: Seeds, parameter: int) -> Seeds:
+    """Return the words that one parameter of each tree is drawn with.
 
     ``parameter`` numbers the parameter, so that each has its own draws whatever the other pools are.
     """
-    words = word(word(seeds, _POOL_TAG), parameter)
+    return word(word(seeds, _POOL_TAG), parameter)
+
+
+def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
+    """Draw one value per word from a pool: a sequence, or a distribution whose draws are checked one by one."""
     if is_distribution(pool):
         return [check(pool.rvs(random_state=np.random.default_rng(int(w)))) for w in words]
     if len(pool) == 1:
-        return [pool[0]] * len(seeds)
+        return [pool[0]] * len(words)
     picks = ((words >> np.uint64(32)) * np.uint64(len(pool))) >> np.uint64(32)
     return [pool[i] for i in picks.tolist()]
 

@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from ._bagging import BaggingPart, Sampling
 from ._base import BoostBase
 from ._docs import describe
+from ._python_predict import add_out_of_bag
 from ._tasks import ClassificationPart, RegressionPart
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor, TreePart
+from .nodes._native import FOREST_SHORTHANDS
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,6 +31,7 @@ class ForestPart(BaggingPart, BoostBase):
     """What is particular to a forest."""
 
     _tree_class: type[TreePart]
+    _shorthands = FOREST_SHORTHANDS
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -43,18 +46,23 @@ class ForestPart(BaggingPart, BoostBase):
     def _sum_out_of_bag(self, X: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
         total = np.zeros((len(X), self.forest_.n_outputs))
         n_trees = np.zeros((len(X), 1))
-        self.forest_.model.predict_oob(
-            X,
-            self.feature_mean_,
-            self.feature_scale_,
-            self._task == "classification",
-            self.tree_seeds_,
-            sampling.n_draws,
-            sampling.cumulative,
-            n_threads(self.n_jobs),
-            total,
-            n_trees,
-        )
+        probability, threads = self._task == "classification", n_threads(self.n_jobs)
+        if self.forest_.models:
+            draws = (sampling.n_draws, sampling.cumulative)
+            add_out_of_bag(self, X, probability, *draws, threads, total, n_trees)
+        else:
+            self.forest_.model.predict_oob(
+                X,
+                self.feature_mean_,
+                self.feature_scale_,
+                probability,
+                self.tree_seeds_,
+                sampling.n_draws,
+                sampling.cumulative,
+                threads,
+                total,
+                n_trees,
+            )
         return total, n_trees
 
     def get_tree(self, i: int) -> Any:

@@ -95,6 +95,20 @@ def _models_in_user_units(estimator: BoostBase) -> Floats:
     return models
 
 
+def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
+    """Return the columns with intercepts and slopes."""
+    forest = estimator.forest_
+    models = _models_in_user_units(estimator)
+    models[forest.in_python[forest.tree_of_node]] = np.nan
+    table = {}
+    for output in range(forest.n_outputs):
+        label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
+        table[f"intercept{label}"] = models[:, output, 0]
+        for j, name in enumerate(names):
+            table[f"slope{label}_{name}"] = models[:, output, 1 + j]
+    return table
+
+
 def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
     """Return the table that ``to_dataframe`` describes."""
     try:
@@ -126,12 +140,10 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
         "gain": np.where(is_inner, forest.gain, np.nan),
         "loss": forest.loss,
     }
-    models = _models_in_user_units(estimator)
-    for output in range(forest.n_outputs):
-        label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
-        table[f"intercept{label}"] = models[:, output, 0]
-        for j, name in enumerate(names):
-            table[f"slope{label}_{name}"] = models[:, output, 1 + j]
+    if forest.models:
+        table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
+    if not forest.in_python.all():
+        table |= _coefficients(estimator, names)
     mean = np.where(forest.depth == 0, estimator._output_mean, 0.0)
     table["lower"] = forest.lower * estimator._output_scale + mean
     table["upper"] = forest.upper * estimator._output_scale + mean

@@ -16,6 +16,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BoostBase
+from ._networks import own_module
 from ._safetensors import Header, read_header, read_tensors, to_chunks
 from ._state import ESTIMATORS, decode, encode
 
@@ -39,7 +40,7 @@ def save(estimator: BoostBase, path: Path, dtype: str) -> None:
         raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
         tensors, metadata, lost = encode(estimator, dtype)
-        decode(name, tensors, metadata)  # what is written can be read
+        decode(name, tensors, metadata, own_module(estimator._tree_params["node_model"]))  # what is written can be read
         head = {
             "format": FORMAT,
             "format_version": str(FORMAT_VERSION),
@@ -59,7 +60,7 @@ def save(estimator: BoostBase, path: Path, dtype: str) -> None:
         )
 
 
-def load_model(path: Path) -> Any:
+def load_model(path: Path, node_model: Any = None) -> Any:
     """Load an estimator from a file that ``save_model`` has written.
 
     Nothing in the file is run, and no number in it is trusted: a file that was damaged, or made up, is refused. What a
@@ -69,6 +70,8 @@ def load_model(path: Path) -> Any:
     ----------
     path : str or path-like
         The file.
+    node_model : TorchNode, default=None
+        Needed only for networks of a module of your own, which no file can hold: the `TorchNode` with that module.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def load_model(path: Path) -> Any:
             header = read_header(file, os.fstat(file.fileno()).st_size)
             name, metadata = _take_head(header)
             tensors = read_tensors(file, header)
-        return decode(name, tensors, metadata)
+        return decode(name, tensors, metadata, getattr(node_model, "module", None))
     except ValueError as error:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
 

@@ -15,8 +15,9 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils import get_tags
 
-from ._draws import Seeds, choose_columns, draw, member_words
-from ._parameters import MAX_FEATURES, Parameter, max_features_count
+from ._declare import Parameter
+from ._draws import Seeds, choose_columns, draw, member_words, pool_words
+from ._parameters import MAX_FEATURES, max_features_count
 
 Columns = npt.NDArray[np.intp]
 
@@ -147,10 +148,11 @@ def draw_members(kinds: list[Kind], max_features: Any, seeds: Seeds, first: int,
     for k, kind in enumerate(kinds):
         own = np.flatnonzero(kind_of == k)
         for name, pool in kind.pools.items():
-            values = draw(pool, seeds[own], _number(name), _foreign(name).check)
+            values = draw(pool, pool_words(seeds[own], _number(name)), _foreign(name).check)
             for i, value in zip(own.tolist(), values, strict=True):
                 params[i][name] = value
-    widths = draw(MAX_FEATURES.pool(max_features), seeds, _number("max_features of the forest"), MAX_FEATURES.check)
+    words = pool_words(seeds, _number("max_features of the forest"))
+    widths = draw(MAX_FEATURES.pool(max_features), words, MAX_FEATURES.check)
     everything = np.arange(n_features)
     members = []
     for i, width in enumerate(widths):

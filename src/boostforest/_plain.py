@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ._networks import to_text
 from ._safetensors import to_json
+from .nodes.torch import TorchNode
 
 _MAX_BITS = 1024  # of an integer
 _MAX_VALUES = 2**16  # of a range, which is written with three numbers
@@ -26,6 +28,8 @@ def plain_number(value: Any) -> bool | int | float | str | None:
         value = value.item()
     if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, TorchNode):
+        return to_text(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, numbers.Integral) and int(value).bit_length() <= _MAX_BITS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ._base import BoostBase
 from ._columns import ForestColumns
 from ._encoder_state import encode_encoder, take_encoder
 from ._forest import BoostForestClassifier, BoostForestRegressor, ForestPart
+from ._networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
 from ._plain import decode_params, encode_params, plain_number
 from ._safetensors import Metadata, Tensors, parse_json, to_json
@@ -64,6 +66,7 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     params, lost = encode_params(estimator.get_params(deep=False))
     tensors: Tensors = estimator.forest_.arrays()
     tensors["params"] = _shorten(tensors["params"], dtype)
+    tensors |= encode_networks(estimator.forest_, estimator._tree_params["node_model"], dtype)
     tensors["tree_seeds"] = estimator.tree_seeds_
     tensors |= encode_encoder(estimator.encoder_)
     for name in _SCALING:
@@ -134,17 +137,24 @@ def _encode_score(score: Any) -> float | None:
 # ------------------------------------------------------------------------------------------------------------- decoding
 
 
-def decode(name: str, tensors: Tensors, metadata: Metadata) -> BoostBase:
-    """Return the estimator that tensors and metadata stand for, or raise ValueError."""
+def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = None) -> BoostBase:
+    """Return the estimator that tensors and metadata stand for, or raise ValueError.
+
+    ``own_module`` is what networks are made of where the file cannot say it.
+    """
     if name not in ESTIMATORS:
         raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(ESTIMATORS)}")
     if metadata.keys() != METADATA:
         raise ValueError(f"its metadata must be {', '.join(sorted(METADATA))}; got {', '.join(sorted(metadata))}")
     cls = ESTIMATORS[name]
     fields = {key: parse_json(text, f"metadata {key!r}") for key, text in metadata.items()}
-    estimator = cls(**decode_params(fields["params"], fields["not_stored"], cls._get_param_names()))
+    params = decode_params(fields["params"], fields["not_stored"], cls._get_param_names())
+    if "node_model" in params:
+        params["node_model"] = _decode_node_models(params["node_model"], own_module)
+    estimator = cls(**params)
     _check_params(estimator)
     tensors = dict(tensors)
+    networks = take_networks(tensors)
     fitted: dict[str, Any] = {}
     if cls._task == "classification":
         fitted["classes_"] = _decode_classes(tensors.pop("classes", None), fields["classes"])
@@ -164,7 +174,8 @@ def decode(name: str, tensors: Tensors, metadata: Metadata) -> BoostBase:
         raise ValueError(f"the columns make {encoder.n_features} features, but the trees have {forest.n_features}")
     n_columns = forest.n_features if encoder is None else len(encoder.columns)
     fitted |= _decode_features(fields["n_features"], fields["feature_names"], n_columns)
-    fitted["_tree_params"] = _decode_tree_params(fields["tree_params"], forest.n_trees, cls._task)
+    fitted["_tree_params"] = drawn = _decode_tree_params(fields["tree_params"], forest.n_trees, cls._task, own_module)
+    fitted["forest_"] = replace(forest, models=decode_networks(forest, drawn["node_model"], networks))
     fitted["_entropy"] = _decode_entropy(fields["entropy"])
     if is_forest:
         fitted["_draws"] = _decode_row_draws(fields["draws"])
@@ -259,7 +270,15 @@ def _decode_features(number: Any, names: Any, n_features: int) -> dict[str, Any]
     return {"n_features_in_": n_features, "feature_names_in_": np.array(names, dtype=object)}
 
 
-def _decode_tree_params(drawn: Any, n_trees: int, task: str) -> TreeParams:
+def _decode_node_models(value: Any, own_module: Any) -> Any:
+    """Return node models with a ``TorchNode`` in the place of its text, one object for all places of a text."""
+    values = value if isinstance(value, list | tuple) else [value]
+    made = {text: from_text(text, own_module) for text in dict.fromkeys(v for v in values if is_text(v))}
+    decoded = [made.get(v, v) if is_text(v) else v for v in values]
+    return type(value)(decoded) if isinstance(value, list | tuple) else decoded[0]
+
+
+def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) -> TreeParams:
     names = [p.name for p in TREE_PARAMETERS]
     if not isinstance(drawn, dict) or drawn.keys() != set(names):
         raise ValueError(f"tree_params must hold {', '.join(names)}")
@@ -268,6 +287,8 @@ def _decode_tree_params(drawn: Any, n_trees: int, task: str) -> TreeParams:
         values = drawn[parameter.name]
         if not isinstance(values, list) or len(values) not in (1, n_trees):
             raise ValueError(f"tree_params: {parameter.name} must have one value, or one per tree")
+        if parameter.name == "node_model":
+            values = _decode_node_models(values, own_module)
         checked = [parameter.check(v) for v in values]
         params[parameter.name] = checked if len(checked) == n_trees else checked * n_trees
     check_criteria(params["criterion"], task)

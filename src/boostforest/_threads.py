@@ -76,7 +76,7 @@ def _controller() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController()  # finding the libraries takes milliseconds: once
 
 
-_one_blas_thread = _BlasLimit()
+ONE_BLAS_THREAD = _BlasLimit()
 
 
 @contextlib.contextmanager
@@ -86,5 +86,5 @@ def one_blas_thread(n_features: int) -> Iterator[None]:
         yield
         return
     use_scipy_blas()
-    with _one_blas_thread:
+    with ONE_BLAS_THREAD:
         yield

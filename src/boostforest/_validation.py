@@ -108,9 +108,18 @@ def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
         warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
 
 
-def warn_if_unsplittable(min_samples_leaf: int | None, weight: float) -> None:
-    """Say that no tree can split, rather than silently return one linear model."""
-    if min_samples_leaf is not None and weight < 2 * min_samples_leaf:
+def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:
+    """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it is no hindrance."""
+    if min_samples_leaf is None:
+        return
+    if batch_size is not None and batch_size < min(weight, 2 * min_samples_leaf):
+        warnings.warn(
+            f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split, and "
+            f"batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger one, or None.",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif weight < 2 * min_samples_leaf:
         warnings.warn(
             f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (a row counts "
             f"its sample_weight), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf.",

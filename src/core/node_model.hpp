@@ -61,6 +61,7 @@ inline std::unique_ptr<NodeModel> make_node_model(ModelKind kind) {
     switch (kind) {
         case ModelKind::kConstant: return make_constant_model();
         case ModelKind::kRidge: return make_ridge_model();
+        case ModelKind::kPython: break;
     }
     return nullptr;
 }

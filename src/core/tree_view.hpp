@@ -9,6 +9,7 @@ namespace boostforest {
 enum class ModelKind : std::uint8_t {
     kConstant = 0,  // per output: intercept
     kRidge = 1,     // per output: intercept, then one slope per feature
+    kPython = 255,  // nothing: the models are Python's, and so is their evaluation
 };
 
 struct TreeView {

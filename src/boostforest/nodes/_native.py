@@ -1,0 +1,201 @@
+"""The node models of the compiled core, as small objects that hold their parameters.
+
+To add one: write it in C++ (the steps stand in ``src/core/node_model.hpp``), then a class here with its code, its
+parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from .._declare import Parameter, integer, real
+from .._draws import Seeds, draw, word
+
+
+class NodeModel(BaseEstimator):
+    """A node model of the core: ``__init__`` only stores, a fit checks. Any parameter may be a pool."""
+
+    _code: ClassVar[int]  # NodeFit in node_model.hpp
+    _declared: ClassVar[dict[str, Parameter]] = {}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._declared)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def _pools(self) -> dict[str, Any]:
+        """Check all parameters and return their pools."""
+        return {name: parameter.pool(getattr(self, name)) for name, parameter in self._declared.items()}
+
+    def _draw(self, words: Seeds) -> list[NodeModel]:
+        """Return one model per word, with values drawn from the pools."""
+        pools = self._pools()
+        drawn = [
+            draw(pools[name], word(words, i), parameter.check)
+            for i, (name, parameter) in enumerate(self._declared.items())
+        ]
+        return [type(self)(*values) for values in zip(*drawn, strict=True)] if drawn else [self] * len(words)
+
+
+class Constant(NodeModel):
+    """The weighted mean at every node: a BoostTree is then a regression tree grown by boosting.
+
+    Examples
+    --------
+    >>> from boostforest import BoostTreeRegressor
+    >>> from boostforest.nodes import Constant
+    >>> BoostTreeRegressor(node_model=Constant())  # the same as node_model="constant"
+    BoostTreeRegressor(node_model=Constant())
+    """
+
+    _code = 0
+
+
+class Ridge(NodeModel):
+    """Ridge regression on all features, with an intercept that is not penalised.
+
+    Minimises ``Σ w (a·x + b - z)² + reg_lambda |a|²``.
+
+    Parameters
+    ----------
+    reg_lambda : float or None, default=None
+        Penalty on the squared slopes, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split uses in
+        any case.
+
+    Examples
+    --------
+    >>> from boostforest import BoostTreeRegressor
+    >>> from boostforest.nodes import Ridge
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = BoostTreeRegressor(node_model=Ridge(reg_lambda=10.0), random_state=0).fit(X, y)
+    >>> tree.tree_params_[0]["node_model"]
+    Ridge(reg_lambda=10.0)
+    """
+
+    _code = 1
+    _declared: ClassVar = {"reg_lambda": real("Ridge.reg_lambda", 0, none=True)}
+
+    def __init__(self, reg_lambda: Any = None) -> None:
+        self.reg_lambda = reg_lambda
+
+
+class ELM(NodeModel):
+    """Extreme learning machine: ridge regression on one hidden layer of random sigmoid units.
+
+    Parameters
+    ----------
+    n_hidden : int, default=20
+        Hidden units.
+    reg_lambda : float or None, default=None
+        Penalty on the squared output weights, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split
+        uses in any case.
+
+    Examples
+    --------
+    >>> from boostforest import BoostForestRegressor
+    >>> from boostforest.nodes import ELM
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = BoostForestRegressor(20, node_model=ELM(n_hidden=[10, 20]), random_state=0).fit(X, y)
+    >>> sorted({tree["node_model"].n_hidden for tree in forest.tree_params_})
+    [10, 20]
+    """
+
+    _code = 2
+    _declared: ClassVar = {"n_hidden": integer("ELM.n_hidden", 1), "reg_lambda": real("ELM.reg_lambda", 0, none=True)}
+
+    def __init__(self, n_hidden: Any = 20, reg_lambda: Any = None) -> None:
+        self.n_hidden = n_hidden
+        self.reg_lambda = reg_lambda
+
+
+class LinearSVR(NodeModel):
+    """Linear support vector regression: errors below `epsilon` cost nothing, larger ones in proportion.
+
+    Minimises ``½ (|a|² + b²) + C Σ w max(0, |a·x + b - z| - epsilon)`` by dual coordinate descent.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the errors against the size of the slopes, above 0.
+    epsilon : float, default=0.1
+        Errors up to this size are free, 0 or more.
+    tol : float, default=1e-4
+        When to stop, above 0.
+    max_iter : int, default=1000
+        Passes over the rows of a node at the most.
+
+    Examples
+    --------
+    >>> from boostforest import BoostTreeRegressor
+    >>> from boostforest.nodes import LinearSVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = BoostTreeRegressor(node_model=LinearSVR(C=0.1), random_state=0).fit(X, y)
+    >>> tree.predict(X[:2]).shape
+    (2,)
+    """
+
+    _code = 3
+    _declared: ClassVar = {
+        "C": real("LinearSVR.C", 0, strict=True),
+        "epsilon": real("LinearSVR.epsilon", 0),
+        "tol": real("LinearSVR.tol", 0, strict=True),
+        "max_iter": integer("LinearSVR.max_iter", 1),
+    }
+
+    def __init__(self, C: Any = 1.0, epsilon: Any = 0.1, tol: Any = 1e-4, max_iter: Any = 1000) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.max_iter = max_iter
+
+
+# What a name stands for: in a tree the defaults, in a forest the paper's pools.
+SHORTHANDS = {"constant": Constant(), "ridge": Ridge(), "elm": ELM(), "svr": LinearSVR()}
+FOREST_SHORTHANDS = SHORTHANDS | {
+    "elm": ELM(n_hidden=(10, 20, 30, 40)),
+    "svr": LinearSVR(C=(0.01, 0.1, 1.0, 10.0, 100.0), epsilon=(0.1, 0.2, 0.4, 0.8, 1.0)),
+}
+
+_COLUMNS = ("reg_lambda", "n_hidden", "C", "epsilon", "tol", "max_iter")  # what the core may need of a model
+
+
+def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
+    """Return the node model of every tree with values in place of names and pools.
+
+    "ridge" and "constant" have nothing to draw and stay as they are; what is no model of the core is left alone.
+    """
+    drawn = list(models)
+    for given in {id(m): m for m in models}.values():
+        model = shorthands[given] if isinstance(given, str) else given
+        if not isinstance(model, NodeModel) or (isinstance(given, str) and given in ("constant", "ridge")):
+            continue
+        trees = [t for t, m in enumerate(models) if m is given]
+        for t, own in zip(trees, model._draw(words[trees]), strict=True):
+            drawn[t] = own
+    return drawn
+
+
+def _encode(model: str | NodeModel) -> list[float]:
+    known = SHORTHANDS[model] if isinstance(model, str) else model
+    values = (getattr(known, name, None) for name in _COLUMNS)
+    return [float(known._code), *(np.nan if v is None else float(v) for v in values)]
+
+
+def encode_node_models(models: list[Any], reg_lambda: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
+    rows = {id(m): _encode(m) for m in {id(m): m for m in models}.values()}  # most forests have one for all trees
+    table = np.array([rows[id(m)] for m in models]).T.copy()
+    columns = dict(zip(["node_model", *(f"node_{name}" for name in _COLUMNS)], table, strict=True))
+    columns["node_reg_lambda"] = np.where(np.isnan(columns["node_reg_lambda"]), reg_lambda, columns["node_reg_lambda"])
+    return columns
