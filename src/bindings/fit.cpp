@@ -14,7 +14,10 @@ namespace {
 std::vector<TreeParams> read_params(const nb::dict& columns) {
     const auto column = [&columns](const char* name) { return nb::cast<Array<double, 1>>(columns[name]); };
     const auto seeds = nb::cast<Array<std::uint64_t, 1>>(columns["seed"]);
-    const auto node_model = column("node_model"), criterion = column("criterion"),
+    const auto node_model = column("node_model"), node_reg_lambda = column("node_reg_lambda"),
+               n_hidden = column("node_n_hidden"), cost = column("node_C"), epsilon = column("node_epsilon"),
+               tolerance = column("node_tol"), max_iter = column("node_max_iter"),
+               intercept_scaling = column("node_intercept_scaling"), criterion = column("criterion"),
                min_samples_leaf = column("min_samples_leaf"), reg_lambda = column("reg_lambda"),
                max_leaf_nodes = column("max_leaf_nodes"), max_depth = column("max_depth"),
                max_features = column("max_features"), n_cuts = column("n_cuts"), batch_size = column("batch_size"),
@@ -23,7 +26,16 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
     for (std::size_t t = 0; t < params.size(); ++t) {
         TreeParams& p = params[t];
         p.seed = seeds(t);
-        p.model = static_cast<ModelKind>(node_model(t));
+        p.node.fit = static_cast<NodeFit>(node_model(t));
+        p.node.reg_lambda = node_reg_lambda(t);
+        if (p.node.fit == NodeFit::kElm) p.node.n_hidden = static_cast<int>(n_hidden(t));
+        if (p.node.fit == NodeFit::kLinearSvr) {
+            p.node.cost = cost(t);
+            p.node.epsilon = epsilon(t);
+            p.node.tolerance = tolerance(t);
+            p.node.max_iterations = static_cast<int>(max_iter(t));
+            p.node.intercept_penalty = 1 / (intercept_scaling(t) * intercept_scaling(t));
+        }
         p.split.criterion = static_cast<Criterion>(criterion(t));
         p.split.min_samples_leaf = min_samples_leaf(t);
         p.split.reg_lambda = reg_lambda(t);
@@ -58,6 +70,9 @@ nb::dict to_dict(JoinedTrees& trees) {
     decltype(trees.columns)::for_each_node_column(
         trees.columns, [&](const char* name, auto& column) { result[name] = to_numpy(column); });
     result["params"] = to_numpy(trees.columns.params);
+    result["hidden"] = copy_to_numpy<double>(trees.hidden);
+    result["hidden_start"] = copy_to_numpy<std::int64_t>(trees.hidden_start);
+    result["n_unconverged"] = trees.n_unconverged;
     result["tree_start"] = copy_to_numpy<std::int64_t>(trees.tree_start);
     result["kind"] = copy_to_numpy<std::uint8_t>(trees.kind);
     result["sum_path"] = copy_to_numpy<bool>(trees.sum_path);
@@ -122,7 +137,7 @@ void register_fit(nb::module_& module) {
         nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
-                "n_threads: int, progress: object) -> dict[str, numpy.ndarray]"),
+                "n_threads: int, progress: object) -> dict[str, typing.Any]"),
         "Grow one tree per entry of the parameter columns; return the forest's columns.");
 }
 

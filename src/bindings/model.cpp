@@ -23,6 +23,8 @@ class Model {
           upper_(column<double>(columns, "upper")),
           params_(column<double>(columns, "params")),
           param_start_(column<std::int64_t>(columns, "param_start")),
+          hidden_start_(column<std::int64_t>(columns, "hidden_start")),
+          hidden_(column<double>(columns, "hidden")),
           n_features_(n_features),
           n_outputs_(n_outputs) {
         const std::size_t n_nodes = feature_.shape(0);
@@ -35,6 +37,9 @@ class Model {
         require(left_.shape(0) == n_nodes && missing_left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes &&
                     lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes,
                 "all node columns must have the same length");
+        require(hidden_start_.shape(0) == tree_start_.shape(0) && hidden_start_(0) == 0 &&
+                    static_cast<std::size_t>(hidden_start_(kind_.shape(0))) == hidden_.shape(0),
+                "hidden_start must run from 0 to the number of values in hidden");
         for (std::size_t t = 0; t < kind_.shape(0); ++t) add_tree(t, n_features, n_outputs);
     }
 
@@ -72,9 +77,10 @@ class Model {
         require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0), "has no nodes", tree);
         const auto kind = static_cast<ModelKind>(kind_(t));
         const bool python = kind == ModelKind::kPython;
-        require(kind <= ModelKind::kRidge || python, "has an unknown node model", tree);
+        require(kind <= ModelKind::kHidden || python, "has an unknown node model", tree);
         const auto n_params = static_cast<std::int64_t>(params_.shape(0));
-        const std::int64_t per_node = n_outputs * (kind == ModelKind::kConstant ? 1 : n_features + std::int64_t{1});
+        const std::int64_t n_inputs = count_inputs(t, kind);
+        const std::int64_t per_node = n_outputs * (1 + n_inputs);
         require(!sum_path_(t) || n_outputs == 1 || python, "clips more than one output", tree);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t feature = feature_(i), left = left_(i);
@@ -92,7 +98,20 @@ class Model {
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
                           left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
                           param_start_.data() + begin, params_.data(), n_params, end - begin, n_features, n_outputs,
-                          kind, sum_path_(t)});
+                          static_cast<std::int32_t>(n_inputs), hidden_.data() + hidden_start_(t), kind, sum_path_(t)});
+    }
+
+    // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature for each unit.
+    std::int64_t count_inputs(std::size_t t, ModelKind kind) const {
+        const std::int64_t begin = hidden_start_(t), end = hidden_start_(t + 1),
+                           per_unit = 1 + std::int64_t{n_features_};
+        const bool inside = begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= hidden_.shape(0);
+        const bool fits = kind == ModelKind::kHidden
+                              ? end - begin >= per_unit && (end - begin) % per_unit == 0 && end - begin < 1LL << 31
+                              : end == begin;
+        require(inside && fits, "has no hidden layer that fits its node model", static_cast<std::int64_t>(t));
+        if (kind == ModelKind::kHidden) return (end - begin) / per_unit;
+        return kind == ModelKind::kLinear ? n_features_ : 0;
     }
 
     Array<std::int64_t, 1> tree_start_;
@@ -101,7 +120,8 @@ class Model {
     Array<std::uint8_t, 1> missing_left_;
     Array<std::int32_t, 1> feature_, left_;
     Array<double, 1> threshold_, lower_, upper_, params_;
-    Array<std::int64_t, 1> param_start_;
+    Array<std::int64_t, 1> param_start_, hidden_start_;
+    Array<double, 1> hidden_;
     int n_features_, n_outputs_;
     std::vector<TreeView> trees_;
 };

@@ -62,8 +62,8 @@ class Padded {
     Buffer<double> values_;
 };
 
-// Intercept and slopes of a weighted ridge regression, the rows centred as the node model does it.
-auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double reg_lambda) {
+// Intercept and slopes of one node model, and whether it has converged.
+auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, const NodeRules& rules) {
     const auto n = static_cast<std::int64_t>(x.shape(0));
     const int d = static_cast<int>(x.shape(1)), width = padded_width(d);
     const std::vector<double> zeros(width, 0.0), ones(std::max<std::int64_t>(width, n), 1.0);
@@ -76,18 +76,37 @@ auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<dou
     const auto indicators = find_indicators(scaled.data(), n, d, nullptr);
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
-    make_ridge_model()->fit({scaled.data(),
-                             width,
-                             d,
-                             1,
-                             sample,
-                             {labels.data(), weights.data(), n},
-                             reg_lambda,
-                             indicators.get(),
-                             fitted.get(n),
-                             n},
-                            work, params.data());
-    return params;
+    make_node_model(rules.fit)->fit({scaled.data(),
+                                     width,
+                                     d,
+                                     1,
+                                     sample,
+                                     {labels.data(), weights.data(), n},
+                                     rules,
+                                     indicators.get(),
+                                     fitted.get(n),
+                                     n},
+                                    work, params.data());
+    return std::pair(params, work.n_unconverged == 0);
+}
+
+auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double reg_lambda) {
+    NodeRules rules;
+    rules.reg_lambda = reg_lambda;
+    return fit_node(x, z, v, rules).first;
+}
+
+nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double cost,
+                     double epsilon, double intercept_penalty, double tolerance, int max_iterations) {
+    NodeRules rules;
+    rules.fit = NodeFit::kLinearSvr;
+    rules.cost = cost;
+    rules.epsilon = epsilon;
+    rules.tolerance = tolerance;
+    rules.max_iterations = max_iterations;
+    rules.intercept_penalty = intercept_penalty;
+    auto [params, converged] = fit_node(x, z, v, rules);
+    return nb::make_tuple(params, converged);
 }
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
@@ -148,6 +167,10 @@ void register_parts(nb::module_& module) {
                "The positions that a batch takes.");
     module.def("ridge", &ridge, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
                nb::arg("reg_lambda"), "Intercept and slopes of one ridge node.");
+    module.def("linear_svr", &linear_svr, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
+               nb::arg("cost"), nb::arg("epsilon"), nb::arg("intercept_penalty"), nb::arg("tolerance"),
+               nb::arg("max_iterations"),
+               "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
     module.def("loss", &loss, nb::arg("task"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
                nb::arg("y").noconvert(), nb::arg("w").noconvert(),
                "Value, gradient, hessian, pseudo-labels and their weights.");

@@ -34,8 +34,14 @@ from ._progress import Progress
 from ._python_grower import TrainingData, grow_in_python, make_plans
 from ._python_predict import add_trees, python_models_size
 from ._threads import n_threads, one_blas_thread
-from ._validation import check_sample_weight, check_table_parameters, mean_and_deviation, warn_if_unsplittable
-from .nodes._native import SHORTHANDS, NodeModel
+from ._validation import (
+    check_sample_weight,
+    check_table_parameters,
+    mean_and_deviation,
+    warn_if_unconverged,
+    warn_if_unsplittable,
+)
+from .nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
 from .nodes._python import is_python_model
 
 if TYPE_CHECKING:
@@ -156,7 +162,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         n_features = X.shape[1]
         threads = n_threads(getattr(self, "n_jobs", None))
         progress = Progress(len(seeds)) if getattr(self, "verbose", 0) else None
-        with one_blas_thread(n_features):
+        with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
             columns: dict[str, Any] = _core.fit(
                 X,
                 self.feature_mean_,
@@ -175,6 +181,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             )
         if progress is not None:
             progress.close()
+        warn_if_unconverged(columns.pop("n_unconverged"))
         if not math.isfinite(columns["params"].sum()):
             raise ValueError("X or y has values too large to compute with; rescale them, or use scale=True.")
         return ForestColumns(**columns, n_features=n_features, n_outputs=1 if n_classes <= 2 else n_classes)
@@ -294,7 +301,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Mean over the training rows of how much one deviation of a feature moves the prediction.
 
         The absolute slope in a row's leaf times the feature's deviation, averaged over rows, trees and outputs: in
-        units of the target in regression, of the log-odds in classification. Clipping is left out of account.
+        units of the target in regression, of the log-odds in classification. Clipping is left out of account. ELM
+        models have no slopes: with them there is no such attribute.
         """
         check_is_fitted(self)
         if self.forest_.models:
@@ -361,7 +369,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             ``tree``, ``node``, ``parent``, ``depth``, ``path`` ("LR": left, then right), ``rule`` (the conditions on
             the path), ``feature`` and ``threshold`` of the split, ``n`` (weight of the training rows), ``gain``,
             ``loss``, then ``intercept`` and ``slope_<feature>`` of the node's model (with more than two classes one set
-            per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``. In a
+            per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``.
+            Models on a hidden layer have ``hidden_<unit>`` instead of slopes, the weights of the units of
+            ``forest_.hidden_layer(tree)``. In a
             clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
             path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
             none. Models in Python have no slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled

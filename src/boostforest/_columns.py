@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ class ForestColumns:
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
-    kind: npt.NDArray[np.uint8]  #: per tree: node model, see ``NODE_MODELS``
+    kind: npt.NDArray[np.uint8]  #: per tree: 0 constants, 1 linear in the features, 2 linear in hidden units
     sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
     feature: Ints  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
@@ -41,6 +41,8 @@ class ForestColumns:
     upper: Floats
     param_start: Longs  #: first parameter of the node's model, -1 for none
     params: Floats  #: all parameters; per model and output: intercept, then the slopes if it has any
+    hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
+    hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
@@ -96,14 +98,27 @@ class ForestColumns:
             above[below] = self.parent[above[below]]
         return depth
 
+    @cached_property
+    def n_inputs(self) -> Longs:
+        """Slopes of each tree's node models: none, one per feature, or one per hidden unit."""
+        units = np.diff(self.hidden_start) // (1 + self.n_features)
+        return np.where(self.kind == 1, self.n_features, units)
+
+    def _models(self) -> Iterator[tuple[int, Longs, Floats]]:
+        """Yield kind, nodes and parameters of models of one kind and size: nodes × outputs × (1 + inputs)."""
+        for kind, n_inputs in sorted(set(zip(self.kind.tolist(), self.n_inputs.tolist(), strict=True))):
+            trees = (self.kind == kind) & (self.n_inputs == n_inputs)
+            nodes = np.flatnonzero(trees[self.tree_of_node] & (self.param_start >= 0))
+            places = self.param_start[nodes, None] + np.arange(self.n_outputs * (1 + n_inputs))
+            yield kind, nodes, self.params[places].reshape(len(nodes), self.n_outputs, 1 + n_inputs)
+
     def linear_models(self) -> Floats:
-        """Return intercept and slopes of all models, NaN where there is none: nodes × outputs × (1 + features)."""
+        """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
         models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
-        for kind, width in ((0, 1), (1, 1 + self.n_features)):
-            nodes = np.flatnonzero((self.kind[self.tree_of_node] == kind) & (self.param_start >= 0))
-            places = self.param_start[nodes, None] + np.arange(self.n_outputs * width)
-            models[nodes] = 0.0
-            models[nodes, :, :width] = self.params[places].reshape(len(nodes), self.n_outputs, width)
+        for kind, nodes, params in self._models():
+            if kind < 2:
+                models[nodes] = 0.0
+                models[nodes, :, : params.shape[2]] = params
         return models
 
     @property
@@ -128,22 +143,39 @@ class ForestColumns:
             **columns,
             param_start=np.full(n_nodes, -1),
             params=np.zeros(0),
+            hidden_start=np.zeros(2, dtype=np.int64),
+            hidden=np.zeros(0),
             n_features=n_features,
             n_outputs=n_outputs,
             models=tuple(nodes["model"]),
         )
+
+    def hidden_models(self) -> Floats:
+        """Return intercept and slopes of the models on hidden units: nodes × outputs × (1 + units), NaN without one."""
+        n_units = int(self.n_inputs[self.kind == 2].max(initial=0))
+        models = np.full((len(self.feature), self.n_outputs, 1 + n_units), np.nan)
+        for kind, nodes, params in self._models():
+            if kind == 2:
+                models[nodes, :, : params.shape[2]] = params
+        return models
+
+    def hidden_layer(self, tree: int) -> tuple[Floats, Floats]:
+        """Return biases (units) and weights (features × units) of a tree's hidden layer, for scaled features."""
+        begin, end = self.hidden_start[tree : tree + 2]
+        values = self.hidden[begin:end].reshape(1 + self.n_features, -1)
+        return values[0], values[1:]
 
     def take(self, tree: int) -> ForestColumns:
         """Return one tree as a forest of its own."""
         begin, end = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
         starts = self.param_start[begin:end]
         used = starts[starts >= 0]
-        width = self.n_outputs * (1 if self.kind[tree] == 0 else 1 + self.n_features)
+        width = self.n_outputs * (1 + self.n_inputs[tree])
         first, last = (int(used.min()), int(used.max()) + width) if len(used) else (0, 0)
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
             for name, column in self.arrays().items()
-            if name not in ("tree_start", "kind", "sum_path", "params")
+            if name not in ("tree_start", "kind", "sum_path", "params", "hidden_start", "hidden")
         }
         nodes["param_start"] = np.where(starts < 0, -1, starts - first)
         return replace(
@@ -152,6 +184,8 @@ class ForestColumns:
             kind=self.kind[tree : tree + 1].copy(),
             sum_path=self.sum_path[tree : tree + 1].copy(),
             params=self.params[first:last].copy(),
+            hidden_start=np.array([0, self.hidden_start[tree + 1] - self.hidden_start[tree]]),
+            hidden=self.hidden[self.hidden_start[tree] : self.hidden_start[tree + 1]].copy(),
             **nodes,
             models=self.models[begin:end] if self.in_python[tree] else (),
         )
@@ -161,10 +195,12 @@ class ForestColumns:
         """Return the trees of all parts."""
         arrays = [part.arrays() for part in parts]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]}
-        first_node = np.cumsum([0, *(len(part.feature) for part in parts)])
         first_param = np.cumsum([0, *(len(part.params) for part in parts)])
-        starts = [part.tree_start[:-1] + first for part, first in zip(parts, first_node[:-1], strict=True)]
-        joined["tree_start"] = np.concatenate([*starts, first_node[-1:]])
+        for name in ("tree_start", "hidden_start"):
+            first = np.cumsum([0, *(part[name][-1] for part in arrays)])
+            joined[name] = np.concatenate(
+                [*(part[name][:-1] + n for part, n in zip(arrays, first, strict=False)), first[-1:]]
+            )
         joined["param_start"] = np.concatenate(
             [
                 np.where(p.param_start < 0, -1, p.param_start + first)

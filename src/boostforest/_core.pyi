@@ -2,13 +2,13 @@
 The compiled core of boostforest. Internal: its functions change without notice.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
 
 
-def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object) -> dict[str, numpy.ndarray]:
+def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object) -> dict[str, Any]:
     """
     Grow one tree per entry of the parameter columns; return the forest's columns.
     """
@@ -84,6 +84,11 @@ def batch_positions(key: int, n: int, b: int) -> Annotated[NDArray[numpy.int64],
 
 def ridge(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], reg_lambda: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Intercept and slopes of one ridge node."""
+
+def linear_svr(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], v: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: float, epsilon: float, intercept_penalty: float, tolerance: float, max_iterations: int) -> tuple:
+    """
+    Intercept and slopes of one node of linear support vector regression, and whether it converged.
+    """
 
 def loss(task: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Value, gradient, hessian, pseudo-labels and their weights."""

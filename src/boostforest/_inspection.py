@@ -45,6 +45,11 @@ def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
 
 def mean_absolute_slopes(forest: ForestColumns) -> Floats:
     """Return the mean absolute slope of each feature over training rows, trees and outputs, in scaled units."""
+    if (forest.kind == 2).any():
+        raise AttributeError(
+            "slope_importances_ needs node models with slopes, and those on a hidden layer (ELM) have none; use "
+            "feature_importances_ or sklearn.inspection.permutation_importance."
+        )
     leaves = np.flatnonzero(forest.feature < 0)
     slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
     means: Floats = np.average(slopes, axis=0, weights=forest.n_samples[leaves])
@@ -79,33 +84,39 @@ def _paths_and_rules(forest: ForestColumns, names: list[str], thresholds: Floats
     return paths, rules
 
 
-def _models_in_user_units(estimator: BoostBase) -> Floats:
-    """Return intercept and slopes of every node's model for raw features and the raw target."""
+def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]:
+    """Return intercept, slopes and hidden weights of every node's model for raw features and the raw target."""
     forest = estimator.forest_
-    models = forest.linear_models()
+    linear, hidden = forest.linear_models(), forest.hidden_models()
+    slopes = linear[:, :, 1:] / estimator.feature_scale_
+    on_layer = forest.kind[forest.tree_of_node] == 2
+    intercept = np.where(on_layer[:, None], hidden[:, :, 0], linear[:, :, 0] - slopes @ estimator.feature_mean_)
     root = forest.tree_start[:-1]
-    models[root] = np.nan_to_num(models[root])  # a root without a model stands for the mean of the target
-    inner = forest.feature[root] >= 0
-    models[root[inner & ~forest.sum_path]] = np.nan  # unless the leaves hold everything
-    models[:, :, 1:] /= estimator.feature_scale_
-    models[:, :, 0] -= models[:, :, 1:] @ estimator.feature_mean_
-    models *= estimator._output_scale
+    bare = root[forest.sum_path & (forest.param_start[root] < 0)]  # stands for the mean of the target
+    intercept[bare] = 0.0
+    slopes[bare[~on_layer[bare]]] = 0.0
+    units = forest.n_inputs[forest.tree_of_node[bare]][:, None, None]
+    hidden[bare, :, 1:] = np.where(
+        on_layer[bare][:, None, None] & (np.arange(hidden.shape[2] - 1) < units), 0.0, np.nan
+    )
     whole = ~forest.sum_path[forest.tree_of_node] | (forest.depth == 0)
-    models[whole, :, 0] += estimator._output_mean
-    return models
+    scale = estimator._output_scale
+    return intercept * scale + whole[:, None] * estimator._output_mean, slopes * scale, hidden[:, :, 1:] * scale
 
 
 def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
-    """Return the columns with intercepts and slopes."""
+    """Return the columns with intercepts, slopes and hidden weights."""
     forest = estimator.forest_
-    models = _models_in_user_units(estimator)
-    models[forest.in_python[forest.tree_of_node]] = np.nan
+    intercept, slopes, hidden = _models_in_user_units(estimator)
+    in_python = forest.in_python[forest.tree_of_node]
+    intercept[in_python], slopes[in_python] = np.nan, np.nan
     table = {}
     for output in range(forest.n_outputs):
         label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
-        table[f"intercept{label}"] = models[:, output, 0]
-        for j, name in enumerate(names):
-            table[f"slope{label}_{name}"] = models[:, output, 1 + j]
+        table[f"intercept{label}"] = intercept[:, output]
+        if (forest.kind < 2).any():
+            table |= {f"slope{label}_{name}": slopes[:, output, j] for j, name in enumerate(names)}
+        table |= {f"hidden{label}_{k}": hidden[:, output, k] for k in range(hidden.shape[2])}
     return table
 
 

@@ -1,4 +1,4 @@
-"""Parameters of estimators as JSON: plain values, lists, tuples, ranges and dictionaries of them; nothing else."""
+"""Parameters of estimators as JSON: plain values, lists, tuples, ranges and dictionaries of them, and node models."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ._networks import to_text
 from ._safetensors import to_json
+from .nodes._native import MODELS, NodeModel
 from .nodes.torch import TorchNode
 
 _MAX_BITS = 1024  # of an integer
@@ -39,20 +40,27 @@ def plain_number(value: Any) -> bool | int | float | str | None:
     raise NotPlainError
 
 
+def encode_value(value: Any) -> Any:
+    """Return a plain value or a node model as JSON can hold it."""
+    if isinstance(value, NodeModel) and MODELS.get(type(value).__name__) is type(value):
+        return {type(value).__name__: {name: _encode(v) for name, v in value.get_params().items()}}
+    return plain_number(value)
+
+
 def _encode(value: Any) -> Any:
     if isinstance(value, range):
         if len(value) > _MAX_VALUES:
             raise NotPlainError
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, tuple):
-        return {"tuple": [plain_number(v) for v in value]}
+        return {"tuple": [encode_value(v) for v in value]}
     if isinstance(value, Mapping):
         return {"dict": [plain_number(v) for item in value.items() for v in item]}
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [plain_number(v) for v in value]
-    return plain_number(value)
+        return [encode_value(v) for v in value]
+    return encode_value(value)
 
 
 def encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -70,15 +78,32 @@ def encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
     return encoded, lost
 
 
-def _decode(value: Any) -> Any:
+def decode_value(value: Any) -> Any:
+    """Return what :func:`encode_value` has written."""
     if not isinstance(value, dict):
-        values, tag = (value, "list") if isinstance(value, list) else ([value], "value")
-    elif len(value) == 1:
-        tag, values = next(iter(value.items()))
-    else:
+        return value
+    name, params = _only_item(value)
+    if name not in MODELS or not isinstance(params, dict) or params.keys() != MODELS[name]._declared.keys():
+        raise ValueError(f"{name!r} is no node model, or has not its parameters")
+    return MODELS[name](**{key: _decode(v, nested=True) for key, v in params.items()})
+
+
+def _only_item(value: dict[str, Any]) -> tuple[str, Any]:
+    if len(value) != 1:
         raise ValueError("an object needs one name")
-    if not isinstance(values, list) or any(isinstance(v, list | dict) for v in values):
+    return next(iter(value.items()))
+
+
+def _decode(value: Any, nested: bool = False) -> Any:
+    if not nested and isinstance(value, dict) and value.keys() <= MODELS.keys():
+        return decode_value(value)
+    if isinstance(value, dict):
+        tag, values = _only_item(value)
+    else:
+        values, tag = (value, "list") if isinstance(value, list) else ([value], "value")
+    if not isinstance(values, list) or any(isinstance(v, list) or (nested and isinstance(v, dict)) for v in values):
         raise ValueError(f"{tag} must be a list of plain values")
+    values = [decode_value(v) for v in values]
     if tag == "value":
         return values[0]
     if tag == "list":

@@ -20,7 +20,7 @@ from ._encoder_state import encode_encoder, take_encoder
 from ._forest import BoostForestClassifier, BoostForestRegressor, ForestPart
 from ._networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
-from ._plain import decode_params, encode_params, plain_number
+from ._plain import decode_params, decode_value, encode_params, encode_value
 from ._safetensors import Metadata, Tensors, parse_json, to_json
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
@@ -46,11 +46,12 @@ _COLUMNS = {
     "param_start": (np.int64, "nodes"),
     "params": (np.float64, "params"),
 }
+_HIDDEN = {"hidden_start": (np.int64, "starts"), "hidden": (np.float64, "hidden")}  # only if a tree has a hidden layer
 _SCALING = dict.fromkeys(("feature_mean", "feature_scale", "feature_deviation"), (np.float64, "features"))
 _SEEDS = {"tree_seeds": (np.uint64, "trees")}
 _TARGET = {"target_mean": (np.float64, "one"), "target_scale": (np.float64, "one")}
 
-_FINITE = ("threshold", "params", "n_samples", *_SCALING, *_TARGET)
+_FINITE = ("threshold", "params", "hidden", "n_samples", *_SCALING, *_TARGET)
 _POSITIVE = ("feature_scale", "feature_deviation", "target_scale")
 
 METADATA = {
@@ -65,6 +66,8 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
     params, lost = encode_params(estimator.get_params(deep=False))
     tensors: Tensors = estimator.forest_.arrays()
+    if len(tensors["hidden"]) == 0:
+        tensors = {name: tensor for name, tensor in tensors.items() if name not in _HIDDEN}
     tensors["params"] = _shorten(tensors["params"], dtype)
     tensors |= encode_networks(estimator.forest_, estimator._tree_params["node_model"], dtype)
     tensors["tree_seeds"] = estimator.tree_seeds_
@@ -121,8 +124,8 @@ def _encode_classes(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
 
 def _encode_draws(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
-    plain = [plain_number(v) for v in values]
-    return plain[:1] if len({(type(v), v) for v in plain}) == 1 else plain
+    plain = [encode_value(v) for v in values]
+    return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
 
 
 def _encode_entropy(entropy: Any) -> Any:
@@ -195,10 +198,11 @@ def _check_params(estimator: Any) -> None:
 def _checked(tensors: Tensors, task: str) -> Tensors:
     """Check names, types, lengths and numbers of all tensors but the classes; return them as the estimator has them."""
     expected: dict[str, tuple[Any, str]] = _COLUMNS | _SCALING | _SEEDS | (_TARGET if task == "regression" else {})
+    expected |= _HIDDEN if tensors.keys() & _HIDDEN.keys() else {}
     if tensors.keys() != expected.keys():
         wrong = ", ".join(sorted(tensors.keys() ^ expected.keys()))
         raise ValueError(f"tensors are missing or unknown: {wrong}")
-    lengths: dict[str, int] = {"params": tensors["params"].size}
+    lengths: dict[str, int] = {}
     for name, (dtype, length) in expected.items():
         array = tensors[name]
         short = name == "params" and array.dtype.kind == "f"
@@ -234,6 +238,8 @@ def _check_numbers(tensors: Tensors) -> None:
 
 def _decode_forest(tensors: Tensors, n_classes: int) -> ForestColumns:
     columns: dict[str, Any] = {name: tensors[name] for name in _COLUMNS}
+    columns["hidden_start"] = tensors.get("hidden_start", np.zeros(len(columns["tree_start"]), dtype=np.int64))
+    columns["hidden"] = tensors.get("hidden", np.empty(0))
     n_outputs = 1 if n_classes <= 2 else n_classes
     forest = ForestColumns(**columns, n_features=len(tensors["feature_mean"]), n_outputs=n_outputs)
     forest.model  # noqa: B018 - the core checks all indices when it makes its view
@@ -289,7 +295,7 @@ def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) ->
             raise ValueError(f"tree_params: {parameter.name} must have one value, or one per tree")
         if parameter.name == "node_model":
             values = _decode_node_models(values, own_module)
-        checked = [parameter.check(v) for v in values]
+        checked = [parameter.check(decode_value(v)) for v in values]
         params[parameter.name] = checked if len(checked) == n_trees else checked * n_trees
     check_criteria(params["criterion"], task)
     return params

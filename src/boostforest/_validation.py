@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
 Floats = npt.NDArray[np.float64]
@@ -106,6 +107,16 @@ def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
     if len(classes) == 1:
         only = classes.tolist()[0]
         warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
+
+
+def warn_if_unconverged(n_models: int) -> None:
+    """Say that some node models are not as good as they could be."""
+    if n_models > 0:
+        warnings.warn(
+            f"LinearSVR failed to converge at {n_models} nodes (counted once per class): increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
 
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:

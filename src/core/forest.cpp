@@ -24,6 +24,9 @@ void JoinedTrees::append(const GrownTree& grown) {
     tree_start.push_back(tree_start.back() + tree.n_nodes);
     kind.push_back(static_cast<std::uint8_t>(grown.kind));
     sum_path.push_back(grown.sum_path ? 1 : 0);
+    hidden.insert(hidden.end(), grown.hidden.begin(), grown.hidden.end());
+    hidden_start.push_back(static_cast<std::int64_t>(hidden.size()));
+    n_unconverged += grown.n_unconverged;
 }
 
 void JoinedTrees::add(std::size_t t, GrownTree tree) {
@@ -107,7 +110,18 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, std::int64_t n, int width,
                    Output output, double* f) {
     const std::int64_t stride = padded_rows(n);
-    kernels().tree_scores(tree, x, with_gaps, n, width, f, stride);
+    const double* inputs = x;
+    int input_width = width;
+    if (tree.kind == ModelKind::kHidden) {
+        thread_local HiddenLayer layer;
+        thread_local Buffer<double> units;
+        layer.load(tree.hidden, tree.n_inputs, tree.n_features);
+        input_width = hidden_width(tree.n_inputs);
+        layer.evaluate(x, nullptr, n, width, units.get(n * input_width));
+        inputs = units.data();
+    }
+    const bool has_gaps = with_gaps != nullptr;
+    kernels().tree_scores(tree, has_gaps ? with_gaps : x, has_gaps, n, width, inputs, input_width, f, stride);
     if (output == Output::kScore) return;
     if (tree.n_outputs == 1) {
         kernels().sigmoid(f, n, f);

@@ -63,9 +63,12 @@ class JoinedTrees {
     void add(std::size_t t, GrownTree tree);
 
     Columns<GrowingArray> columns;
-    std::vector<std::int64_t> tree_start{0};  // first node of each tree, then the number of nodes
-    std::vector<std::uint8_t> kind;           // ModelKind of each tree
-    std::vector<std::uint8_t> sum_path;       // as in TreeView
+    std::vector<std::int64_t> tree_start{0};    // first node of each tree, then the number of nodes
+    std::vector<std::uint8_t> kind;             // ModelKind of each tree
+    std::vector<std::uint8_t> sum_path;         // as in TreeView
+    std::vector<std::int64_t> hidden_start{0};  // first value of each tree's hidden layer, then the number of values
+    std::vector<double> hidden;
+    std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
 
    private:
     void append(const GrownTree& tree);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 #include "kernels.hpp"
 
@@ -11,6 +12,7 @@ namespace boostforest {
 namespace {
 
 constexpr int kMaxRootAttempts = 100;
+constexpr std::int64_t kKeptUnits = std::int64_t{1} << 22;  // hidden units that a thread keeps: 32 MB
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Bits set among `count` from `position` on. The words have one more behind them.
@@ -86,19 +88,24 @@ void Grower::balance_classes() {
 
 GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     params_ = &params;
-    if (!model_ || model_kind_ != params.model) {
-        model_ = make_node_model(params.model);
-        model_kind_ = params.model;
+    if (!model_ || model_fit_ != params.node.fit) {
+        model_ = make_node_model(params.node.fit);
+        model_fit_ = params.node.fit;
     }
     clip_ = params.clip && data_.task == Task::kRegression;
-    sum_path_ = clip_ || !model_->is_linear();
-    builder_.start(n_outputs_ * model_->n_params(data_.n_features), sum_path_);
+    sum_path_ = clip_;  // a clipped sum is not linear
+
+    const ModelKind kind = model_kind(model_fit_);
+    n_inputs_ = kind == ModelKind::kConstant ? 0 : kind == ModelKind::kLinear ? data_.n_features : params.node.n_hidden;
+    builder_.start(n_outputs_ * (1 + n_inputs_), sum_path_);
+    node_work_.n_unconverged = 0;
 
     Leaf root = draw_replica(params.seed);
     w_.get(n_replica_);
     y_.get(n_replica_);
     state_.get(loss_->n_state() * n_replica_);
     const Sample sample = take_sample(root, child(root.key, kModelBatch), 0, false);
+    start_models(sample);
     root.has_state = !uses_batch(root);
     root.loss = start_loss_ * root.weight / sample.weight;
     builder_.set_node(0, root.weight, root.loss, -kInfinity, kInfinity);
@@ -127,7 +134,34 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
         }
     }
     if (n_leaves == 1) fit_model(root, nullptr);
-    return {builder_.finish(), params.model, sum_path_};
+    return {builder_.finish(), kind, sum_path_, node_work_.n_unconverged,
+            kind == ModelKind::kHidden ? layer_.values() : std::vector<double>()};
+}
+
+// What the node models of a tree share: `sample` are the rows of the root, or a batch of them.
+void Grower::start_models(const Sample& sample) {
+    input_width_ = width_;
+    if (model_fit_ != NodeFit::kElm) return;
+    input_width_ = hidden_width(n_inputs_);
+    layer_.draw(child(params_->seed, kHiddenLayer), n_inputs_, data_.x, width_, data_.n_features, sample);
+    keeps_units_ = data_.n_rows * input_width_ <= kKeptUnits;
+    if (!keeps_units_) return;
+    layer_.evaluate(data_.x, rows_.data(), n_replica_, width_, units_.get(data_.n_rows * input_width_));
+}
+
+// The table that node models see instead of x; the rows of the sample get the numbers that they have there.
+const double* Grower::find_inputs(Sample& sample) {
+    if (model_fit_ != NodeFit::kElm) return data_.x;
+    if (keeps_units_) return units_.data();
+    const std::int64_t n = sample.n;
+    double* x = path_rows_.get(static_cast<std::size_t>(n) * width_);
+    std::fill_n(path_slopes_.get(width_), width_, 0.0);
+    kernels().gather_shifted(data_.x, sample.rows, n, width_, path_slopes_.data(), x);
+    layer_.evaluate(x, nullptr, n, width_, units_.get(static_cast<std::size_t>(n) * input_width_));
+    std::int32_t* rows = unit_rows_.get(n);
+    std::iota(rows, rows + n, 0);
+    sample.rows = rows;
+    return units_.data();
 }
 
 // The rows of a leaf, or a batch of them. A state that is not in place is computed from the path of node `scored_by`,
@@ -183,22 +217,24 @@ void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std:
     const std::int64_t n = sample.n;
     std::fill_n(f, n_outputs_ * stride, 0.0);
     if (builder_.model(node) == nullptr) return;
-    const int n_params = model_->n_params(data_.n_features);
-    const Indicators* lists = n_params == 1 ? nullptr : data_.indicators;
-    const int width = lists == nullptr ? width_ : lists->width;
-    double* slopes = path_slopes_.get(2 * width_);
+    const bool on_units = model_fit_ == NodeFit::kElm;
+    const Indicators* lists = n_inputs_ == 0 || on_units ? nullptr : data_.indicators;
+    Sample seen = sample;
+    const double* inputs = lists == nullptr ? find_inputs(seen) : lists->x.data();
+    const int width = lists == nullptr ? input_width_ : lists->width;
+    double* slopes = path_slopes_.get(2 * std::max(width_, input_width_));
     double* out = path_out_.get(n);
     double* x = path_rows_.get(static_cast<std::size_t>(n) * width);
-    std::fill_n(slopes, width_, 0.0);
-    kernels().gather_shifted(lists == nullptr ? data_.x : lists->x.data(), sample.rows, n, width, slopes, x);
+    std::fill_n(slopes, std::max(width_, input_width_), 0.0);
+    kernels().gather_shifted(inputs, seen.rows, n, width, slopes, x);
     for (; node >= 0 && builder_.model(node) != nullptr; node = sum_path_ ? builder_.parent(node) : -1) {
         const double* params = builder_.model(node);
         const double low = builder_.lower(node), high = builder_.upper(node);
-        for (int c = 0; c < n_outputs_; ++c, params += n_params) {
+        for (int c = 0; c < n_outputs_; ++c, params += 1 + n_inputs_) {
             if (lists != nullptr) {
                 score_lists(*lists, sample, x, params, out);
             } else {
-                std::copy_n(params + 1, n_params - 1, slopes);
+                std::copy_n(params + 1, n_inputs_, slopes);
                 kernels().linear(x, n, width, slopes, params[0], out);
             }
             for (std::int64_t i = 0; i < n; ++i) f[c * stride + i] += std::min(std::max(out[i], low), high);
@@ -332,12 +368,13 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const std::int64_t stride = padded_rows(sample.n);
     double* fitted = fitted_.get(n_outputs_ * stride);
     double* model = builder_.add_model(leaf.node);
-    model_->fit({data_.x, width_, data_.n_features, n_outputs_, sample, labels, params_->split.reg_lambda,
-                 data_.indicators, fitted, stride},
+    Sample seen = sample;
+    const double* inputs = find_inputs(seen);
+    model_->fit({inputs, input_width_, n_inputs_, n_outputs_, seen, labels, params_->node,
+                 model_fit_ == NodeFit::kElm ? nullptr : data_.indicators, fitted, stride},
                 node_work_, model);
     if (n_outputs_ > 1) {
-        const int n_params = model_->n_params(data_.n_features);
-        centre_outputs(model, n_params, n_params);  // the models are linear in their parameters
+        centre_outputs(model, 1 + n_inputs_, 1 + n_inputs_);  // the models are linear in their parameters
         centre_outputs(fitted, sample.n, stride);
     }
     builder_.finish_model(leaf.node);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "hidden_layer.hpp"
 #include "loss.hpp"
 #include "node_model.hpp"
 #include "parallel.hpp"
@@ -39,7 +40,7 @@ struct Sampling {
 // One tree's own parameters, drawn from the pools.
 struct TreeParams {
     Key seed = 0;
-    ModelKind model = ModelKind::kRidge;
+    NodeRules node;                   // node model and its parameters
     SplitRules split;                 // criterion, min_samples_leaf, reg_lambda, max_features, n_cuts
     std::int64_t max_leaf_nodes = 0;  // 0: no limit
     std::int64_t max_depth = -1;      // -1: no limit
@@ -49,8 +50,10 @@ struct TreeParams {
 
 struct GrownTree {
     PackedTree tree;
-    ModelKind kind = ModelKind::kRidge;
+    ModelKind kind = ModelKind::kLinear;
     bool sum_path = false;
+    std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
+    std::vector<double> hidden;      // the tree's hidden layer, if it has one; see HiddenLayer::values
 };
 
 // How often each row was drawn.
@@ -81,6 +84,8 @@ class Grower {
     Sample take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool state_in_place);
     Sample take_batch(const Leaf& leaf, Key key);
     Sample whole_leaf(const Leaf& leaf);
+    void start_models(const Sample& sample);
+    const double* find_inputs(Sample& sample);
     void score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
     void score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params, double* out);
     Split find_split(const Leaf& leaf);
@@ -99,8 +104,13 @@ class Grower {
 
     const TreeParams* params_ = nullptr;  // of the tree being grown
     std::unique_ptr<NodeModel> model_;
-    ModelKind model_kind_{};
+    NodeFit model_fit_{};
     bool clip_ = false, sum_path_ = false;
+    int n_inputs_ = 0, input_width_ = 0;  // inputs of a node model, and doubles per row of them
+    HiddenLayer layer_;                   // of the tree, if it has one,
+    bool keeps_units_ = false;            //   with the units of all rows;
+    Buffer<double> units_;                //   else those of the current sample
+    Buffer<std::int32_t> unit_rows_;
     TreeBuilder builder_;
     SplitFinder finder_;
     NodeWorkspace node_work_;

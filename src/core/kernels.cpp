@@ -4,11 +4,13 @@
 
 #include "kernels.hpp"
 
+#include "kernels/hidden.hpp"
 #include "kernels/linalg.hpp"
 #include "kernels/loss.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/predict.hpp"
 #include "kernels/split.hpp"
+#include "kernels/svr.hpp"
 
 namespace boostforest {
 namespace BF_ISA {
@@ -44,6 +46,11 @@ const Kernels kTable = {
     .step_residual = step_residual,
     .step_logistic = step_logistic,
     .step_softmax = step_softmax,
+    .hidden_units = hidden_units,
+    .svr_start = svr_start,
+    .svr_system = svr_system,
+    .svr_direction = svr_direction,
+    .svr_move = svr_move,
     .tree_scores = tree_scores,
 };
 

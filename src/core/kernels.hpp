@@ -116,12 +116,34 @@ struct Kernels {
     double (*step_logistic)(const double* fitted, std::int64_t n, const double* y, const double* w, double* f,
                             double* p);
     double (*step_softmax)(const double* fitted, std::int64_t fitted_stride, std::int64_t n, int n_classes,
-                           const double* y, const double* w, double* f, double* p,
-                           std::int64_t stride);  // Score of a tree for rows of scaled features next to each other:
-                                                  // out[c * stride + i], c = 0 … n_outputs - 1.
-    // with_gaps: the same rows with NaN where x has 0 for a missing value; null if nothing is missing.
-    void (*tree_scores)(const TreeView& tree, const double* x, const double* with_gaps, std::int64_t n, int width,
-                        double* out, std::int64_t stride);
+                           const double* y, const double* w, double* f, double* p, std::int64_t stride);
+
+    // Units of a hidden layer: row i of out (n_units rounded up to 8; the rest 0) belongs to row i of x. The layer has
+    // 1 + d rows like those of out: biases, then the weights of each feature. rows null: rows 0 … n - 1; n >= 1.
+    void (*hidden_units)(const double* x, const std::int32_t* rows, std::int64_t n, int width, int d,
+                         const double* layer, int n_units, double* out);
+
+    // The interior point method of the linear SVR for the n rows of a node, see models/linear_svr.cpp. state: 9 arrays
+    // of `stride` values, a, U - a, slack and excess of the upper side, then of the lower, and the prediction;
+    // direction: 6 arrays, the changes of a, slack and excess of both sides. Whole vectors are written. Starts from the
+    // prediction 0; `width` is the size of the labels.
+    void (*svr_start)(const double* z, const double* v, double cost, double epsilon, double width, std::int64_t n,
+                      std::int64_t stride, double* state);
+    // Weights and labels of the ridge regression that a step towards mu asks for.
+    void (*svr_system)(const double* z, double epsilon, double mu, std::int64_t n, std::int64_t stride,
+                       const double* state, double* weight, double* target);
+    // The direction that follows from its fitted values; returns the largest decrease as a part of what decreases.
+    double (*svr_direction)(const double* z, double epsilon, double mu, std::int64_t n, std::int64_t stride,
+                            const double* state, const double* fitted, double* direction);
+    // Takes a step; gap: how far the objective may be from the best, loss: Σ of the costs of the errors.
+    void (*svr_move)(const double* z, const double* v, double cost, double epsilon, double step, std::int64_t n,
+                     std::int64_t stride, const double* direction, const double* fitted, double* state, double& gap,
+                     double& loss);
+
+    // Score of a tree for rows of scaled features next to each other: out[c * stride + i], c = 0 … n_outputs - 1.
+    // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles.
+    void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
+                        const double* inputs, int input_width, double* out, std::int64_t stride);
 };
 
 // The best table for this processor, or the one that select_kernels named.

@@ -6,6 +6,7 @@
 //
 //   tree seed s   bootstrap = child(s, kBootstrap)   root node = child(s, kRoot)   pools = child(s, 2), used in Python
 //                 likewise in Python: columns and seeds of foreign members = child(s, 3 / 4)
+//                 hidden layer = child(s, kHiddenLayer)
 //   node key K    children = child(K, 0 / 1)         model batch = child(K, kModelBatch)
 //                 attempt t to split = child(K, kFirstAttempt + t)
 //   attempt key A split batch, feature order, cuts = child(A, kSplitBatch / kFeatureOrder / kCuts)
@@ -17,7 +18,7 @@ namespace boostforest {
 
 using Key = std::uint64_t;
 
-enum TreeTag : std::uint64_t { kBootstrap = 0, kRoot = 1 };
+enum TreeTag : std::uint64_t { kBootstrap = 0, kRoot = 1, kHiddenLayer = 5 };
 enum NodeTag : std::uint64_t { kLeftChild = 0, kRightChild = 1, kModelBatch = 2, kFirstAttempt = 3 };
 enum AttemptTag : std::uint64_t { kSplitBatch = 0, kFeatureOrder = 1, kCuts = 2 };
 

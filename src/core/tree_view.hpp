@@ -8,7 +8,8 @@ namespace boostforest {
 // What the nodes of a tree carry. The numbers are part of the model file format.
 enum class ModelKind : std::uint8_t {
     kConstant = 0,  // per output: intercept
-    kRidge = 1,     // per output: intercept, then one slope per feature
+    kLinear = 1,    // per output: intercept, then one slope per feature
+    kHidden = 2,    // per output: intercept, then one slope per unit of the tree's hidden layer
     kPython = 255,  // nothing: the models are Python's, and so is their evaluation
 };
 
@@ -25,6 +26,8 @@ struct TreeView {
     std::int64_t n_nodes;             // nodes of this tree
     std::int32_t n_features;          // features of a row
     std::int32_t n_outputs;           // 1, or the number of classes if more than two
+    std::int32_t n_inputs;            // slopes of a model: none, features, or hidden units
+    const double* hidden;             // the tree's hidden layer, see HiddenLayer::values; only where kind is kHidden
     ModelKind kind;                   // what params holds
     bool sum_path;                    // score = Σ of the clipped models on the path; else the leaf's model alone
 };

@@ -121,7 +121,8 @@ class ELM(NodeModel):
 class LinearSVR(NodeModel):
     """Linear support vector regression: errors below `epsilon` cost nothing, larger ones in proportion.
 
-    Minimises ``½ (|a|² + b²) + C Σ w max(0, |a·x + b - z| - epsilon)`` by dual coordinate descent.
+    Minimises ``½ |a|² + ½ (b / intercept_scaling)² + C Σ w max(0, |a·x + b - z| - epsilon)``, as scikit-learn's
+    LinearSVR does, by an interior point method.
 
     Parameters
     ----------
@@ -130,9 +131,12 @@ class LinearSVR(NodeModel):
     epsilon : float, default=0.1
         Errors up to this size are free, 0 or more.
     tol : float, default=1e-4
-        When to stop, above 0.
-    max_iter : int, default=1000
-        Passes over the rows of a node at the most.
+        The objective is at most this part of itself above its minimum when the method stops; above 0.
+    max_iter : int, default=100
+        Steps at the most, usually about ten are needed. A fit that ends before it has converged says so in a
+        ``ConvergenceWarning``.
+    intercept_scaling : float, default=1000.0
+        The larger, the freer the intercept; above 0. scikit-learn's default is 1: the intercept is shrunk like a slope.
 
     Examples
     --------
@@ -151,14 +155,25 @@ class LinearSVR(NodeModel):
         "epsilon": real("LinearSVR.epsilon", 0),
         "tol": real("LinearSVR.tol", 0, strict=True),
         "max_iter": integer("LinearSVR.max_iter", 1),
+        "intercept_scaling": real("LinearSVR.intercept_scaling", 0, strict=True),
     }
 
-    def __init__(self, C: Any = 1.0, epsilon: Any = 0.1, tol: Any = 1e-4, max_iter: Any = 1000) -> None:
+    def __init__(
+        self,
+        C: Any = 1.0,
+        epsilon: Any = 0.1,
+        tol: Any = 1e-4,
+        max_iter: Any = 100,
+        intercept_scaling: Any = 1000.0,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.tol = tol
         self.max_iter = max_iter
+        self.intercept_scaling = intercept_scaling
 
+
+MODELS: dict[str, type[NodeModel]] = {cls.__name__: cls for cls in (Constant, Ridge, ELM, LinearSVR)}
 
 # What a name stands for: in a tree the defaults, in a forest the paper's pools.
 SHORTHANDS = {"constant": Constant(), "ridge": Ridge(), "elm": ELM(), "svr": LinearSVR()}
@@ -167,7 +182,8 @@ FOREST_SHORTHANDS = SHORTHANDS | {
     "svr": LinearSVR(C=(0.01, 0.1, 1.0, 10.0, 100.0), epsilon=(0.1, 0.2, 0.4, 0.8, 1.0)),
 }
 
-_COLUMNS = ("reg_lambda", "n_hidden", "C", "epsilon", "tol", "max_iter")  # what the core may need of a model
+# What the core may have to know of a model.
+_COLUMNS = ("reg_lambda", "n_hidden", "C", "epsilon", "tol", "max_iter", "intercept_scaling")
 
 
 def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
@@ -184,6 +200,11 @@ def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, Node
         for t, own in zip(trees, model._draw(words[trees]), strict=True):
             drawn[t] = own
     return drawn
+
+
+def largest_hidden_layer(models: list[Any]) -> int:
+    """Return how many hidden units a tree has at the most, 0 without any."""
+    return max((m.n_hidden for m in models if isinstance(m, ELM)), default=0)
 
 
 def _encode(model: str | NodeModel) -> list[float]:

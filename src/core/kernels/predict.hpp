@@ -12,10 +12,10 @@ namespace {
 // Slopes are not padded in params: where a padded read would run past the end, they are copied first.
 inline double linear_model(const TreeView& tree, Index start, const double* row, int width) {
     const double* p = tree.params + start;
-    if (tree.kind == ModelKind::kConstant) return p[0];
+    if (tree.n_inputs == 0) return p[0];
     if (start + 1 + width > tree.n_params) {
         double total = p[0];
-        for (int j = 0; j < tree.n_features; ++j) total += p[1 + j] * row[j];
+        for (int j = 0; j < tree.n_inputs; ++j) total += p[1 + j] * row[j];
         return total;
     }
     return p[0] + dot(row, p + 1, width);
@@ -51,13 +51,14 @@ inline void walk(const TreeView& tree, const double* x, Index n, Index width, Vi
 }
 
 template <bool kGaps>
-void block_scores(const TreeView& tree, const double* x, const double* routes, Index n, int width, double* out,
-                  Index stride) {
+void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
+                  double* out, Index stride) {
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        walk<kGaps>(tree, routes, n, width, [&](std::int32_t i, std::int32_t node) {
+        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
             if (tree.param_start[node] < 0) return;  // the root
-            const double value = linear_model(tree, tree.param_start[node], x + Index{i} * width, width);
+            const double* row = inputs + Index{i} * input_width;
+            const double value = linear_model(tree, tree.param_start[node], row, input_width);
             const double low = tree.lower[node], high = tree.upper[node];
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
@@ -65,23 +66,20 @@ void block_scores(const TreeView& tree, const double* x, const double* routes, I
         return;
     }
     std::int32_t leaf[kRowsAtOnce];
-    walk<kGaps>(tree, routes, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
-    const Index step = tree.kind == ModelKind::kConstant ? 1 : tree.n_features + 1;
+    walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
+    const Index step = 1 + tree.n_inputs;
     for (Index i = 0; i < n; ++i)
         for (int c = 0; c < tree.n_outputs; ++c)
-            out[c * stride + i] = linear_model(tree, tree.param_start[leaf[i]] + c * step, x + i * width, width);
+            out[c * stride + i] =
+                linear_model(tree, tree.param_start[leaf[i]] + c * step, inputs + i * input_width, input_width);
 }
 
-void tree_scores(const TreeView& tree, const double* x, const double* with_gaps, Index n, int width, double* out,
-                 Index stride) {
-    for (Index i = 0; i < n; i += kRowsAtOnce) {
-        const Index rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce, offset = i * width;
-        if (with_gaps == nullptr) {
-            block_scores<false>(tree, x + offset, x + offset, rows, width, out + i, stride);
-        } else {
-            block_scores<true>(tree, x + offset, with_gaps + offset, rows, width, out + i, stride);
-        }
-    }
+void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
+                 int input_width, double* out, Index stride) {
+    const auto block = has_gaps ? block_scores<true> : block_scores<false>;
+    for (Index i = 0; i < n; i += kRowsAtOnce)
+        block(tree, x + i * width, n - i < kRowsAtOnce ? n - i : kRowsAtOnce, width, inputs + i * input_width,
+              input_width, out + i, stride);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace {
 // The weighted mean of the pseudo-labels: with it a BoostTree is a regression tree grown by boosting.
 class ConstantModel final : public NodeModel {
    public:
-    int n_params(int) const override { return 1; }
-
     void fit(const NodeProblem& problem, NodeWorkspace&, double* params) const override {
         const auto& [z, v, stride] = problem.labels;
         const std::int64_t n = problem.sample.n;

@@ -9,13 +9,11 @@ namespace {
 
 class RidgeModel final : public NodeModel {
    public:
-    int n_params(int n_features) const override { return n_features + 1; }
-
     void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
-        const auto& [x, width, d, n_outputs, sample, labels, lambda, indicators, fitted, fitted_stride] = problem;
+        const auto& [x, width, d, n_outputs, sample, labels, rules, indicators, fitted, fitted_stride] = problem;
         if (indicators != nullptr) {
             work.sparse.read(*indicators, sample);
-            work.sparse.fit_ridge(labels, n_outputs, lambda, work.ridge, params, d, fitted, fitted_stride);
+            work.sparse.fit_ridge(labels, n_outputs, rules.reg_lambda, work.ridge, params, d, fitted, fitted_stride);
             return;
         }
         const std::int64_t n = sample.n;
@@ -26,8 +24,8 @@ class RidgeModel final : public NodeModel {
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
         kernels().column_means(x, sample.rows, n, width, sample.w, mean);
         kernels().gather_shifted(x, sample.rows, n, width, mean, shifted);
-        fit_ridge({shifted, n, width, d, labels.z, labels.v, labels.stride, n_outputs, lambda, slopes, intercepts,
-                   fitted, fitted_stride},
+        fit_ridge({shifted, n, width, d, labels.z, labels.v, labels.stride, n_outputs, rules.reg_lambda, slopes,
+                   intercepts, fitted, fitted_stride},
                   work.ridge);
         for (int c = 0; c < n_outputs; ++c, slopes += width, params += d + 1) {
             params[0] = intercepts[c];
