@@ -6,11 +6,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 import weka_m5p
-from benchmarks import datasets, weka
+from benchmarks import datasets, m5p, weka
 from boostforest.model_trees import M5PRegressor
 from weka_m5p import GENERATED, OPTIONS, RECORD, folds, load
 
@@ -88,3 +89,18 @@ def test_errors_and_sizes_on_real_data_are_those_recorded_from_weka(setting):
     for name in weka_m5p.REAL:
         ours = [fit_and_test(part, OPTIONS[setting][1]) for part in folds(name)]
         assert_as_good_and_as_large(ours, RECORDED[name][setting])
+
+
+def test_tables_are_written_for_weka_with_all_digits(tmp_path):
+    weka.write_arff(tmp_path / "t.arff", np.array([[0.1, np.nan]]), np.array([1 / 3]))
+    lines = (tmp_path / "t.arff").read_text().splitlines()
+    assert lines[1:4] == ["@attribute x0 numeric", "@attribute x1 numeric", "@attribute y numeric"]
+    assert lines[-1] == "0.1,?,0.3333333333333333"
+
+
+def test_the_benchmark_prints_a_table(tmp_path, capsys):
+    pd.DataFrame({"a": np.arange(30.0), "target": np.arange(30.0) ** 2}).to_parquet(tmp_path / "CS.parquet")
+    m5p.main(["--data", str(tmp_path), "--datasets", "CS", "--repeats", "1", "--no-weka"])
+    header, _, row = capsys.readouterr().out.splitlines()
+    assert header.startswith("| dataset | rows | features | M5P | leaves |")
+    assert row.startswith("| CS | 30 | 1 | 0.")

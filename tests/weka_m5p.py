@@ -17,8 +17,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from benchmarks import datasets, weka
 
 RECORD = Path(__file__).parent / "data" / "weka-m5p.json"
-N_FOLDS, N_FOLDS_LARGE = 3, 1  # Weka takes minutes for ten thousand rows
-LARGE = ("AQ", "CCPP", "EGSS")
+N_FOLDS = 3
 OPTIONS = {"default": ((), {}), "unpruned": (("-N",), {"prune": False})}  # Weka's and ours
 
 
@@ -67,7 +66,7 @@ def load(name, data_dir=datasets.DATA_DIR):
 def folds(name, data_dir=datasets.DATA_DIR):
     """Return the parts of every fold."""
     X, y = load(name, data_dir)
-    return [datasets.fold(X, y, repeat) for repeat in range(N_FOLDS_LARGE if name in LARGE else N_FOLDS)]
+    return [datasets.fold(X, y, repeat) for repeat in range(N_FOLDS)]
 
 
 def record(name, data_dir):

@@ -107,10 +107,10 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     rows with a missing value are divided by their target instead. All features are numbers: encode categories first
     (Weka makes binary features of them).
 
-    *Other deviations from Weka.* Where two cuts are equally good, Weka's choice hangs on its rounding; here the first
-    feature and the smallest threshold are taken. Weka's thresholds for equality are absolute, here they are relative
-    to the target's deviation. ``sample_weight`` counts rows: weight 2 is the same as the row twice; Weka's trees ignore
-    weights as they grow.
+    *Other deviations from Weka.* Where cuts are equally good, as in small nodes with repeated target values, Weka's
+    choice hangs on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
+    equality are absolute, here they are relative to the target's deviation. ``sample_weight`` counts rows: weight 2 is
+    the same as the row twice; Weka's trees ignore weights as they grow.
 
     References
     ----------
