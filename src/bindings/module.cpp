@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, module) {
+    nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is no leak
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
     boostforest::register_fit(module);          // fit: trees from a table
     boostforest::register_model(module);        // Model: prediction with the columns of a forest
