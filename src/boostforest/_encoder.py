@@ -188,7 +188,7 @@ def fit_encoder(
 ) -> TableEncoder | None:
     """Decide what becomes of every column; None if all of them stay as they are."""
     share = np.isnan(X).mean(axis=0) if missing_indicator else np.zeros(X.shape[1])
-    marked = share >= INDICATOR_SHARE if missing_indicator == "auto" else share > 0
+    marked = (share >= INDICATOR_SHARE if missing_indicator == "auto" else share > 0) & (share < 1)
     columns: list[TableColumn] = []
     for j in range(X.shape[1]):
         column = categories.get(j)
