@@ -8,6 +8,7 @@ DEMO_ARGS ?=
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 600
 BASE ?= main
+EXPERIMENTS ?= Ex1 Ex1_binary C2 R2 C3 R3 Ex_alpha_MSL Ex_clip_SI Ex_criterion_SI today
 
 # Sanitizer builds use GCC, whose run-time libraries are then preloaded into Python.
 SAN_CC ?= gcc
@@ -27,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test fuzz stubs lint format tidy demo bench-paper bench-pools bench-speed bench-compare \
+.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-speed bench-compare \
 	sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -67,8 +68,18 @@ stubs: $(VENV)/.stamp-build ## Write the type stubs of the compiled module anew
 demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 	$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
-bench-paper: $(VENV)/.stamp-extra-bench ## Run the paper's experiments, with $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.paper_protocol $(BENCH_ARGS)
+bench: $(VENV)/.stamp-extra-bench $(VENV)/.stamp-extra-peers ## Run $(EXPERIMENTS) as far as not done, write the page
+	$(BIN)/python -m benchmarks run $(EXPERIMENTS) $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks report
+
+QUICK := benchmarks/results/quick
+bench-quick: $(VENV)/.stamp-extra-bench ## A first look in under five minutes, on what comes with scikit-learn
+	$(BIN)/python -m benchmarks run quick quick_sizes --store $(QUICK).sqlite --processes all --minutes 3.5 --limit 60
+	$(BIN)/python -m benchmarks report --store $(QUICK).sqlite --html $(QUICK).html
+
+bench-paper: $(VENV)/.stamp-extra-bench ## BoostForest on the paper's 30 datasets, held against its figures
+	$(BIN)/python -m benchmarks run Ex1 --learners BoostForest $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks check Ex1
 
 bench-pools: $(VENV)/.stamp-extra-bench ## Compare other trees, their pool forests and mixtures, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.pool_forests $(BENCH_ARGS)

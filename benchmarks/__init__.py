@@ -1,1 +1,1 @@
-"""Benchmarks of boostforest: the paper's protocol and speed. Run each with ``python -m benchmarks.NAME``."""
+"""Benchmarks: the paper's experiments (``python -m benchmarks``) and speed (``python -m benchmarks.speed``)."""

@@ -59,11 +59,16 @@ def load(name: str, data_dir: Path = DATA_DIR) -> tuple[Floats, npt.NDArray]:
         Strings for classification, float64 for regression.
     """
     frame = pd.read_parquet(data_dir / f"{name}.parquet")
-    frame = frame.drop(columns="split", errors="ignore").head(_FIRST_ROWS.get(name, len(frame)))
+    return as_arrays(frame.head(_FIRST_ROWS.get(name, len(frame))), (TASKS | LARGE)[name])
+
+
+def as_arrays(frame: pd.DataFrame, task: Task) -> tuple[Floats, npt.NDArray]:
+    """Turn a raw table with the column ``target`` into numbers, as `load` describes."""
+    frame = frame.drop(columns="split", errors="ignore")
     target = frame.pop("target")
     strings = list(frame.select_dtypes(exclude="number").columns)
     X = pd.get_dummies(frame, columns=strings, dtype=float).astype(float)
-    y = target.to_numpy(dtype=str if (TASKS | LARGE)[name] == "classification" else float)
+    y = target.to_numpy(dtype=str if task == "classification" else float)
     return X.fillna(X.mean()).to_numpy(), y
 
 

@@ -23,7 +23,11 @@ from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 import boostforest as bf
 from benchmarks import datasets, report
 from benchmarks.datasets import Floats, Fold, Task
-from benchmarks.paper_protocol import FULL_REPEATS, GOALS, PAPER_TABLES, Figure, figure
+from benchmarks.reports.check import FULL_REPEATS
+from benchmarks.reports.paper import FIGURES, Figure
+from benchmarks.reports.results import figure_of
+from benchmarks.reports.text import METRIC_NAMES
+from benchmarks.running.problem import HIGHER_IS_BETTER, MAIN
 from boostforest import model_trees
 
 TABLE = "Ex_LMT_M5P_SI"
@@ -178,7 +182,7 @@ def run_task(task: Task, args: argparse.Namespace, paper: dict[tuple[str, str], 
     scores: Scores = {}
     seconds: Scores = {}
     if names:
-        print(f"{GOALS[task].metric + ', paper':<16}" + "".join(f"{column:>17}" for column in columns))
+        print(f"{METRIC_NAMES[MAIN[task]] + ', paper':<16}" + "".join(f"{column:>17}" for column in columns))
     for name in names:
         X, y = datasets.load(name, args.data)
         folds = [datasets.fold(X, y, repeat) for repeat in range(args.repeats)]
@@ -202,7 +206,7 @@ def _line(label: str, means: dict[str, Any], task: Task, names: list[str], paper
 
 def wins(task: Task, scores: Scores, forest: str, rival: str) -> int:
     """Count the small datasets on which the forest's mean score is better."""
-    sign = 1 if GOALS[task].higher_is_better else -1
+    sign = 1 if HIGHER_IS_BETTER[MAIN[task]] else -1
     small = [scores[name] for name in scores if name in datasets.TASKS]
     return sum(bool(sign * (np.mean(of[forest]) - np.mean(of[rival])) > 0) for of in small)
 
@@ -212,8 +216,8 @@ def summarise(
 ) -> None:
     """Print averages, times and sets won."""
     names = list(scores)
-    averages = {key: figure(np.mean([scores[name][key] for name in names], axis=0)) for key in learners}
-    print(_line("average", {key: average.mean for key, average in averages.items()}, task, names, paper))
+    averages = {key: figure_of(np.mean([scores[name][key] for name in names], axis=0)) for key in learners}
+    print(_line("average", {key: average.mean for key, average in averages.items() if average}, task, names, paper))
     for label, reduce in (("fit, s", np.mean), ("slowest set, s", np.max)):
         times = [reduce([np.mean(seconds[name][key]) for name in names]) for key in learners]
         print(f"{label:<16}" + "".join(f"{time:>10.3f}       " for time in times))
@@ -246,7 +250,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--n-jobs", type=int, default=-1, help="members of one forest to fit at the same time")
     parser.add_argument("--estimators", type=int, default=250, help="members of one forest")
     parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=list(LEARNERS), metavar="NAME")
-    parser.add_argument("--paper", type=Path, default=PAPER_TABLES, metavar="FILE", help="the paper's tables.csv")
+    parser.add_argument("--paper", type=Path, default=FIGURES, metavar="FILE", help="the paper's tables.csv")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every score and time here")
     parser.add_argument("--data", type=Path, default=datasets.DATA_DIR, metavar="DIR", help="folder of Parquet files")
     parser.add_argument("--datasets", nargs="+", default=list(datasets.TASKS), choices=list(TASKS), metavar="NAME")
@@ -262,7 +266,7 @@ def main(argv: list[str] | None = None) -> int:
     start = perf_counter()
     scores: dict[Task, Scores] = {}
     record: dict[str, Any] = {}
-    for task in GOALS:
+    for task in MAIN:
         scores[task], seconds = run_task(task, args, paper)
         if scores[task]:
             summarise(task, scores[task], seconds, args.learners, paper)

@@ -1,0 +1,75 @@
+"""The paper's other ensembles, which ``boostforest.baselines`` holds as they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.datasets import Task
+from benchmarks.learners import Settings, grids, learner
+from benchmarks.learners.stages import fit_best_stage, staged_outputs
+
+CLASSIFICATION: tuple[Task, ...] = ("classification",)
+REGRESSION: tuple[Task, ...] = ("regression",)
+
+
+@learner("GBDT-PL", "boostforest", grid=grids.gbdt_pl, stop=fit_best_stage, staged=staged_outputs)
+def gbdt_pl(settings: Settings, **params: Any) -> Any:
+    """Make gradient boosting of piecewise linear trees."""
+    from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
+
+    make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
+    return make(**{"max_var": 5, "random_state": settings.seed, **params})
+
+
+@learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)
+def multi_boosting(settings: Settings, **params: Any) -> Any:
+    """Make MultiBoost."""
+    from boostforest.baselines import MultiBoostClassifier
+
+    return MultiBoostClassifier(random_state=settings.seed, **params)
+
+
+@learner("DeepBoosting", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.deep_boosting)
+def deep_boosting(settings: Settings, **params: Any) -> Any:
+    """Make DeepBoost."""
+    from boostforest.baselines import DeepBoostClassifier
+
+    return DeepBoostClassifier(random_state=settings.seed, **params)
+
+
+@learner(
+    "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.filter_boost, stop=fit_best_stage
+)
+def filter_boost(settings: Settings, **params: Any) -> Any:
+    """Make FilterBoost."""
+    from boostforest.baselines import FilterBoostClassifier
+
+    return FilterBoostClassifier(random_state=settings.seed, **params)
+
+
+@learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao)
+def bagged_tao(settings: Settings, **params: Any) -> Any:
+    """Make bagged TAO trees with linear leaves."""
+    from boostforest.baselines import BaggedTAOClassifier
+
+    return BaggedTAOClassifier(random_state=settings.seed, n_jobs=settings.threads, **params)
+
+
+@learner("ELM", "boostforest", tasks=REGRESSION, grid=grids.elm)
+def elm(settings: Settings, **params: Any) -> Any:
+    """Make an extreme learning machine."""
+    from boostforest.baselines import ELMRegressor
+
+    return ELMRegressor(random_state=settings.seed, **params)
+
+
+def _register_network(name: str) -> None:
+    """Register a bagged network by its name: the tables have its column, and say that it is missing."""
+
+    @learner(name, "boostforest", tasks=CLASSIFICATION)
+    def make(settings: Settings, **params: Any) -> Any:
+        raise ImportError("boostforest.baselines has no bagged networks yet")
+
+
+for _name in ("Bagging-CNN_150", "Bagging-CNN_3", "Bagging-DNN_150", "Bagging-DNN_3"):
+    _register_network(_name)

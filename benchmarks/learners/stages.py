@@ -1,0 +1,50 @@
+"""Parts of an ensemble: what its first members say, and how many of them are best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.datasets import Floats
+from benchmarks.learners import Outputs, Params
+
+
+def average_of_members(model: Any, X: Floats, sizes: Sequence[int]) -> Outputs:
+    """Average the first so many of ``estimators_``."""
+    total: Any = 0.0
+    done = 0
+    for size in sizes:
+        for tree in model.estimators_[done:size]:
+            total = total + (tree.predict_proba(X) if hasattr(tree, "predict_proba") else tree.predict(X))
+        done = size
+        yield np.asarray(total) / size
+
+
+def staged_outputs(model: Any, X: Floats, sizes: Sequence[int]) -> Outputs:
+    """Take what the model's own staged methods yield."""
+    staged = getattr(model, "staged_predict_proba", model.staged_predict)(X)
+    done = 0
+    for size in sizes:
+        yield next(islice(staged, size - done - 1, None))
+        done = size
+
+
+def fit_best_stage(model: Any, X: Floats, y: npt.NDArray, X_judge: Floats, y_judge: npt.NDArray) -> Params:
+    """Fit all rounds, then keep those with the least error of the second part.
+
+    The model itself is cut to these rounds by a second fit: a round costs the same whoever asks for it.
+    """
+    model.fit(X, y)
+    is_classifier = hasattr(model, "classes_")
+    errors = [
+        np.mean(predicted != y_judge) if is_classifier else np.mean((predicted - y_judge) ** 2)
+        for predicted in model.staged_predict(X_judge)
+    ]
+    best = int(np.argmin(errors)) + 1
+    if best < len(errors):
+        model.set_params(n_estimators=best).fit(X, y)
+    return {"n_estimators": best}

@@ -1,0 +1,1 @@
+"""From the store to readers: statistics, tables, pictures, one HTML page, Markdown."""
