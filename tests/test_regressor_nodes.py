@@ -1,6 +1,8 @@
 """scikit-learn's regressors, and whatever looks like one, at the nodes."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -237,3 +239,28 @@ def test_an_error_of_the_model_itself_names_the_node():
     with pytest.raises(ValueError, match="n_jobs") as caught:
         tree.fit(*NUMBERS)
     assert caught.value.__notes__ == ["This was node_model=LinearRegression(n_jobs='many') at node L of tree 0."]
+
+
+def test_model_files_hold_no_regressors(tmp_path):
+    tree = BoostTreeClassifier(node_model=Ridge()).fit(*CLASSES)
+    with pytest.raises(ValueError, match=r"has Ridge objects at its nodes.*use pickle or.*skops"):
+        tree.save_model(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_torch_everything_is_there_but_a_fit_names_the_extra():
+    code = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoTorch())
+from boostforest import BoostTreeRegressor
+from boostforest.nodes.torch import MLP, TorchNode
+BoostTreeRegressor(node_model=TorchNode(MLP((4,)))).fit([[0.0], [1.0]], [0.0, 1.0])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stderr.splitlines()[-1] == 'ImportError: TorchNode needs PyTorch: pip install "boostforest[torch]".'

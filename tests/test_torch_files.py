@@ -3,21 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.linear_model import Ridge
 
-from boostforest import BoostForestClassifier, BoostTreeClassifier, load_model
+from boostforest import BoostForestClassifier, load_model
 from boostforest.nodes.torch import CNN, MLP, TorchNode
 from model_files import field, tensors_of, with_metadata, with_tensors
 
 X, Y = load_iris(return_X_y=True)
 SHAPE = {"max_depth": 2, "min_samples_leaf": 20, "random_state": 0}
-
-
-def test_regressors_are_refused_in_favour_of_pickle(tmp_path):
-    tree = BoostTreeClassifier(node_model=Ridge(), **SHAPE).fit(X, Y)
-    with pytest.raises(ValueError, match=r"has Ridge objects at its nodes.*use pickle or.*skops"):
-        tree.save_model(tmp_path / "m")
-    assert not list(tmp_path.iterdir())
 
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'boostforest[torch]'")
