@@ -150,3 +150,11 @@ def test_trees_with_models_in_python_are_not_evaluated_by_the_core():
     forest = forests("regression", {})[1].fit(X, y)
     with pytest.raises(ValueError, match="tree 0 has its models in Python"):
         forest.forest_.model.predict(X, np.zeros(5), np.ones(5), False, 0, 3, 1, np.zeros((len(X), 1)))
+
+
+def test_one_hot_columns_are_searched_as_in_the_core():
+    rng = np.random.default_rng(0)
+    X = np.hstack([np.eye(30)[rng.integers(30, size=400)], rng.normal(size=(400, 2))])
+    y = X @ rng.normal(size=32) + rng.normal(size=400)
+    core, python = forests("regression", {})
+    assert_same(core.fit(X, y), python.fit(X, y), X)

@@ -71,6 +71,7 @@ class Table {
             missing_ = take_missing(values, rows);
             any_missing_ = true;
         }
+        indicators_ = find_indicators(values, n_rows_, n_features_, missing());
     }
 
     // Rows × features, read only; keeps the table alive (see its definition below).
@@ -101,9 +102,9 @@ class Table {
             const Sample sample = work.load(nodes[i], y_.data());
             const SplitRules own{static_cast<Criterion>(rules(i, 0)), rules(i, 1), rules(i, 2),
                                  static_cast<int>(rules(i, 3)), static_cast<int>(rules(i, 4))};
-            const MissingCells* missing = any_missing_ ? &missing_ : nullptr;
-            splits[i] = work.finder.find({values_.data(), width_, n_features_, sample, *loss_, n_classes_, missing},
-                                         own, keys(i));
+            splits[i] = work.finder.find(
+                {values_.data(), width_, n_features_, sample, *loss_, n_classes_, missing(), indicators_.get()}, own,
+                keys(i));
         });
         nb::list result;
         for (const Split& s : splits)
@@ -144,6 +145,8 @@ class Table {
     }
 
    private:
+    const MissingCells* missing() const { return any_missing_ ? &missing_ : nullptr; }
+
     void require_rows(const Array<std::int32_t, 1>& rows) const {
         bool good = true;
         for (std::size_t i = 0; i < rows.shape(0); ++i) good &= rows(i) >= 0 && rows(i) < n_rows_;
@@ -188,6 +191,7 @@ class Table {
     Buffer<double> values_;
     MissingCells missing_;
     bool any_missing_ = false;
+    std::unique_ptr<const Indicators> indicators_;  // columns kept as lists too; null: none
 };
 
 }  // namespace
