@@ -66,6 +66,7 @@ void run_without_gil(const nb::object& progress, Work work) {
 MissingCells take_missing(double* x, const RawRows& rows);
 
 void register_fit(nb::module_& module);
+void register_lmt(nb::module_& module);
 void register_model(nb::module_& module);
 void register_model_trees(nb::module_& module);
 void register_parts(nb::module_& module);

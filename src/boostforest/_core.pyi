@@ -13,6 +13,22 @@ def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.nd
     Grow one tree per entry of the parameter columns; return the forest's columns.
     """
 
+def lmt_fit(columns: numpy.ndarray, scaled: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, *, n_iter: int, max_iter: int, patience: int, use_aic: bool, error_on_probabilities: bool, choose_at_every_node: bool, split: bool, prune: bool, min_split: float, min_leaf: float) -> dict[str, numpy.ndarray]:
+    """
+    Grow a logistic model tree on a table given column by column; return the tree's columns.
+    """
+
+class LogisticTree:
+    """Checked, read-only view of a logistic model tree."""
+
+    def __init__(self, feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], model: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], params: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_outputs: int) -> None: ...
+
+    def predict(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """Write the outputs of every row to out (rows × outputs)."""
+
+    def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """Write the leaf of every row to out."""
+
 class Model:
     """Checked, read-only view of the columns of a forest."""
 

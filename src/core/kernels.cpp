@@ -6,6 +6,7 @@
 
 #include "kernels/hidden.hpp"
 #include "kernels/linalg.hpp"
+#include "kernels/logit_boost.hpp"
 #include "kernels/loss.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/predict.hpp"
@@ -52,6 +53,8 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .logit_responses = logit_responses,
+    .regression_sums = regression_sums,
 };
 
 }  // namespace BF_ISA

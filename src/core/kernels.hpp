@@ -144,6 +144,17 @@ struct Kernels {
     // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles.
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride);
+
+    // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
+    // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of
+    // all classes but the row's own, since 1 - p loses what is left of it near 1. Whole vectors are written.
+    void (*logit_responses)(const double* rest, const double* p, const double* y, double label, const double* w,
+                            std::int64_t n, double* v, double* vz);
+
+    // Σ v x, Σ v x², Σ vz x of each of d columns (`stride` apart): sums[3 j], sums[3 j + 1], sums[3 j + 2]. Columns, v
+    // and vz are zero in the rest of their last vector.
+    void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
+                            const double* vz, double* sums);
 };
 
 // The best table for this processor, or the one that select_kernels named.

@@ -1,0 +1,147 @@
+#include "../core/model_trees/lmt.hpp"
+
+#include <algorithm>
+
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(const std::vector<T>& values) {
+    auto array = new_array<T>(values.size());
+    std::copy(values.begin(), values.end(), array.data());
+    return array;
+}
+
+nb::dict fit(const Array<double, 2>& columns, const Array<double, 2>& scaled, const Array<double, 1>& y,
+             const Array<double, 1>& weight, int n_classes, std::int64_t n_iter, std::int64_t max_iter,
+             std::int64_t patience, bool use_aic, bool error_on_probabilities, bool choose_at_every_node, bool split,
+             bool prune, double min_split, double min_leaf) {
+    const std::size_t n_features = columns.shape(0), n_rows = columns.shape(1);
+    require(n_rows > 0 && n_rows < std::size_t{1} << 31 && n_features > 0, "1 to 2^31 - 1 rows, 1 feature or more");
+    require(scaled.shape(0) == n_features && scaled.shape(1) == n_rows, "scaled needs the shape of columns");
+    require(y.shape(0) == n_rows && weight.shape(0) == n_rows, "y and weight need one value per row");
+    require(n_classes >= 2 && max_iter >= 0, "two classes or more, and no negative number of iterations");
+    for (std::size_t i = 0; i < n_rows; ++i)
+        require(y(i) >= 0 && y(i) < n_classes && weight(i) > 0, "y must be a class number and weight above 0");
+    const LogisticTable table{
+        columns.data(), scaled.data(), static_cast<std::int64_t>(n_rows), static_cast<int>(n_features), y.data(),
+        weight.data(),  n_classes};
+    const LmtRules rules{{n_iter, max_iter, patience, use_aic, error_on_probabilities},
+                         choose_at_every_node,
+                         split,
+                         prune,
+                         min_split,
+                         min_leaf};
+    LmtColumns tree;
+    run_without_gil(nb::none(), [&](Control& control) {
+        parallel_for(1, 1, control, [&](std::int64_t, Worker& worker) { tree = fit_lmt(table, rules, worker); });
+    });
+    nb::dict result;
+    result["feature"] = to_array(tree.feature);
+    result["threshold"] = to_array(tree.threshold);
+    result["left"] = to_array(tree.left);
+    result["n_samples"] = to_array(tree.n_samples);
+    result["wrong"] = to_array(tree.wrong);
+    result["gain"] = to_array(tree.gain);
+    result["n_iter"] = to_array(tree.n_iter);
+    result["model"] = to_array(tree.model);
+    result["params"] = to_array(tree.params);
+    return result;
+}
+
+// The columns of a fitted tree, checked once so that nothing below has to: no index in them can lead outside.
+class LogisticTree {
+   public:
+    LogisticTree(const Array<std::int32_t, 1>& feature, const Array<double, 1>& threshold,
+                 const Array<std::int32_t, 1>& left, const Array<std::int32_t, 1>& model,
+                 const Array<double, 1>& params, const Array<double, 1>& mean, const Array<double, 1>& scale,
+                 int n_outputs)
+        : feature_(feature),
+          threshold_(threshold),
+          left_(left),
+          model_(model),
+          params_(params),
+          mean_(mean),
+          scale_(scale),
+          n_outputs_(n_outputs) {
+        const auto n_nodes = static_cast<std::int64_t>(feature.shape(0));
+        const auto n_features = static_cast<std::int64_t>(mean.shape(0));
+        require(n_nodes >= 1 && threshold.shape(0) == feature.shape(0) && left.shape(0) == feature.shape(0) &&
+                    model.shape(0) == feature.shape(0),
+                "damaged tree: all node columns must have the same length");
+        require(scale.shape(0) == mean.shape(0) && n_features >= 1 && n_outputs >= 1,
+                "damaged tree: mean and scale need one value per feature");
+        const std::int64_t n_models = static_cast<std::int64_t>(params.shape(0)) / (n_outputs * (1 + n_features));
+        for (std::int64_t i = 0; i < n_nodes; ++i) {
+            require(feature(i) >= -1 && feature(i) < n_features, "damaged tree: a split on an unknown feature");
+            // Children come after their parent: no path can run in a circle.
+            require(feature(i) < 0 || (left(i) > i && left(i) + std::int64_t{1} < n_nodes),
+                    "damaged tree: a child outside of it");
+            require(feature(i) >= 0 || (model(i) >= 0 && model(i) < n_models), "damaged tree: a leaf without a model");
+        }
+    }
+
+    LmtView view(const Array<double, 2>& x) const {
+        require(x.shape(1) == mean_.shape(0), "x needs the tree's features");
+        return {feature_.data(), threshold_.data(), left_.data(),  model_.data(),
+                params_.data(),  mean_.data(),      scale_.data(), static_cast<int>(mean_.shape(0)),
+                n_outputs_};
+    }
+    int n_outputs() const { return n_outputs_; }
+
+   private:
+    Array<std::int32_t, 1> feature_;
+    Array<double, 1> threshold_;
+    Array<std::int32_t, 1> left_, model_;
+    Array<double, 1> params_, mean_, scale_;
+    int n_outputs_;
+};
+
+template <class T, int kDimensions>
+using Out = nb::ndarray<T, nb::numpy, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
+
+void predict(const LogisticTree& tree, const Array<double, 2>& x, Out<double, 2>& out) {
+    const LmtView view = tree.view(x);
+    require(out.shape(0) == x.shape(0) && out.shape(1) == static_cast<std::size_t>(tree.n_outputs()),
+            "out has the wrong shape");
+    const nb::gil_scoped_release no_gil;
+    predict_lmt(view, x.data(), static_cast<std::int64_t>(x.shape(0)), out.data());
+}
+
+void apply(const LogisticTree& tree, const Array<double, 2>& x, Out<std::int32_t, 1>& out) {
+    const LmtView view = tree.view(x);
+    require(out.shape(0) == x.shape(0), "out has the wrong shape");
+    const nb::gil_scoped_release no_gil;
+    apply_lmt(view, x.data(), static_cast<std::int64_t>(x.shape(0)), out.data());
+}
+
+}  // namespace
+
+void register_lmt(nb::module_& module) {
+    module.def("lmt_fit", &fit, nb::arg("columns").noconvert(), nb::arg("scaled").noconvert(), nb::arg("y").noconvert(),
+               nb::arg("weight").noconvert(), nb::arg("n_classes"), nb::kw_only(), nb::arg("n_iter"),
+               nb::arg("max_iter"), nb::arg("patience"), nb::arg("use_aic"), nb::arg("error_on_probabilities"),
+               nb::arg("choose_at_every_node"), nb::arg("split"), nb::arg("prune"), nb::arg("min_split"),
+               nb::arg("min_leaf"),
+               nb::sig("def lmt_fit(columns: numpy.ndarray, scaled: numpy.ndarray, y: numpy.ndarray, "
+                       "weight: numpy.ndarray, n_classes: int, *, n_iter: int, max_iter: int, patience: int, "
+                       "use_aic: bool, error_on_probabilities: bool, choose_at_every_node: bool, split: bool, "
+                       "prune: bool, min_split: float, min_leaf: float) -> dict[str, numpy.ndarray]"),
+               "Grow a logistic model tree on a table given column by column; return the tree's columns.");
+    nb::class_<LogisticTree>(module, "LogisticTree", "Checked, read-only view of a logistic model tree.")
+        .def(nb::init<const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<std::int32_t, 1>&,
+                      const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<double, 1>&,
+                      const Array<double, 1>&, int>(),
+             nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
+             nb::arg("model").noconvert(), nb::arg("params").noconvert(), nb::arg("mean").noconvert(),
+             nb::arg("scale").noconvert(), nb::arg("n_outputs"))
+        .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("out").noconvert(),
+             "Write the outputs of every row to out (rows × outputs).")
+        .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("out").noconvert(),
+             "Write the leaf of every row to out.");
+}
+
+}  // namespace boostforest
