@@ -81,8 +81,9 @@ bench-paper: $(VENV)/.stamp-extra-bench ## BoostForest on the paper's 30 dataset
 	$(BIN)/python -m benchmarks run Ex1 --learners BoostForest $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks check Ex1
 
-bench-pools: $(VENV)/.stamp-extra-bench ## Compare other trees, their pool forests and mixtures, with $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.pool_forests $(BENCH_ARGS)
+bench-pools: $(VENV)/.stamp-extra-bench ## Other trees, their pool forests and mixtures: hours; $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks run Ex_LMT_M5P_SI pools $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks check pools
 
 bench-speed: $(VENV)/.stamp-extra-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)

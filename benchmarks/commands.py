@@ -114,10 +114,8 @@ def check(args: argparse.Namespace) -> int:
     results = []
     with Store(args.store, readonly=True) as store:
         for name in args.experiments:
-            bases = [block.base for block in experiments.find(name).blocks]  # others must not narrow the averages
-            results += read_results(
-                store, Wish([name], args.datasets, args.learners or bases, args.tuning, args.repeats)
-            )
+            names = args.learners or checking.concerned(experiments.find(name))
+            results += read_results(store, Wish([name], args.datasets, names, args.tuning, args.repeats))
     lines, all_met = checking.lines(results)
     print("\n".join(lines))
     return 0 if all_met else 1

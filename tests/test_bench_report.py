@@ -185,6 +185,24 @@ def test_check_wants_ten_repeats_of_everything(path, tmp_path, capsys):
     assert "missed; not every dataset" in "\n".join(lines)
 
 
+def test_check_counts_the_datasets_that_a_forest_wins(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(check, "FULL_REPEATS", 1)
+    with Store(tmp_path / "s") as store:
+        fill(store, "pools", ["ETForest", "Extra-Tree"], repeats=1)
+        store._db.execute("UPDATE fits SET accuracy = 0.8, rmse = 0.5")
+        store._db.execute("UPDATE fits SET accuracy = 0.9, rmse = 0.4 WHERE learner = 'ETForest'")
+        for dataset, text in (("SON", "29 of 30, met"), ("SEE", "28 of 30, met"), ("BH", "27 of 30, met")):
+            store._db.execute("UPDATE fits SET accuracy = 0.8, rmse = 0.6 WHERE dataset = ?", (dataset,))
+            assert f"Extra-Tree on 27 datasets: {text}" in "\n".join(
+                check.lines(read_results(store, Wish(["pools"])))[0]
+            )
+        store._db.execute("UPDATE fits SET rmse = 0.5 WHERE dataset = 'CCS'")
+    assert main(["check", "pools", "--store", str(tmp_path / "s")]) == 1
+    printed = capsys.readouterr().out
+    assert "Extra-Tree on 27 datasets: 26 of 30, missed" in printed
+    assert "ModelForest better than M5P on 14 datasets: 0 of 0, not measured" in printed
+
+
 class Tables(HTMLParser):
     """Collects the text of every table cell."""
 

@@ -149,10 +149,10 @@ def model_forest(settings: Settings, **params: Any) -> Any:
 
 @learner("LMT", "boostforest", tasks=CLASSIFICATION)
 def lmt(settings: Settings, **params: Any) -> Any:
-    """Make a logistic model tree with Weka's options ``-B -M 5``."""
+    """Make a logistic model tree with Weka's options ``-B -M 5``: nodes of more than five rows are split."""
     from boostforest.model_trees import LMTClassifier
 
-    return LMTClassifier(**{"min_samples_split": 5, **params})
+    return LMTClassifier(**{"min_samples_split": 6, "random_state": settings.seed, **params})
 
 
 @learner("M5P", "boostforest", tasks=REGRESSION)
@@ -161,3 +161,23 @@ def m5p(settings: Settings, **params: Any) -> Any:
     from boostforest.model_trees import M5PRegressor
 
     return M5PRegressor(**{"min_samples_leaf": 5, **params})
+
+
+@learner("Mixture", "boostforest", staged=staged_outputs)
+def mixture(settings: Settings, **params: Any) -> Any:
+    """Make a pool forest of BoostTrees, Extra-Trees and LMTs or M5Ps, each with the pools of its own forest."""
+    from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
+
+    import boostforest as bf
+    from boostforest import model_trees
+
+    leaves = {"min_samples_leaf": range(5, 16)}
+    if settings.task == "classification":
+        if not hasattr(model_trees, "LMTClassifier"):
+            raise ImportError("boostforest.model_trees has no LMTClassifier")
+        trees = [bf.BoostTreeClassifier(), ExtraTreeClassifier(), model_trees.LMTClassifier(prune=False)]
+    else:
+        trees = [bf.BoostTreeRegressor(), ExtraTreeRegressor(), model_trees.M5PRegressor(prune=False)]
+    pools = [{**leaves, "reg_lambda": grids.POOL_LAMBDA}, leaves, leaves]
+    made = settings.pick(bf.PoolForestClassifier, bf.PoolForestRegressor)
+    return made(trees, pools=pools, n_jobs=settings.threads, random_state=settings.seed, **params)
