@@ -60,7 +60,7 @@ def status(args: argparse.Namespace) -> int:
     wish = wish_of(args)
     choice = choose(wish, args.data)
     _say_left_out(choice)
-    with Store(args.store, readonly=True) as store:
+    with Store(args.store, must_exist=True) as store:
         rows = store.rows()
     by_cpu = estimate.from_store(rows, "cpu")
     print(f"{'experiment':<18}{'tuning':<12}{'fits':>7}{'done':>7}{'failed':>7}{'left':>7}  processor time of the rest")
@@ -92,7 +92,7 @@ def report(args: argparse.Namespace) -> int:
     from benchmarks.reports import markdown, page
     from benchmarks.reports.results import read_results
 
-    with Store(args.store, readonly=True) as store:
+    with Store(args.store, must_exist=True) as store:
         results = read_results(store, wish_of(args))
     if not results:
         print("The store has no results of these experiments.")
@@ -112,7 +112,7 @@ def check(args: argparse.Namespace) -> int:
     from benchmarks.reports.results import read_results
 
     results = []
-    with Store(args.store, readonly=True) as store:
+    with Store(args.store, must_exist=True) as store:
         for name in args.experiments:
             names = args.learners or checking.concerned(experiments.find(name))
             results += read_results(store, Wish([name], args.datasets, names, args.tuning, args.repeats))
@@ -145,7 +145,7 @@ def show_list(args: argparse.Namespace) -> int:
 def forget(args: argparse.Namespace) -> int:
     """Delete results, so that they are made anew: after a change of a learner that keeps its version."""
     wish = wish_of(args)
-    with Store(args.store, readonly=True) as store:
+    with Store(args.store, must_exist=True) as store:
         stored = {(job.dataset, job.learner) for job in store.rows()}
         jobs = all_jobs(choose_stored(wish, stored))
         print(f"{store.forget(jobs)} fits forgotten.")

@@ -11,10 +11,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the benchmarks are no installed package
 
-from benchmarks import experiments, learners
+from benchmarks import data, experiments, learners
 from benchmarks.__main__ import main
 from benchmarks.running import estimate
-from benchmarks.running.choose import Wish, added, choose_stored, wished
+from benchmarks.running.choose import Wish, added, choose_stored, widen, wished
 from benchmarks.running.fits import Outcome
 from benchmarks.running.jobs import Job, Selection, all_jobs
 from benchmarks.running.progress import Progress, duration
@@ -92,8 +92,6 @@ def plugin(tmp_path):
 @pytest.fixture
 def registered(plugin, monkeypatch):
     """The same registrations in this process, for one test."""
-    from benchmarks import data
-
     for registry in (data.DATASETS, learners.LEARNERS, experiments.EXPERIMENTS):
         for name in list(registry):
             monkeypatch.setitem(registry, name, registry[name])  # puts the registry back afterwards
@@ -207,6 +205,10 @@ def test_report_has_what_was_added_to_an_experiment(registered):
     block = selection.experiment.blocks[1]
     assert selection.datasets(block) == ["BH", "line"]
     assert set(selection.columns(block)) == {"BoostForest", "slow"}
+    names = added(experiments.find("mnist_higgs"), Wish(["mnist_higgs"], datasets=["HIGGS-synthetic", "HIGGS-subset"]))
+    assert names == ["HIGGS-synthetic"], "the subset stands in by itself"
+    widened = widen(experiments.find("mnist_higgs"), names)
+    assert [block.datasets for block in widened.blocks] == [("MNIST",), ("HIGGS", "HIGGS-synthetic")]
 
 
 def test_fit_that_two_experiments_ask_for_is_one():
@@ -240,8 +242,6 @@ def test_report_shows_what_stands_in():
 
 
 def test_every_experiment_names_known_things():
-    from benchmarks import data
-
     for experiment in experiments.EXPERIMENTS.values():
         for block in experiment.blocks:
             assert block.base in block.learners
@@ -265,6 +265,16 @@ def test_estimate_multiplies_learner_and_dataset():
     tuned = known.seconds(Job("SON", 0, "XGBoost", "", "random:20"))
     assert tuned == pytest.approx(1 * (1 + 0.75 * 20), rel=0.05)
     assert known.seconds(Job("SON", 0, "CatBoost", "", "none")) is None
+    assert known.seconds(Job("EGSS", 0, "XGBoost", "", "none")) is None, "too few datasets for a guess from the size"
+
+
+def test_estimate_of_an_unknown_dataset_follows_its_size():
+    known = estimate.Estimate()
+    for name in ("SON", "SEE", "VC3", "BH", "CCS", "WQW", "CCPP", "VS", "QSAR"):
+        dataset = data.find(name)
+        seconds = 1e-4 * dataset.n_rows * dataset.n_features**0.5 * max(dataset.n_classes, 1)
+        known.add(Job(name, 0, "XGBoost", "", "none"), seconds)
+    assert known.seconds(Job("LR", 0, "XGBoost", "", "none")) == pytest.approx(1e-4 * 20_000 * 4 * 26)
 
 
 def test_progress_says_how_long_the_rest_takes():

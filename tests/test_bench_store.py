@@ -137,5 +137,5 @@ def test_other_files_are_refused_and_not_touched(path):
 
 def test_missing_store_is_not_made_by_reading(path):
     with pytest.raises(StoreError, match="There is no store"):
-        Store(path, readonly=True)
+        Store(path, must_exist=True)
     assert not path.exists()

@@ -39,7 +39,9 @@ def figure(table: str, task: Task, row: str, method: str) -> Figure | None:
 
 
 def apart(ours: Figure, theirs: Figure) -> float | None:
-    """Return the distance in the paper's deviations; in ours where the paper's is 0; None where both are."""
+    """Return the distance in the paper's deviations, in ours where the paper's is 0; None where there is no unit."""
+    if theirs.std is None:
+        return None
     unit = theirs.std or ours.std
     if unit:
         return (ours.mean - theirs.mean) / unit

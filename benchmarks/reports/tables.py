@@ -129,15 +129,27 @@ def _average_row(experiment: Experiment, result: BlockResult, metric: str) -> Ta
     figures = [result.average(name, metric) for name in result.learners]
     best = _best([figure and figure.mean for figure in figures], HIGHER_IS_BETTER[metric])
     common = result.common(metric)
-    is_whole = set(common) == set(result.block.datasets)
-    row = TableRow(
-        "average", [], is_summary=True, note="" if is_whole else f"over {len(common)} of {len(result.block.datasets)}"
-    )
+    row = TableRow("average", [], is_summary=True)
+    if set(common) != set(result.block.datasets):
+        n, n_all = len(common), len(result.block.datasets)
+        row.note = f"over {n} of {n_all}" if n < n_all else "with stand-ins"
     for name, figure in zip(result.learners, figures, strict=True):
         cell = Cell(text.score(figure), figure is not None and round(figure.mean, 4) == best)
-        theirs = paper_figure(experiment, result, metric, AVERAGES.get(metric, ""), name) if is_whole else None
+        theirs = _paper_average(experiment, result, metric, common, name)
         row.cells.append(_with_paper(cell, figure, theirs, text.score(theirs)))
     return row
+
+
+def _paper_average(
+    experiment: Experiment, result: BlockResult, metric: str, datasets: list[str], learner: str
+) -> Figure | None:
+    """Return the paper's average over the same datasets; with its deviation only if these are all of the table's."""
+    if set(datasets) == set(result.block.datasets):
+        return paper_figure(experiment, result, metric, AVERAGES.get(metric, ""), learner)
+    figures = [paper_figure(experiment, result, metric, dataset, learner) for dataset in datasets]
+    if not figures or any(figure is None for figure in figures):
+        return None
+    return Figure(sum(figure.mean for figure in figures if figure) / len(figures), None)
 
 
 def _rank_row(experiment: Experiment, result: BlockResult, metric: str) -> TableRow:

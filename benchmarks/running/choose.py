@@ -61,21 +61,22 @@ def _narrow(experiment: Experiment, wish: Wish) -> Experiment:
 
 
 def added(experiment: Experiment, wish: Wish) -> list[str]:
-    """Return the names of a wish that are not the experiment's own."""
-    own = {name for block in experiment.blocks for name in (*_names(block), *block.learners)}
+    """Return the names of a wish that are not the experiment's own, nor stand in for one by themselves."""
+    own = {name for block in experiment.blocks for name in (*block.datasets, *block.learners)}
+    own |= {data.find(name).subset for block in experiment.blocks for name in block.datasets}
     named = [data.find(name).name for name in wish.datasets] + [learners.find(name).name for name in wish.learners]
     return [name for name in named if name not in own]
 
 
 def widen(experiment: Experiment, names: Sequence[str]) -> Experiment:
-    """Let datasets and learners that are not the experiment's own join every block of their task."""
+    """Let datasets and learners that are not the experiment's own join the blocks that would have run them."""
+    of_any = {name for block in experiment.blocks for name in _names(block)}
     blocks = []
     for block in experiment.blocks:
-        more = [n for n in names if n in data.DATASETS and data.DATASETS[n].task == block.task]
-        others = [n for n in names if n in learners.LEARNERS and block.task in learners.LEARNERS[n].tasks]
-        blocks.append(
-            replace(block, datasets=(*block.datasets, *more), learners=(*block.learners, *others)),
-        )
+        tables = [n for n in names if n in data.DATASETS and data.DATASETS[n].task == block.task]
+        entries = [n for n in names if n in learners.LEARNERS and block.task in learners.LEARNERS[n].tasks]
+        joined = (*block.datasets, *_keep(tables, _names(block), of_any))
+        blocks.append(replace(block, datasets=joined, learners=(*block.learners, *entries)))
     return replace(experiment, blocks=tuple(blocks))
 
 

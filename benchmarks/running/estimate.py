@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from benchmarks import data, learners
 from benchmarks.learners import Settings
 from benchmarks.running.jobs import Job
@@ -14,6 +16,7 @@ from benchmarks.running.tuning import Tuning
 
 TRAIN_SHARE = 0.75  # of the rows of the last fit that a candidate is fitted on: 60 of 80 %
 N_PASSES = 10
+LEAST_DATASETS = 8  # for a guess from the size
 Kind = tuple[str, str, str]  # learner, setting, tuning
 
 
@@ -21,7 +24,8 @@ class Estimate:
     """Seconds of a fit, learnt from finished ones.
 
     Logarithms of seconds are taken as a sum of a part of the learner (in its setting and tuning) and a part of the
-    dataset. A learner that was seen without tuning only costs as many fits more as it has candidates.
+    dataset; that of a dataset which was never seen follows from its size. A learner that was seen without tuning only
+    costs as many fits more as it has candidates.
     """
 
     def __init__(self) -> None:
@@ -29,6 +33,7 @@ class Estimate:
         self._learner: dict[Kind, float] = {}
         self._dataset: dict[str, float] = {}
         self._is_fitted = False
+        self._known: dict[Job, float | None] = {}  # answers since the last fit; the repeat makes no difference
 
     def add(self, job: Job, seconds: float) -> None:
         """Take one more finished fit into account."""
@@ -46,26 +51,44 @@ class Estimate:
             _set_means(
                 self._dataset, ((dataset, value - self._learner[kind]) for (kind, dataset), value in means.items())
             )
+        self._known = {}
         self._is_fitted = True
 
     def seconds(self, job: Job) -> float | None:
         """Return the expected seconds; None if nothing like it was seen."""
+        if not self._is_fitted:
+            self._fit()
+        job = job._replace(repeat=0)
+        if job not in self._known:
+            self._known[job] = self._seconds_of(job)
+        return self._known[job]
+
+    def _seconds_of(self, job: Job) -> float | None:
         kind = (job.learner, job.setting, job.tuning)
         seen = self._seconds.get((kind, job.dataset))
         if seen:
             return sum(seen) / len(seen)
-        if not self._is_fitted:
-            self._fit()
         if kind in self._learner:
-            return self._learner_times_dataset(kind, job.dataset)
+            part = self._dataset[job.dataset] if job.dataset in self._dataset else self._by_size(job.dataset)
+            return None if part is None else math.exp(self._learner[kind] + part)
         if job.tuning != "none":
             plain = self.seconds(job._replace(tuning="none"))
             return None if plain is None else plain * (1 + TRAIN_SHARE * n_candidates(job))
         return None
 
-    def _learner_times_dataset(self, kind: Kind, dataset: str) -> float:
-        usual = sum(self._dataset.values()) / len(self._dataset)
-        return math.exp(self._learner[kind] + self._dataset.get(dataset, usual))
+    def _by_size(self, dataset: str) -> float | None:
+        """Return the part of a dataset from a regression of the known ones on the logarithms of their sizes."""
+        known = [name for name in self._dataset if name in data.DATASETS]
+        if len(known) < LEAST_DATASETS:
+            return None
+        sizes = np.array([_log_size(name) for name in known])
+        slopes, *_ = np.linalg.lstsq(sizes, np.array([self._dataset[name] for name in known]), rcond=None)
+        return float(_log_size(dataset) @ slopes)
+
+
+def _log_size(name: str) -> np.ndarray:
+    dataset = data.find(name)
+    return np.log([math.e, dataset.n_rows, dataset.n_features, max(dataset.n_classes, 1)])
 
 
 def _set_means(parts: dict[Any, float], values: Iterable[tuple[Any, float]]) -> None:

@@ -100,12 +100,12 @@ class Run(NamedTuple):
 
 
 class Store:
-    """A store; a new file is made where there is none, unless it is only to be read."""
+    """A store; a new file is made where there is none, unless it must exist."""
 
-    def __init__(self, path: Path, *, readonly: bool = False) -> None:
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
         self.path = path
         self.me = Claimant.myself()
-        if readonly and not path.is_file():
+        if must_exist and not path.is_file():
             raise StoreError(f"There is no store {path}; run an experiment first, or name another with --store FILE.")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._check_layout()
