@@ -164,7 +164,8 @@ def use(model):
         model.apply(rows)
         model.decision_path(rows)
         model.to_dataframe()
-        repr((model, model.tree_params_, model.n_leaves_, model.feature_importances_, model.slope_importances_))
+        repr((model, model.tree_params_, model.n_leaves_, model.feature_importances_))
+        getattr(model, "slope_importances_", None)
         if hasattr(model, "classes_"):
             assert model.predict_proba(rows).shape == (5, model.n_classes_)
             model.decision_function(rows)

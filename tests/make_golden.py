@@ -16,6 +16,7 @@ import pandas as pd
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._encoder import TableEncoder
 from boostforest._io import FORMAT_VERSION
+from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
 
 FOLDER = Path(__file__).parent / "data"
@@ -34,6 +35,7 @@ def models():
         größe=rng.choice(["é", "b", "a", None], 60),
         town=rng.choice(np.array([3, 2**60 + 1, 2.5, 7, 8], dtype=object), 60),
     )
+    nodes = {"n_estimators": 4, "node_model": [ELM(n_hidden=(2, 3), reg_lambda=1.0), LinearSVR(C=[0.5, 2]), "elm"]}
     categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
@@ -41,6 +43,8 @@ def models():
         "forest-regressor": (BoostForestRegressor(**FOREST), frame, tables["regression"][1], "float64"),
         "forest-binary": (BoostForestClassifier(**FOREST), tables["binary"][0], words, "float32"),
         "forest-multiclass": (BoostForestClassifier(**FOREST), *tables["multiclass"], "float16"),
+        "nodes-regressor": (BoostForestRegressor(**(FOREST | nodes)), *tables["regression"], "float64"),
+        "nodes-multiclass": (BoostForestClassifier(**(FOREST | nodes)), *tables["multiclass"], "float32"),
         "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
         "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }

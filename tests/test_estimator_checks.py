@@ -23,6 +23,7 @@ from boostforest import (
     PoolForestClassifier,
     PoolForestRegressor,
 )
+from boostforest.nodes import ELM
 
 POOLS = {
     "node_model": ["ridge", "constant"],
@@ -37,7 +38,11 @@ ESTIMATORS = [
     BoostTreeRegressor(),
     BoostTreeRegressor(node_model="constant", criterion="mse", min_samples_leaf=2, max_depth=3),
     BoostTreeRegressor(clip=False, scale=False, reg_lambda=1.0, max_features="sqrt", n_cuts=3),
+    BoostTreeRegressor(node_model="elm"),
+    BoostTreeRegressor(node_model="svr"),
     BoostTreeClassifier(),
+    BoostTreeClassifier(node_model="elm"),
+    BoostTreeClassifier(node_model="svr"),
     BoostTreeClassifier(node_model="constant", criterion="gini", min_samples_leaf=2, max_leaf_nodes=5),
     BoostTreeClassifier(criterion="c45", scale=False, reg_lambda=1.0, max_features="sqrt", class_weight="balanced"),
     BoostForestRegressor(5),
@@ -48,6 +53,8 @@ ESTIMATORS = [
     BoostForestClassifier(5, criterion=["gini", "c45"], batch_size=40, class_weight="balanced_subsample", n_jobs=2),
     BoostForestClassifier(5, max_samples=0.7, n_cuts=3, scale=False, max_leaf_nodes=6),
     BoostForestClassifier(5, bootstrap=False, **POOLS),
+    BoostForestRegressor(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
+    BoostForestClassifier(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
     ETForestRegressor(5),
     ETForestClassifier(5, class_weight="balanced_subsample"),
     PoolForestRegressor([LinearRegression(), BoostTreeRegressor()], 4, max_features=0.9, bootstrap=False),

@@ -16,6 +16,8 @@ from model_files import GOLDEN, field, seal, split, tensors_of, with_entry, with
 FILES = {path.stem.split("-", 1)[1]: path.read_bytes() for path in GOLDEN if path.name.startswith("v1-")}
 FOREST, CLASSES = FILES["forest-regressor"], FILES["forest-binary"]
 HEADER, DATA = split(FOREST)
+NODES = next(path for path in GOLDEN if path.stem == "v2-nodes-regressor").read_bytes()
+ON_LAYER = int(np.flatnonzero(tensors_of(NODES)["kind"] == 2)[0])  # a tree with a hidden layer
 
 
 def to_text(header):
@@ -149,6 +151,26 @@ BAD_FILES = {
     "two parents": (element("left", 0, LEFT[: tensors_of(FOREST)["tree_start"][1]].max()), "every node .* one parent"),
     "leaf with children": (element("left", -1, 2**31 - 1), "has a leaf without a model, or with a child"),
     "unknown node model": (element("kind", 0, 7), "damaged model: tree 0 has an unknown node model"),
+    "hidden layers without their starts": (with_tensors(NODES, hidden_start=None), "missing or unknown: hidden_start"),
+    "no hidden layers": (with_tensors(NODES, hidden=None, hidden_start=None), "has no hidden layer that fits its node"),
+    "hidden layer of NaN": (element("hidden", 0, np.nan, NODES), "'hidden' has values that are not finite"),
+    "hidden layer cut short": (element("hidden_start", -1, 3, NODES), "must run from 0 to the number of values in hid"),
+    "hidden layer far away": (element("hidden_start", ON_LAYER + 1, 10**12, NODES), "no hidden layer that fits its"),
+    "hidden layer before the first": (element("hidden_start", ON_LAYER + 1, -4, NODES), "no hidden layer that fits"),
+    "hidden layer of part of a unit": (element("hidden_start", ON_LAYER + 1, 3, NODES), "no hidden layer that fits"),
+    "hidden layer of a linear model": (element("kind", ON_LAYER, 1, NODES), "has no hidden layer that fits its node"),
+    "node model by another name": (params(NODES, node_model={"os": {}}), "os must be a list of plain values"),
+    "node model without parameters": (params(NODES, node_model={"ELM": {}}), "'ELM' is no node model, or has not its"),
+    "node model in a node model": (
+        params(NODES, node_model={"Ridge": {"reg_lambda": {"Ridge": {"reg_lambda": 1}}}}),
+        "Ridge must be a list of plain values",
+    ),
+    "node model out of bounds": (params(NODES, node_model={"Ridge": {"reg_lambda": -1}}), "Ridge.reg_lambda must be"),
+    "two node models in one": (params(NODES, node_model={"Constant": {}, "Ridge": {}}), "an object needs one name"),
+    "drawn node model out of bounds": (
+        drawn(node_model=[{"ELM": {"n_hidden": 0, "reg_lambda": None}}]),
+        "ELM.n_hidden must be an integer",
+    ),
     "parameters outside": (element("param_start", -1, 10**9), "has parameters outside of the model"),
     "classes in a regressor": (with_metadata(FOREST, classes="number"), "metadata 'classes' is no JSON"),
     "kind of classes in a regressor": (with_metadata(FOREST, classes='"number"'), "a regressor has no classes"),

@@ -19,7 +19,7 @@ from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 # Pools and batches: trees of different sizes, so that threads finish out of order, and every kind of draw.
-SETTINGS = {"node_model": ["ridge", "constant"], "batch_size": [60, 1000], "max_features": [1.0, "sqrt"]}
+SETTINGS = {"node_model": ["ridge", "constant", "elm", "svr"], "batch_size": [60, 1000], "max_features": [1.0, "sqrt"]}
 MANY = 100  # features from which BLAS may be used
 
 

@@ -175,7 +175,7 @@ def test_weights_act_as_repeated_rows_in_label_gains(gain):
 def test_ridge_matches_scikit_learn():
     rng = np.random.default_rng(0)
     X, z, v = rng.normal(size=(30, 4)) + 5, rng.normal(size=30), rng.uniform(0.1, 2, size=30)
-    a, b = twin.fit_ridge(X, z, v, 0.3)
+    a, b = twin.fit_ridge(X, z, v, Params("regression", reg_lambda=0.3))
     reference = Ridge(alpha=0.3).fit(X, z, sample_weight=v)
     assert_allclose(a, reference.coef_, rtol=1e-9)
     assert_allclose(b, reference.intercept_, rtol=1e-9)

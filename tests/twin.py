@@ -97,7 +97,7 @@ class Params:
 
     task: str  # "regression", "binary" or "multiclass"
     n_classes: int = 2  # unused in regression
-    node_model: str = "ridge"  # or "constant"
+    node_model: str = "ridge"  # or "constant", "elm", "svr"
     criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
     min_samples_leaf: int = 5  # least weight of a child
     reg_lambda: float = 0.1  # ridge penalty, and the lambda of the xgb gain
@@ -107,6 +107,12 @@ class Params:
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
     clip: bool = True  # regression only
+    node_lambda: float | None = None  # the penalty, where it is not that of the gain
+    n_hidden: int = 20  # elm: units of the hidden layer
+    cost: float = 1.0  # svr: price of an error, C
+    epsilon: float = 0.1  # svr: errors up to this size are free
+    tol: float = 1e-4  # svr: when to stop
+    intercept_scaling: float = 1000.0  # svr: the larger, the freer the intercept
 
     @property
     def n_outputs(self) -> int:
@@ -140,8 +146,9 @@ class Node:
     margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
     left: Node | None = None
     right: Node | None = None
-    coef: Array | None = None  # (J, d); None for a constant model or no model
+    coef: Array | None = None  # (J, d), or (J, units); None for a constant model or no model
     intercept: Array | None = None  # (J,); None: no model
+    layer: tuple[Array, Array] | None = None  # elm: biases (units,) and weights (d, units), the same in the whole tree
     lower: float = -np.inf  # bounds of the model's output
     upper: float = np.inf
 
@@ -279,15 +286,72 @@ def split_gain(left: Array, w: Array, y: Array, g: Array, h: Array, params: Para
 # Node models.
 
 
-def fit_ridge(X: Array, z: Array, v: Array, reg_lambda: float) -> tuple[Array, float]:
+def fit_ridge(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, float]:
     """Minimise sum v (a.x + b - z)^2 + lambda |a|^2; return a and b."""
     # Centring takes the unpenalised b out of the problem.
     x_mean = np.average(X, axis=0, weights=v)
     z_mean = np.average(z, weights=v)
     Xc = X - x_mean
+    reg_lambda = params.reg_lambda if params.node_lambda is None else params.node_lambda
     gram = Xc.T @ (v[:, np.newaxis] * Xc) + reg_lambda * np.eye(X.shape[1])
     a = np.linalg.solve(gram, Xc.T @ (v * (z - z_mean)))
     return a, float(z_mean - a @ x_mean)
+
+
+def draw_layer(seed: int, root: Node, sample: Sample, params: Params) -> tuple[Array, Array]:
+    """Draw a hidden layer: random projections, standardised over the root's rows, with random biases."""
+    rows = root.rows[batch_of(child(root.key, 2), root.n_rows, params.batch_size)]
+    X, w = filled(sample.X[rows]), sample.weight[rows]
+    keys = [child(child(seed, 5), unit) for unit in range(params.n_hidden)]
+    weights = np.array([[2 * uniform(key, 1 + j) - 1 for key in keys] for j in range(X.shape[1])])
+    mean = np.average(X @ weights, axis=0, weights=w)
+    deviation = np.sqrt(np.average((X @ weights - mean) ** 2, axis=0, weights=w))
+    biases = np.array([2 * (2 * uniform(key, 0) - 1) for key in keys])
+    return biases - mean / deviation, weights / deviation
+
+
+def inputs_of(X: Array, layer: tuple[Array, Array] | None) -> Array:
+    """Return what node models see of rows: the features, missing ones as 0, or the units of the hidden layer."""
+    if layer is None:
+        return filled(X)
+    biases, weights = layer
+    return 1.0 / (1.0 + np.exp(-(biases + filled(X) @ weights)))
+
+
+def fit_svr(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, float]:
+    """Minimise |a|^2 / 2 + (b / scaling)^2 / 2 + C sum v max(0, |a.x + b - z| - epsilon); return a and b.
+
+    A primal-dual interior point method. The first axis of `alpha`, `slack` and `excess` is the side of the tube.
+    """
+    n = len(z)
+    A = np.column_stack([X, np.full(n, params.intercept_scaling)])
+    C, sign = params.cost, np.array([[1.0], [-1.0]])
+    w = np.zeros(A.shape[1])
+    if np.abs(z).max() > params.epsilon:
+        distance = params.epsilon + sign * z  # to the edge of the tube, from a prediction of 0
+        root = np.sqrt(distance**2 + np.abs(z).max() ** 2)
+        slack, excess = (root + distance) / 2, (root - distance) / 2
+        alpha = C * np.sqrt((excess / root).prod(axis=0)) * np.ones((2, 1))  # per unit of weight
+        speed = 0.1
+        for _ in range(100):
+            gap = ((slack * alpha + excess * (C - alpha)) @ v).sum()
+            objective = w @ w / 2 + C * v @ np.maximum(0.0, np.abs(A @ w - z) - params.epsilon)
+            if gap <= params.tol * max(objective, 1e-8 * C * v.sum() * np.abs(z).max()):
+                break
+            mu = speed * gap / (4 * v.sum())
+            theta = slack / alpha + excess / (C - alpha)
+            rho = mu / alpha - mu / (C - alpha) - params.epsilon
+            D, pull = v * (1 / theta).sum(axis=0), v * (sign * (alpha + rho / theta)).sum(axis=0)
+            w_new = np.linalg.solve(A.T @ (D[:, np.newaxis] * A) + np.eye(A.shape[1]), A.T @ (D * z - pull))
+            d_alpha = (sign * (A @ w_new - z) + rho) / theta
+            d_slack = mu / alpha - slack - slack * d_alpha / alpha
+            d_excess = mu / (C - alpha) - excess + excess * d_alpha / (C - alpha)
+            parts = [-d_alpha / alpha, d_alpha / (C - alpha), -d_slack / slack, -d_excess / excess]
+            step = min(1.0, 0.995 / np.max(parts))
+            w = w + step * (w_new - w)
+            alpha, slack, excess = alpha + step * d_alpha, slack + step * d_slack, excess + step * d_excess
+            speed = max(0.03, 1 - step)
+    return w[:-1], float(w[-1] * params.intercept_scaling)
 
 
 def fit_outputs(X: Array, z: Array, v: Array, params: Params) -> tuple[Array | None, Array]:
@@ -297,7 +361,8 @@ def fit_outputs(X: Array, z: Array, v: Array, params: Params) -> tuple[Array | N
         coef = None
         intercept = np.array([np.average(z[:, j], weights=v[:, j]) for j in range(J)])
     else:
-        fits = [fit_ridge(X, z[:, j], v[:, j], params.reg_lambda) for j in range(J)]
+        one = fit_svr if params.node_model == "svr" else fit_ridge
+        fits = [one(X, z[:, j], v[:, j], params) for j in range(J)]
         coef = np.array([a for a, _ in fits])
         intercept = np.array([b for _, b in fits])
     if J == 1:
@@ -314,7 +379,7 @@ def own_scores(node: Node, X: Array) -> Array:
     assert node.intercept is not None
     scores = np.tile(node.intercept, (len(X), 1))
     if node.coef is not None:
-        scores += X @ node.coef.T
+        scores += inputs_of(X, node.layer) @ node.coef.T
     return np.clip(scores, node.lower, node.upper)
 
 
@@ -349,11 +414,11 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
     batch = batch_of(child(node.key, 2), node.n_rows, params.batch_size)
     rows = node.rows[batch]
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
-    node.coef, node.intercept = fit_outputs(filled(sample.X[rows]), z, v, params)
+    node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node.layer), z, v, params)
     if params.task == "regression" and params.clip:
         # A linear model may run away outside the rows it has seen.
         node.lower, node.upper = float(z.min()), float(z.max())
-    node.scores = node.scores + own_scores(node, filled(sample.X[node.rows]))
+    node.scores = node.scores + own_scores(node, sample.X[node.rows])
     node.loss = node_loss(node, sample, params)
 
 
@@ -443,7 +508,7 @@ def make_child(node: Node, side: int, mask: Array, sample: Sample) -> Node:
     """Return the child that gets these of the node's rows."""
     rows = node.rows[mask]
     weight = float(sample.weight[rows].sum())
-    return Node(child(node.key, side), node.path + "LR"[side], rows, node.scores[mask], weight)
+    return Node(child(node.key, side), node.path + "LR"[side], rows, node.scores[mask], weight, layer=node.layer)
 
 
 def split_node(node: Node, sample: Sample, params: Params) -> bool:
@@ -478,6 +543,8 @@ def grow(X: Array, y: Array, weight: Array | None, seed: int, params: Params) ->
     start = np.zeros((n, params.n_outputs))
     root = Node(child(seed, 1), "", np.arange(n), start, float(sample.weight.sum()))
     root.loss = node_loss(root, sample, params)
+    if params.node_model == "elm":
+        root.layer = draw_layer(seed, root, sample, params)
     open_leaves = [root]
     n_leaves = 1
     while open_leaves and n_leaves != params.max_leaf_nodes:
@@ -539,7 +606,7 @@ def predict_scores(root: Node, X: Array) -> Array:
     for i, x in enumerate(X):
         for node in path_of(root, x):
             if node.intercept is not None:
-                F[i] += own_scores(node, filled(x[np.newaxis]))[0]
+                F[i] += own_scores(node, x[np.newaxis])[0]
     return F
 
 

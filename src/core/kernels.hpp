@@ -124,13 +124,14 @@ struct Kernels {
                          const double* layer, int n_units, double* out);
 
     // The interior point method of the linear SVR for the n rows of a node, see models/linear_svr.cpp. state: 9 arrays
-    // of `stride` values, a, U - a, slack and excess of the upper side, then of the lower, and the prediction;
-    // direction: 6 arrays, the changes of a, slack and excess of both sides. Whole vectors are written. Starts from the
-    // prediction 0; `width` is the size of the labels.
-    void (*svr_start)(const double* z, const double* v, double cost, double epsilon, double width, std::int64_t n,
-                      std::int64_t stride, double* state);
+    // of `stride` values, a, C - a, slack and excess of the upper side, then of the lower, and the prediction;
+    // direction: 6 arrays, the changes of a, slack and excess of both sides. Whole vectors are written.
+    //
+    // Starts from the prediction 0; `width` is the size of the labels.
+    void (*svr_start)(const double* z, double cost, double epsilon, double width, std::int64_t n, std::int64_t stride,
+                      double* state);
     // Weights and labels of the ridge regression that a step towards mu asks for.
-    void (*svr_system)(const double* z, double epsilon, double mu, std::int64_t n, std::int64_t stride,
+    void (*svr_system)(const double* z, const double* v, double epsilon, double mu, std::int64_t n, std::int64_t stride,
                        const double* state, double* weight, double* target);
     // The direction that follows from its fitted values; returns the largest decrease as a part of what decreases.
     double (*svr_direction)(const double* z, double epsilon, double mu, std::int64_t n, std::int64_t stride,

@@ -8,7 +8,7 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-// Eight rows at one side of the tube, with sign = +1 for predictions above it: a + rest = the row's cost.
+// Eight rows at one side of the tube: a + rest = the cost.
 struct TubeSide {
     V8 a, rest, slack, excess;
     V8 inverse_a, inverse_rest, inverse_slack, inverse_excess, inverse_theta, rho;
@@ -46,10 +46,9 @@ struct TubeSide {
     }
 };
 
-void svr_start(const double* z, const double* v, double cost, double epsilon, double width, Index n, Index stride,
-               double* state) {
+void svr_start(const double* z, double cost, double epsilon, double width, Index n, Index stride, double* state) {
     for (Index i = 0; i < n; i += 8) {
-        const V8 label = load<V8>(z + i), most = cost * load<V8>(v + i);
+        const V8 label = load<V8>(z + i);
         V8 share = splat<V8>(1);
         for (int side = 0; side < 2; ++side) {
             // slack - excess is the distance to the edge of the tube, and slack · excess = width² / 4.
@@ -63,22 +62,22 @@ void svr_start(const double* z, const double* v, double cost, double epsilon, do
         }
         for (int k = 0; k < 8; ++k) share[k] = __builtin_sqrt(share[k]);
         for (int side = 0; side < 2; ++side) {
-            store(state + 4 * side * stride + i, most * share);
-            store(state + (4 * side + 1) * stride + i, most * (1 - share));
+            store(state + 4 * side * stride + i, cost * share);
+            store(state + (4 * side + 1) * stride + i, cost * (1 - share));
         }
         store(state + 8 * stride + i, V8{});
     }
 }
 
-void svr_system(const double* z, double epsilon, double mu, Index n, Index stride, const double* state, double* weight,
-                double* target) {
+void svr_system(const double* z, const double* v, double epsilon, double mu, Index n, Index stride, const double* state,
+                double* weight, double* target) {
     for (Index i = 0; i < n; i += 8) {
         TubeSide above(state + i, stride), below(state + 4 * stride + i, stride);
         above.prepare(epsilon, mu);
         below.prepare(epsilon, mu);
         const V8 sum = above.inverse_theta + below.inverse_theta;
         const V8 pull = above.a - below.a + above.rho * above.inverse_theta - below.rho * below.inverse_theta;
-        store_first(weight + i, sum, n - i);
+        store_first(weight + i, load<V8>(v + i) * sum, n - i);
         store_first(target + i, load<V8>(z + i) - pull / sum, n - i);
     }
 }
@@ -117,7 +116,7 @@ void svr_move(const double* z, const double* v, double cost, double epsilon, dou
             store(own + stride, rest);
             store(own + 2 * stride, slack);
             store(own + 3 * stride, excess);
-            total_gap += here ? a * slack + rest * excess : V8{};
+            total_gap += here ? load<V8>(v + i) * (a * slack + rest * excess) : V8{};
         }
         double* score = state + 8 * stride + i;
         const V8 now = load<V8>(score) + step * (load<V8>(fitted + i) - load<V8>(score));

@@ -1,16 +1,17 @@
-// Linear support vector regression: minimise ½|a|² + ½κb² + Σ U max(0, |e| - ε) over slopes a and intercept b, with the
-// error e = a·x + b - z of a row and its price U = C v. A small κ leaves the intercept as good as free, but unique.
+// Linear support vector regression: minimise ½|a|² + ½κb² + C Σ v max(0, |e| - ε) over slopes a and intercept b, with
+// the error e = a·x + b - z and the weight v of a row. A small κ leaves the intercept as good as free, but unique.
 //
 // By a primal-dual interior point method: coordinate descent on the dual does not converge in a thousand passes where C
-// is large. Each row has two sides of the tube, above and below, and on each a multiplier α in (0, U), a slack s and an
-// excess ξ, all positive, with s - ξ = ε - e above and ε + e below. At the minimum s α = ξ (U - α) = 0; a step is
-// Newton's towards s α = ξ (U - α) = μ, for μ below what these products are on average. With θ = s/α + ξ/(U - α) and
-// ρ = μ/α - μ/(U - α) - ε it changes the multiplier by (±e + ρ)/θ, e the error after the step, so all that is left to
-// solve is a ridge regression of penalty 1 with the row weights 1/θ_above + 1/θ_below, which fit_ridge does.
+// is large. Each row has two sides of the tube, above and below, and on each a multiplier α in (0, C), per unit of its
+// weight, a slack s and an excess ξ, all positive, with s - ξ = ε - e above and ε + e below. At the minimum
+// s α = ξ (C - α) = 0; a step is Newton's towards s α = ξ (C - α) = μ, for μ below what these products are on average.
+// With θ = s/α + ξ/(C - α) and ρ = μ/α - μ/(C - α) - ε it changes the multiplier by (±e + ρ)/θ, e the error after the
+// step, so all that is left to solve is a ridge regression of penalty 1 with the row weights v (1/θ_above + 1/θ_below):
+// fit_ridge does it. A row of weight 2 takes the same steps as two rows.
 //
-// It starts at a = b = 0 with the same α on both sides and stays feasible: the sum of all products is then the duality
-// gap, more than which the objective cannot be above its minimum. If it is above an earlier objective by more, then the
-// ridge regression has lost its precision, which takes row weights that differ by ten orders of magnitude or more.
+// It starts at a = b = 0 with the same α on both sides and stays feasible: the weighted sum of all products is then the
+// duality gap, more than which the objective cannot be above its minimum. If it is above an earlier objective by more,
+// then the ridge regression has lost its precision: that takes row weights ten orders of magnitude apart, or more.
 
 #include <algorithm>
 
@@ -58,14 +59,14 @@ class Descent {
         kernels().weighted_sums(v_, v_, n_, total, unused);
         const double reach = std::max(-low, high), nothing = kNothing * rules_.cost * total * reach;
         std::fill_n(slopes_, 2 * width_, 0.0);
-        kernels().svr_start(z_, v_, rules_.cost, rules_.epsilon, reach, n_, stride_, state_);
+        kernels().svr_start(z_, rules_.cost, rules_.epsilon, reach, n_, stride_, state_);
         if (reach <= rules_.epsilon) return true;   // all labels are in the tube around 0
         std::fill_n(direction_, 9 * stride_, 0.0);  // and what comes behind: a step of no length reads it
         move(0);
         double best = objective_;
         for (int i = 0; gap_ > rules_.tolerance * std::max(objective_, nothing); ++i) {
             if (i == rules_.max_iterations) return false;
-            const double mu = speed_ * gap_ / (4 * static_cast<double>(n_));
+            const double mu = speed_ * gap_ / (4 * total);
             solve(mu);
             const double decrease =
                 kernels().svr_direction(z_, rules_.epsilon, mu, n_, stride_, state_, fitted_, direction_);
@@ -93,7 +94,7 @@ class Descent {
    private:
     // The ridge regression of a step. The last row, all features 0 and the label 0, is the penalty on the intercept.
     void solve(double mu) {
-        kernels().svr_system(z_, rules_.epsilon, mu, n_, stride_, state_, weight_, target_);
+        kernels().svr_system(z_, v_, rules_.epsilon, mu, n_, stride_, state_, weight_, target_);
         weight_[n_] = rules_.intercept_penalty;
         target_[n_] = 0;
         double shifted = 0;
