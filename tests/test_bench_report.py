@@ -105,7 +105,8 @@ def test_averages_take_only_what_all_share(tmp_path):
     assert block.figure("BH", "BoostForest", "rmse").n == 3
     assert block.compare(other, "rmse").better == frozenset(), "two repeats are no test"
     average = tables.score_table(result.experiment, block, "rmse").rows[2]
-    assert (average.note, average.cells[0].paper) == ("over 1 of 15", "0.3593"), "the paper's over the same sets"
+    theirs = "0.3593" if paper.FIGURES.is_file() else ""  # the paper's over the same sets
+    assert (average.note, average.cells[0].paper) == ("over 1 of 15", theirs)
     assert average.cells[0].agrees is None
 
 

@@ -321,7 +321,7 @@ def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, tmp_path)
 @pytest.mark.parametrize(
     ("node_model", "message"),
     [
-        ("elms", r"^node_model must be one of 'constant', 'ridge', 'elm', 'svr' or .*; got 'elms'\.$"),
+        ("elms", r"^node_model must be one of 'constant', 'ridge', 'elm', 'svr', an object of .*; got 'elms'\.$"),
         (ELM, "^node_model must be one of .*; got <class 'boostforest.nodes._native.ELM'>"),
         (ELM(n_hidden=0), "^ELM.n_hidden must be an integer from 1 to .*; got 0"),
         (ELM(n_hidden=2.5), "^ELM.n_hidden must be an integer"),

@@ -62,6 +62,7 @@ def test_forest_of_drawn_models_equals_twin(task):
     assert_same(est, roots, all_params, X)
 
 
+@pytest.mark.filterwarnings("ignore:min_samples_leaf=800 needs")
 def test_units_that_are_too_many_to_keep_are_computed_again():
     # 2^22 units are kept: these are more, the small sample of the tree is not.
     X, y = example_data("regression", n=4000, d=3)

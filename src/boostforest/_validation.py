@@ -115,7 +115,7 @@ def warn_if_unconverged(n_models: int) -> None:
         warnings.warn(
             f"LinearSVR failed to converge at {n_models} nodes (counted once per class): increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
