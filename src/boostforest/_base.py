@@ -370,8 +370,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             the path), ``feature`` and ``threshold`` of the split, ``n`` (weight of the training rows), ``gain``,
             ``loss``, then ``intercept`` and ``slope_<feature>`` of the node's model (with more than two classes one set
             per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``.
-            Models on a hidden layer have ``hidden_<unit>`` instead of slopes, the weights of the units of
-            ``forest_.hidden_layer(tree)``. In a
+            ELM models have ``hidden_<unit>`` instead of slopes, the weights of the units of their tree's hidden layer
+            (``forest_.hidden_layer(tree)``). In a
             clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
             path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
             none. Models in Python have no slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled

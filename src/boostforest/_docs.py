@@ -9,14 +9,16 @@ from typing import TypeVar
 Class = TypeVar("Class", bound=type)
 
 _TREE = """\
-node_model : {{"ridge", "constant"}}, object of `boostforest.nodes` or regressor, default="ridge"
-    What sits at the nodes: a ridge regression on all features, a constant, or any regressor with `fit` and `predict`.
+node_model : {{"ridge", "constant", "elm", "svr"}}, object of `boostforest.nodes` or regressor, default="ridge"
+    What sits at the nodes: a ridge regression on all features, a constant, an extreme learning machine (a ridge
+    regression on random hidden units), a linear support vector regression, or any regressor with `fit` and `predict`.
+    {shorthands}
 criterion : {criteria}, default="xgb"
     What a split maximises: the boosting gain, or {label_criteria}.
 min_samples_leaf : int, default={min_samples_leaf}
     Rows that each side of a split must have (a row counts its weight).
 reg_lambda : float, default={reg_lambda}
-    Penalty λ on the squared slopes of the ridge models, and in the gain.
+    Penalty λ on the squared slopes of the ridge and ELM models, unless they have one of their own, and in the gain.
 max_leaf_nodes : int, default=None
     Leaves that a tree may have. The leaf of the highest loss is split first. None: no limit.
 max_depth : int, default=None
@@ -162,6 +164,9 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         label_criteria="the decrease of the labels' squared error"
         if regression
         else "the labels' Gini decrease, or C4.5's gain ratio",
+        shorthands='"elm" and "svr" draw their parameters from the pools of the paper.'
+        if forest
+        else '"elm" and "svr" have the defaults of their objects, in forests the pools of the paper.',
         min_samples_leaf="(5, 6, …, 15)" if forest else "10",
         reg_lambda="(1e-4, 1e-3, 1e-2, 1e-1, 1)" if forest else "0.1",
     )
