@@ -41,7 +41,7 @@ SETTINGS = {
         "batch_size": 60,
     },
 }
-BASE = {"min_samples_leaf": 10, "reg_lambda": 0.1, "scale": False, "missing_indicator": False}
+BASE = {"min_samples_leaf": 10, "reg_lambda": 0.1, "scale": False, "missing_fill": "mean", "missing_indicator": False}
 TOLERANCE = {"rtol": 1e-8, "atol": 1e-10}
 
 

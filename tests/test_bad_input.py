@@ -126,6 +126,7 @@ def test_a_criterion_of_the_other_task_is_refused(cls, criterion, given):
         ("verbose", [-1, 0.5, None]),
         ("max_one_hot", [-1, 2.5, True, "all"]),
         ("missing_indicator", ["yes", None, 1]),
+        ("missing_fill", ["zero", None, True]),
         ("random_state", [-1, 1.5, "seed"]),
     ],
 )

@@ -115,8 +115,8 @@ def test_gaps_in_whole_numbers_and_in_booleans_are_missing_values():
         ("pandas", pd.Series(flags, dtype=object)),
     ):
         assert_array_equal(column(given, library), [1.0, np.nan, 0.0])
-    for library in ("pandas", "polars", "pyarrow"):
-        assert np.isnan(column([None, None, None], library)).all()
+    for library, given in (("pandas", [np.nan] * 3), ("polars", [None] * 3), ("pyarrow", [None] * 3)):
+        assert np.isnan(column(given, library)).all()
 
 
 def test_names_that_are_no_text_count_by_their_place():
@@ -232,6 +232,16 @@ def test_a_column_that_changed_its_type_is_named(name, values, message):
         fitted.predict(frame.assign(**{name: values}))
     assert np.isfinite(fitted.predict(frame.assign(**{name: None}))).all()
     assert np.isfinite(fitted.predict(frame.assign(code=[1.0, 2.0, 3.0] * 20))).all()
+
+
+@pytest.mark.parametrize(
+    "gaps", [pd.Categorical([None] * 60), pd.Series([None] * 60, dtype="str")], ids=["category", "text"]
+)
+def test_a_category_of_nothing_but_gaps_takes_any_value_later(gaps):
+    fitted = tree().fit(FRAME.assign(colour=gaps), Y)
+    assert fitted.is_categorical_[3] and fitted._feature_names()[-1] == "colour is missing"
+    for values in ("red", 3, None):
+        assert np.isfinite(fitted.predict(FRAME.assign(colour=values))).all()
 
 
 def test_names_on_one_side_only_are_a_warning():

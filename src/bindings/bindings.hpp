@@ -62,9 +62,15 @@ void run_without_gil(const nb::object& progress, Work work) {
     }
 }
 
-// Notes which values are NaN and makes them 0.
+// Notes which values of all rows are NaN and fills them.
 MissingCells take_missing(double* x, const RawRows& rows);
 
+// What a missing value is filled with: the centre of a normal distribution of the scaled features, then the rows of its
+// precision; none: the mean.
+using Fill = std::optional<Array<double, 2>>;
+std::optional<Normal> normal_of(const Fill& fill, std::size_t n_features);
+
+void register_expected(nb::module_& module);
 void register_fit(nb::module_& module);
 void register_lmt(nb::module_& module);
 void register_model(nb::module_& module);

@@ -83,7 +83,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
              const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
              const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
-             const nb::object& progress) {
+             const nb::object& progress, const Fill& fill) {
     const std::vector<TreeParams> tree_params = read_params(params);
     require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
     require(y.shape(0) == x.shape(0) && (!weight || weight->shape(0) == x.shape(0)) &&
@@ -91,8 +91,13 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             "y and the weights need one value per row");
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
             "1 to 2^31 - 1 rows, 1 feature or more");
-    const RawRows rows{x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(),
-                       scale.data()};
+    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
+    const RawRows rows{x.data(),
+                       static_cast<std::int64_t>(x.shape(0)),
+                       static_cast<int>(x.shape(1)),
+                       mean.data(),
+                       scale.data(),
+                       normal ? &*normal : nullptr};
     const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
                             weight ? weight->data() : nullptr, balance_classes};
     JoinedTrees trees(tree_params.size());
@@ -124,7 +129,7 @@ MissingCells take_missing(double* x, const RawRows& rows) {
     for (std::int64_t i = 0; i < rows.n_rows; ++i)
         for (int j = 0; j < rows.n_features; ++j)
             if (std::isnan(x[i * width + j])) missing.set(i, j);
-    fill_missing(x, rows.n_rows * width);
+    fill_missing(rows, rows.n_rows, x);
     return missing;
 }
 
@@ -134,10 +139,11 @@ void register_fit(nb::module_& module) {
         nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"), nb::arg("params"), nb::arg("bootstrap"),
         nb::arg("n_draws"), nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(),
         nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
+        nb::arg("fill").noconvert().none() = nb::none(),
         nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
-                "n_threads: int, progress: object) -> dict[str, typing.Any]"),
+                "n_threads: int, progress: object, fill: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
         "Grow one tree per entry of the parameter columns; return the forest's columns.");
 }
 

@@ -134,17 +134,19 @@ void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_column
 using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
-                 const Array<double, 1>& scale) {
+                 const Array<double, 1>& scale, const Normal* normal = nullptr) {
     const auto d = static_cast<std::size_t>(model.n_features());
     require(x.shape(1) == d && mean.shape(0) == d && scale.shape(0) == d,
             "x, mean and scale need the model's features");
-    return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data()};
+    return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data(),
+            normal};
 }
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-             bool probability, std::size_t first, std::size_t last, int n_threads, Out& out) {
+             bool probability, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {
     const std::vector<TreeView> trees = model.trees(first, last);
-    const RawRows rows = raw_rows(model, x, mean, scale);
+    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale, normal ? &*normal : nullptr);
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     const Output output = probability ? Output::kProbability : Output::kScore;
     run_without_gil(nb::none(),
@@ -154,13 +156,14 @@ void predict(const Model& model, const Array<double, 2>& x, const Array<double, 
 void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
                  const Array<double, 1>& scale, bool probability, const Array<std::uint64_t, 1>& seeds,
                  std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out,
-                 Out& n_trees) {
+                 Out& n_trees, const Fill& fill) {
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
     require_shape(n_trees, x.shape(0), 1);
     const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
-    const RawRows rows = raw_rows(model, x, mean, scale);
+    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale, normal ? &*normal : nullptr);
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     const Output output = probability ? Output::kProbability : Output::kScore;
     run_without_gil(nb::none(), [&](Control& control) {
@@ -183,12 +186,13 @@ void register_model(nb::module_& module) {
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"),
-             nb::arg("out").noconvert(),
+             nb::arg("out").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
              "Add the scores or probabilities of the trees first … last - 1 to out (rows × outputs).")
         .def("predict_oob", &predict_oob, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
              nb::arg("scale").noconvert(), nb::arg("probability"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
-             nb::arg("n_trees").noconvert(), "Like predict, over the trees that were not grown on the row.")
+             nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
+             "Like predict, over the trees that were not grown on the row.")
         .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("n_threads"), nb::arg("out").noconvert(), "Write the leaf of every row in every tree to out.");
 }

@@ -3,6 +3,7 @@
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is no leak
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
+    boostforest::register_expected(module);     // what missing values are expected to be
     boostforest::register_fit(module);          // fit: trees from a table
     boostforest::register_lmt(module);          // logistic model trees: fit and prediction
     boostforest::register_model(module);        // Model: prediction with the columns of a forest

@@ -51,11 +51,11 @@ class Workspace {
     Buffer<double> w_, y_, f_, state_;
 };
 
-// A training table in scaled units, missing values as 0.
+// A training table in scaled units, missing values filled.
 class Table {
    public:
     Table(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-          const Array<double, 1>& y, int task, int n_classes)
+          const Array<double, 1>& y, int task, int n_classes, const Fill& fill)
         : n_rows_(static_cast<std::int64_t>(x.shape(0))),
           n_features_(static_cast<int>(x.shape(1))),
           width_(padded_width(n_features_)),
@@ -65,7 +65,8 @@ class Table {
         require(x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0, "up to 2^31 - 1 rows, 1 feature or more");
         require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale: one value per feature");
         require(y.shape(0) == x.shape(0), "y needs one value per row");
-        const RawRows rows{x.data(), n_rows_, n_features_, mean.data(), scale.data()};
+        const std::optional<Normal> normal = normal_of(fill, x.shape(1));
+        const RawRows rows{x.data(), n_rows_, n_features_, mean.data(), scale.data(), normal ? &*normal : nullptr};
         double* values = values_.get(static_cast<std::size_t>(n_rows_) * width_);
         if (scale_rows(rows, 0, n_rows_, values)) {
             missing_ = take_missing(values, rows);
@@ -199,9 +200,10 @@ class Table {
 void register_table(nb::module_& module) {
     nb::class_<Table>(module, "Table", "A training table in scaled units, for trees with models in Python.")
         .def(nb::init<const Array<double, 2>&, const Array<double, 1>&, const Array<double, 1>&,
-                      const Array<double, 1>&, int, int>(),
+                      const Array<double, 1>&, int, int, const Fill&>(),
              nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"))
+             nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"),
+             nb::arg("fill").noconvert().none() = nb::none())
         .def_prop_ro("values", &Table::values, nb::rv_policy::reference_internal,
                      "Rows × features as node models see them.")
         .def("is_missing", &Table::is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),

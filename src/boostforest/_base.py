@@ -20,6 +20,7 @@ from ._bagging import Sampling
 from ._columns import ForestColumns
 from ._draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
 from ._encoder import N_FOLDS, TableEncoder, fit_encoder
+from ._fill import fit_fill, rescale
 from ._input import Categories, read_rows, read_training
 from ._parameters import (
     TreeParams,
@@ -72,6 +73,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     categorical_features: Any
     max_one_hot: Any
     missing_indicator: Any
+    missing_fill: Any
 
     forest_: ForestColumns
     encoder_: TableEncoder | None
@@ -79,6 +81,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     feature_mean_: Floats
     feature_scale_: Floats
     feature_deviation_: Floats
+    fill_: Floats | None
     n_features_in_: int
     _tree_params: TreeParams
     _entropy: Entropy
@@ -91,7 +94,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table: NumPy, pandas, polars or nested lists, all numbers; NaN is a missing value.
+            Training table: NumPy, pandas, polars, pyarrow or nested lists. Missing values and, in frames, categories
+            are taken as they are.
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -145,7 +149,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         in_python = [t for t, model in enumerate(params["node_model"]) if is_python_model(model)]
         if not in_python:
             return self._grow_in_core(X, y, n_classes, params, seeds, sampling)
-        data = TrainingData(X, self.feature_mean_, self.feature_scale_, y, n_classes, sampling)
+        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling)
         plans = make_plans(params, seeds, in_python, self._n_trees() - len(seeds), X.shape[1])
         threads = n_threads(getattr(self, "n_jobs", None))
         trees = grow_in_python(data, plans, threads, getattr(self, "verbose", 0))
@@ -178,6 +182,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 sampling.balance_classes,
                 threads,
                 progress,
+                self.fill_,
             )
         if progress is not None:
             progress.close()
@@ -203,12 +208,19 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         mean, self.feature_deviation_ = mean_and_deviation(X, weight)
         self.feature_mean_ = mean if self.scale else np.zeros_like(mean)
         self.feature_scale_ = self.feature_deviation_ if self.scale else np.ones_like(mean)
+        self.fill_ = None
+        if self.missing_fill == "linear":
+            threads = n_threads(getattr(self, "n_jobs", None))
+            fill = fit_fill(X, weight, mean, self.feature_deviation_, self._entropy, threads)
+            if fill is not None:
+                shift = (mean - self.feature_mean_) / self.feature_scale_
+                self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
 
     def _check_parameters(self) -> None:
         """Check what is no tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
-        check_table_parameters(self.max_one_hot, self.missing_indicator)
+        check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
 
     def _n_trees(self) -> int:
         return 1
@@ -262,7 +274,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         if self.forest_.models:
             add_trees(self, X, probability, range(first, last), threads, out)
             return out
-        self.forest_.model.predict(X, self.feature_mean_, self.feature_scale_, probability, first, last, threads, out)
+        scaling = self.feature_mean_, self.feature_scale_
+        self.forest_.model.predict(X, *scaling, probability, first, last, threads, out, self.fill_)
         return out
 
     def _staged_means(self, X: Any, probability: bool) -> Iterator[Floats]:
@@ -354,6 +367,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
         encoder = 0 if self.encoder_ is None else self.encoder_.nbytes
+        encoder += 0 if self.fill_ is None else self.fill_.nbytes
         models = python_models_size(self.forest_, self._tree_params["node_model"])
         scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
         return int(self.forest_.nbytes + models + scaling + encoder)

@@ -57,9 +57,13 @@ max_one_hot : int or None, default=3
     A category of up to that many levels becomes a feature of 0 and 1 for each of them. For one of more levels stands
     the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row sees its own.
     None: always a feature for each level.
+missing_fill : {{"linear", "mean"}}, default="linear"
+    What node models take for a missing value: what the other values of the row make likely, by linear regression on
+    them, or the mean. The splits learn the side where missing values go. "linear" is "mean" if the training table has
+    no missing value or more than 256 features.
 missing_indicator : {{"auto", True, False}}, default="auto"
-    Whether a column of numbers with missing values brings a second feature, 1 where they are. "auto": if at least a
-    fifth of its values is missing. Missing categories always are a level of their own.
+    Whether a column of numbers with missing values brings a second feature, 1 where they are. "auto": if the others
+    are all the same. Missing categories always are a level of their own.
 """
 
 _CLASS_WEIGHT = """\
@@ -109,6 +113,9 @@ is_categorical_ : ndarray of shape (n_features_in_,) or None
 encoder_ : TableEncoder or None
     How columns became features: `encoder_.columns` has the levels, `encoder_.origin` the number of the column that each
     feature comes from. None: every column is a feature.
+fill_ : ndarray of shape (1 + n_features, n_features) or None
+    Centre and precision of a normal distribution of the scaled features, by which missing values are filled; None: with
+    the mean.
 forest_ : ForestColumns
     The fitted tree or trees as flat arrays.
 tree_params_ : list of dict

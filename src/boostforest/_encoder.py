@@ -19,7 +19,6 @@ Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means
-INDICATOR_SHARE = 0.2  # of missing values from which "auto" marks them: below, the mark cost more than it told
 PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 
@@ -187,8 +186,7 @@ def fit_encoder(
     missing_indicator: bool | str,
 ) -> TableEncoder | None:
     """Decide what becomes of every column; None if all of them stay as they are."""
-    share = np.isnan(X).mean(axis=0) if missing_indicator else np.zeros(X.shape[1])
-    marked = (share >= INDICATOR_SHARE if missing_indicator == "auto" else share > 0) & (share < 1)
+    marked = _to_mark(X, missing_indicator)
     columns: list[TableColumn] = []
     for j in range(X.shape[1]):
         column = categories.get(j)
@@ -200,6 +198,15 @@ def fit_encoder(
         else:
             columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
     return TableEncoder(tuple(columns)) if categories or marked.any() else None
+
+
+def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
+    """Return the columns whose gaps are marked; "auto": those where the gaps are all that varies."""
+    gaps = np.isnan(X)
+    marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))
+    if missing_indicator == "auto" and marked.any():
+        marked &= np.where(gaps, np.inf, X).min(axis=0) == np.where(gaps, -np.inf, X).max(axis=0)
+    return marked
 
 
 def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None) -> Floats:

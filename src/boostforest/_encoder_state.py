@@ -1,4 +1,4 @@
-"""How columns become features, as tensors of a model file and back; see ``docs/format.md``."""
+"""How columns become features and what fills their gaps: tensors of a model file; see ``docs/format.md``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._encoder import CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
+from ._fill import MAX_FEATURES
 from ._safetensors import Tensors
 
 _NUMBER, _NUMBER_AND_INDICATOR, _ONE_HOT, _MEANS = range(4)
@@ -145,3 +146,19 @@ def _with_means(
     if at != len(means):
         raise ValueError("tensor 'level_means' is too long")
     return tuple(done)
+
+
+def checked_fill(fill: npt.NDArray[Any] | None, n_features: int) -> npt.NDArray[np.float64] | None:
+    """Check what a file has to fill gaps with; None stands for the mean."""
+    if fill is None:
+        return None
+    if fill.dtype != np.float64 or fill.shape != (n_features + 1, n_features) or n_features > MAX_FEATURES:
+        raise ValueError(f"tensor 'fill' must be float64 and have a row more than the {n_features} features")
+    precision = fill[1:]
+    if not np.isfinite(fill).all() or not np.array_equal(precision, precision.T):
+        raise ValueError("tensor 'fill' has values that are not finite, or no symmetric precision")
+    try:
+        np.linalg.cholesky(precision)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("tensor 'fill' has a precision that is not positive") from error
+    return fill

@@ -62,6 +62,7 @@ class ForestPart(BaggingPart, BoostBase):
                 threads,
                 total,
                 n_trees,
+                self.fill_,
             )
         return total, n_trees
 
@@ -85,7 +86,7 @@ class ForestPart(BaggingPart, BoostBase):
         i %= n_trees
         params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
-        shared = ("scale", "categorical_features", "max_one_hot", "missing_indicator")
+        shared = ("scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator")
         params |= {name: getattr(self, name) for name in shared}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         own = {
@@ -192,6 +193,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         scale: bool = True,
         categorical_features: Any = "from_dtype",
         max_one_hot: int | None = 3,
+        missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
         bootstrap: bool = True,
         max_samples: Any = None,
@@ -215,6 +217,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.scale = scale
         self.categorical_features = categorical_features
         self.max_one_hot = max_one_hot
+        self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
         self.bootstrap = bootstrap
         self.max_samples = max_samples
@@ -305,6 +308,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         scale: bool = True,
         categorical_features: Any = "from_dtype",
         max_one_hot: int | None = 3,
+        missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
         bootstrap: bool = True,
         max_samples: Any = None,
@@ -328,6 +332,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.scale = scale
         self.categorical_features = categorical_features
         self.max_one_hot = max_one_hot
+        self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
         self.bootstrap = bootstrap
         self.max_samples = max_samples

@@ -37,6 +37,7 @@ class TrainingData:
     X: Floats
     mean: Floats
     scale: Floats
+    fill: Floats | None  #: what missing values are filled with, see ``_fill``
     y: Floats  #: scaled target, or the number of the class
     n_classes: int  #: 0 in regression
     sampling: Any  #: see ``Sampling`` in ``_base``
@@ -54,7 +55,7 @@ class TrainingData:
     def table(self) -> _core.Table:
         """Return the table in scaled units."""
         code = 0 if self.n_classes == 0 else 1 if self.n_classes <= 2 else 2
-        return _core.Table(self.X, self.mean, self.scale, self.y, code, max(self.n_classes, 2))
+        return _core.Table(self.X, self.mean, self.scale, self.y, code, max(self.n_classes, 2), self.fill)
 
     def replica(self, seed: int) -> Replica:
         """Return the rows of one tree."""

@@ -20,23 +20,21 @@ if TYPE_CHECKING:
 class ScaledRows:
     """Rows as the trees see them, for prediction."""
 
-    def __init__(self, X: Floats, mean: Floats, scale: Floats) -> None:
-        values = (X - mean) / scale
-        self.missing = np.isnan(values)
-        values[self.missing] = 0.0
-        self.values = values
+    def __init__(self, X: Floats, mean: Floats, scale: Floats, fill: Floats | None) -> None:
+        self.missing = np.isnan(X)
+        self.values: Floats = _core.filled_rows(X, mean, scale, fill).reshape(X.shape)
 
 
 def add_trees(estimator: BoostBase, X: Floats, probability: bool, trees: range, n_jobs: int, out: Floats) -> None:
     """Add the scores or probabilities of some trees to ``out``, rows × outputs, in their order."""
     forest = estimator.forest_
-    rows = ScaledRows(X, estimator.feature_mean_, estimator.feature_scale_)
+    rows = ScaledRows(X, estimator.feature_mean_, estimator.feature_scale_, estimator.fill_)
     node_models = estimator._tree_params["node_model"]
     for model, run in groupby(trees, key=lambda t: node_models[t] if forest.in_python[t] else None):
         own = list(run)
         if model is None:
             mean, scale = estimator.feature_mean_, estimator.feature_scale_
-            forest.model.predict(X, mean, scale, probability, own[0], own[-1] + 1, n_jobs, out)
+            forest.model.predict(X, mean, scale, probability, own[0], own[-1] + 1, n_jobs, out, estimator.fill_)
             continue
         fitter = fitter_for(model, rows.values, forest.n_outputs, estimator._task)
         # Sums in the order of the trees: the same for any number of threads.

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ._base import BoostBase
 from ._columns import ForestColumns
-from ._encoder_state import encode_encoder, take_encoder
+from ._encoder_state import checked_fill, encode_encoder, take_encoder
 from ._forest import BoostForestClassifier, BoostForestRegressor, ForestPart
 from ._networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
@@ -72,6 +72,8 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     tensors |= encode_networks(estimator.forest_, estimator._tree_params["node_model"], dtype)
     tensors["tree_seeds"] = estimator.tree_seeds_
     tensors |= encode_encoder(estimator.encoder_)
+    if estimator.fill_ is not None:
+        tensors["fill"] = estimator.fill_
     for name in _SCALING:
         tensors[name] = getattr(estimator, f"{name}_")
     kind = None
@@ -166,8 +168,10 @@ def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = No
         raise ValueError("a regressor has no classes")
     n_classes = fitted.get("n_classes_", 1)
     fitted["encoder_"] = encoder = take_encoder(tensors, n_targets=1 if n_classes == 2 else n_classes)
+    fill = tensors.pop("fill", None)
     tensors = _checked(tensors, cls._task)
     fitted["forest_"] = forest = _decode_forest(tensors, fitted.get("n_classes_", 0))
+    fitted["fill_"] = checked_fill(fill, forest.n_features)
     is_forest = issubclass(cls, ForestPart)
     if not is_forest and forest.n_trees != 1:
         raise ValueError(f"a {name} has one tree; got {forest.n_trees}")

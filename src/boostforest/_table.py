@@ -32,8 +32,8 @@ class Column:
 
     @property
     def has_category_type(self) -> bool:
-        """Whether its type says that these are categories; text is known by its values."""
-        return isinstance(self._source, nw.Series) and self._source.dtype in (nw.Categorical, nw.Enum)
+        """Whether its type says that these are categories; text among objects is known by its values."""
+        return isinstance(self._source, nw.Series) and self._source.dtype in (nw.Categorical, nw.Enum, nw.String)
 
     def read(self, as_values: bool) -> Floats | Values:
         """Return a column of plain numbers as such, unless its values are wanted, and any other as values."""

@@ -103,6 +103,7 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         scale: bool = True,
         categorical_features: Any = "from_dtype",
         max_one_hot: int | None = 3,
+        missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
         random_state: Any = None,
     ) -> None:
@@ -119,6 +120,7 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         self.scale = scale
         self.categorical_features = categorical_features
         self.max_one_hot = max_one_hot
+        self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
         self.random_state = random_state
 
@@ -176,6 +178,7 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         scale: bool = True,
         categorical_features: Any = "from_dtype",
         max_one_hot: int | None = 3,
+        missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
         class_weight: Any = None,
         random_state: Any = None,
@@ -192,6 +195,7 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         self.scale = scale
         self.categorical_features = categorical_features
         self.max_one_hot = max_one_hot
+        self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
         self.class_weight = class_weight
         self.random_state = random_state

@@ -37,8 +37,10 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
     return weight
 
 
-def check_table_parameters(max_one_hot: Any, missing_indicator: Any) -> None:
+def check_table_parameters(max_one_hot: Any, missing_indicator: Any, missing_fill: Any) -> None:
     """Check how columns become features."""
+    if not isinstance(missing_fill, str) or missing_fill not in ("linear", "mean"):
+        raise ValueError(f'missing_fill must be "linear" or "mean"; got {missing_fill!r}.')
     is_count = isinstance(max_one_hot, numbers.Integral) and not isinstance(max_one_hot, bool) and int(max_one_hot) >= 0
     if max_one_hot is not None and not is_count:
         raise ValueError(f"max_one_hot must be an integer of at least 0 or None; got {max_one_hot!r}.")

@@ -62,8 +62,15 @@ bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, doubl
     return missing;
 }
 
-void fill_missing(double* x, std::int64_t n_values) {
-    for (std::int64_t i = 0; i < n_values; ++i) x[i] = std::isnan(x[i]) ? 0.0 : x[i];
+void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x) {
+    const int width = padded_width(rows.n_features);
+    if (rows.normal == nullptr) {
+        for (std::int64_t i = 0; i < n_rows * width; ++i) x[i] = std::isnan(x[i]) ? 0.0 : x[i];
+        return;
+    }
+    RowFiller filler(*rows.normal);
+    for (std::int64_t i = 0; i < n_rows; ++i, x += width)
+        if (std::any_of(x, x + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(x);
 }
 
 namespace {
@@ -81,7 +88,7 @@ std::int64_t rows_per_block(const RawRows& rows, int n_threads) {
 // A block of rows as the trees see it.
 struct Block {
     std::int64_t begin, end;  // row numbers
-    const double* x;          // scaled, missing values 0
+    const double* x;          // scaled, missing values filled
     const double* with_gaps;  // the same with NaN for missing values; null if there are none
     std::int64_t n() const { return end - begin; }
 };
@@ -99,7 +106,7 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
         if (scale_rows(rows, block.begin, block.end, x)) {
             block.with_gaps = gaps.get(n_values);
             std::copy_n(x, n_values, gaps.data());
-            fill_missing(x, n_values);
+            fill_missing(rows, block.n(), x);
         }
         block.x = x;
         body(block, worker);

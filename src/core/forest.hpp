@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "expected.hpp"
 #include "grower.hpp"
 
 namespace boostforest {
@@ -83,11 +84,12 @@ void grow_forest(const Dataset& data, const Sampling& sampling, const std::vecto
 
 // Rows as the user has them.
 struct RawRows {
-    const double* x;      // n_rows × n_features, row-major; NaN is missing
-    std::int64_t n_rows;  // rows
-    int n_features;       // features
-    const double* mean;   // subtracted from each feature,
-    const double* scale;  //   which is then divided by this
+    const double* x;                 // n_rows × n_features, row-major; NaN is missing
+    std::int64_t n_rows;             // rows
+    int n_features;                  // features
+    const double* mean;              // subtracted from each feature,
+    const double* scale;             //   which is then divided by this
+    const Normal* normal = nullptr;  // what scaled rows are expected to be; null: a missing value counts as the mean
 };
 
 // What is added up over the trees.
@@ -112,7 +114,7 @@ void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n
 // True if there is one.
 bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out);
 
-// Turns NaN into 0, the mean.
-void fill_missing(double* x, std::int64_t n_values);
+// Puts what is expected in the place of NaN in some of these rows, scaled: what node models see.
+void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x);
 
 }  // namespace boostforest

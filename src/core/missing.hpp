@@ -1,5 +1,5 @@
-// Which cells of the table are missing. Their values stand as 0 in the scaled features, the mean: that is what node
-// models see; splits ask here.
+// Which cells of the table are missing. In the scaled features stands what they are filled with (0, the mean, or what
+// the rest of the row makes likely): that is what node models see; splits ask here.
 #pragma once
 
 #include <bit>

@@ -96,6 +96,20 @@ void SplitFinder::compute_gains(const SplitProblem& p, const SplitRules& rules, 
     }
 }
 
+// Calls visit(i, j) for the cells that are missing: row i of the sample, column j.
+template <class Visit>
+void SplitFinder::for_each_missing(const SplitProblem& p, const Columns& columns, Visit visit) {
+    for (std::int64_t i = 0; i < p.sample.n; ++i) {
+        const std::int32_t row = p.sample.rows[i];
+        if (columns.names == nullptr) {
+            p.missing->for_each(row, [&](int j) { visit(i, j); });
+        } else {
+            for (int j = 0; j < columns.n; ++j)
+                if (p.missing->test(row, columns.names[j])) visit(i, j);
+        }
+    }
+}
+
 // Finds the columns that some rows miss, adds up the statistics of these rows, and takes the range of the others.
 void SplitFinder::find_missing(const SplitProblem& p, const Columns& columns) {
     gappy_.clear();
@@ -104,27 +118,19 @@ void SplitFinder::find_missing(const SplitProblem& p, const Columns& columns) {
     const Sample& s = p.sample;
     double* sums = missing_sums_.get(stats_.size() * width);
     std::fill_n(sums, stats_.size() * width, 0.0);
-    const auto name = [&](int j) { return columns.names == nullptr ? j : columns.names[j]; };
     std::vector<std::uint8_t>& seen = seen_missing_;
     seen.assign(width, 0);
-    const auto add = [&](std::int64_t i, int j) {
+    for_each_missing(p, columns, [&](std::int64_t i, int j) {
         for (std::size_t k = 0; k < stats_.size(); ++k) sums[k * width + j] += stats_[k][i];
         seen[j] = 1;
-    };
-    for (std::int64_t i = 0; i < s.n; ++i) {
-        if (columns.names == nullptr) {
-            p.missing->for_each(s.rows[i], [&](int j) { add(i, j); });
-        } else {
-            for (int j = 0; j < columns.n; ++j)
-                if (p.missing->test(s.rows[i], name(j))) add(i, j);
-        }
-    }
+    });
     for (int j = 0; j < columns.n; ++j) {
         if (seen[j] == 0) continue;
         gappy_.push_back(j);
+        const int name = columns.names == nullptr ? j : columns.names[j];
         double lo = std::numeric_limits<double>::infinity(), hi = -lo;
         for (std::int64_t i = 0; i < s.n; ++i) {
-            if (p.missing->test(s.rows[i], name(j))) continue;
+            if (p.missing->test(s.rows[i], name)) continue;
             const double value = columns.x[static_cast<std::int64_t>(columns.rows[i]) * width + j];
             lo = std::min(lo, value);
             hi = std::max(hi, value);
@@ -134,15 +140,25 @@ void SplitFinder::find_missing(const SplitProblem& p, const Columns& columns) {
     }
 }
 
-// Takes the missing rows out of the left sums, where the kernel has counted them as zeros, or puts them there.
-void SplitFinder::move_missing(const Columns& columns, const double* cuts, bool left) {
-    for (const int j : gappy_) {
-        if (!left && cuts[j] < 0) continue;  // as zeros they were on the right already
-        for (std::size_t k = 0; k < stats_.size(); ++k) {
-            const double part = missing_sums_.data()[k * columns.width + j];
-            sums_.data()[k * columns.width + j] += left ? part : -part;
-        }
-    }
+// Takes the missing rows out of the left sums, where the kernel has counted them by what they are filled with.
+void SplitFinder::take_out_missing(const SplitProblem& p, const Columns& columns, const double* cuts) {
+    if (gappy_.empty()) return;
+    const int width = columns.width;
+    double* counted = counted_sums_.get(stats_.size() * width);
+    std::fill_n(counted, stats_.size() * width, 0.0);
+    for_each_missing(p, columns, [&](std::int64_t i, int j) {
+        if (columns.x[static_cast<std::int64_t>(columns.rows[i]) * width + j] > cuts[j]) return;
+        for (std::size_t k = 0; k < stats_.size(); ++k) counted[k * width + j] += stats_[k][i];
+    });
+    for (const int j : gappy_)
+        for (std::size_t k = 0; k < stats_.size(); ++k) sums_.data()[k * width + j] -= counted[k * width + j];
+}
+
+// Puts them all on the left.
+void SplitFinder::put_missing_left(const Columns& columns) {
+    for (const int j : gappy_)
+        for (std::size_t k = 0; k < stats_.size(); ++k)
+            sums_.data()[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
 }
 
 void SplitFinder::take_best(const SplitProblem& p, const SplitRules& rules, const Columns& columns, const double* cuts,
@@ -185,11 +201,11 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
         }
         kernels().left_sums(columns.x, columns.rows, p.sample.n, width, cuts, stats_.data(),
                             static_cast<int>(stats_.size()), sums);
-        move_missing(columns, cuts, false);
+        take_out_missing(p, columns, cuts);
         compute_gains(p, rules, width);
         take_best(p, rules, columns, cuts, false, best);
         if (gappy_.empty()) continue;
-        move_missing(columns, cuts, true);
+        put_missing_left(columns);
         compute_gains(p, rules, width);
         take_best(p, rules, columns, cuts, true, best);
     }

@@ -67,7 +67,10 @@ class SplitFinder {
                      Split& best);
     void compute_gains(const SplitProblem& problem, const SplitRules& rules, int width);
     void find_missing(const SplitProblem& problem, const Columns& columns);
-    void move_missing(const Columns& columns, const double* cuts, bool left);
+    template <class Visit>
+    static void for_each_missing(const SplitProblem& problem, const Columns& columns, Visit visit);
+    void take_out_missing(const SplitProblem& problem, const Columns& columns, const double* cuts);
+    void put_missing_left(const Columns& columns);
     void take_best(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, const double* cuts,
                    bool missing_left, Split& best);
     void try_indicators(const SplitProblem& problem, const SplitRules& rules, Key cuts, Split& best);
@@ -81,6 +84,7 @@ class SplitFinder {
     Buffer<double> right_;                                  // class weights of the right side
     std::vector<int> gappy_;                                // columns that some of the rows miss,
     Buffer<double> missing_sums_;                           //   and the sums of their statistics over these rows
+    Buffer<double> counted_sums_;                           //   and over those that are counted on the left
     std::vector<std::uint8_t> seen_missing_;
     int best_column_ = 0;
     Buffer<double> row_stats_, member_sums_;  // statistics of a row or an indicator next to each other

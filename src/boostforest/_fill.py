@@ -1,0 +1,50 @@
+"""Missing values in node models: what the rest of a row makes likely.
+
+A normal distribution of the features is fitted to the training rows, gaps and all, by expectation maximisation. The
+expected value of a missing one is then linear in those that are known; the core computes it (``expected.hpp``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._draws import Entropy, fold_numbers
+
+Floats = npt.NDArray[np.float64]
+
+MAX_FEATURES = 256  # beyond, a row with many gaps takes longer to fill than to predict
+_MAX_ROWS = 10_000  # enough for any covariance of that many features
+_STEPS = 10
+_RIDGE = 0.01  # of a feature's variance: keeps features apart that are almost the same
+
+
+def fit_fill(
+    X: Floats, weight: Floats | None, mean: Floats, deviation: Floats, entropy: Entropy, threads: int
+) -> Floats | None:
+    """Return centre and precision of the features in deviations from their means; None without gaps, or for too many.
+
+    The first row is the centre, the others are the precision: the inverse of the covariance.
+    """
+    n_rows, n_features = X.shape
+    if n_features > MAX_FEATURES or not np.isnan(X).any():
+        return None
+    if n_rows > _MAX_ROWS:
+        chosen = fold_numbers(entropy, n_rows, -(-n_rows // _MAX_ROWS)) == 0
+        X, weight = X[chosen], None if weight is None else weight[chosen]
+    rows = (X - mean) / deviation
+    total = len(rows) if weight is None else weight.sum()
+    fill = np.vstack([np.zeros(n_features), np.eye(n_features)])
+    for _ in range(_STEPS):
+        sums, products = _core.expected_moments(rows, fill, weight, threads)
+        centre = sums / total
+        covariance = products.reshape(n_features, n_features) / total - np.outer(centre, centre)
+        precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
+        fill = np.vstack([centre, (precision + precision.T) / 2])
+    return fill
+
+
+def rescale(fill: Floats, shift: Floats, factor: Floats) -> Floats:
+    """Return the distribution of ``shift + factor · x``, given that of x."""
+    return np.vstack([shift + factor * fill[0], fill[1:] / np.outer(factor, factor)])
