@@ -21,10 +21,15 @@ template <class T>
 class GrowingArray {
    public:
     // share: of the whole array that will be there after this, as far as one can tell. Memory for the rest is set
-    // aside at once: what is never touched costs nothing, what is moved costs its pages again.
+    // aside at once: what is never touched costs nothing, what is moved costs its pages again. But not much of it:
+    // a fit of very many trees may be meant to be interrupted.
     void append(const void* values, std::size_t n, double share) {
         if (size_ + n > capacity_) {
-            capacity_ = static_cast<std::size_t>(1.1 * static_cast<double>(size_ + n) / share) + 1;
+            const std::size_t needed = size_ + n, most = (std::size_t{64} << 20) / sizeof(T);
+            const double expected = 1.1 * static_cast<double>(needed) * (1 / share - 1);
+            const auto more =
+                static_cast<std::size_t>(std::min(expected, static_cast<double>(std::max(most, needed / 2))));
+            capacity_ = needed + more + 1;
             resize();
         }
         std::memcpy(data_.get() + size_, values, n * sizeof(T));
