@@ -152,10 +152,19 @@ def test_fixed_parameters_are_not_tried(register):
     assert outcome.params.keys() == {"solver"}
 
 
-def test_out_of_bag_choice_needs_no_refit():
-    outcome = fits.run(Job("iris", 0, "RandomForest", "", "random:2"), NOWHERE)
-    assert outcome.n_candidates == 2
-    assert outcome.params.keys() == {"min_samples_leaf", "n_estimators"}
+@pytest.mark.parametrize("dataset", ["iris", "diabetes"])
+def test_out_of_bag_choice_is_that_of_forests_fitted_one_by_one(dataset):
+    """The benchmarks grow one forest through all its sizes."""
+    outcome = fits.run(Job(dataset, 0, "RandomForest", "", "random:6"), NOWHERE)
+    fitting = fits._Fitting(Job(dataset, 0, "RandomForest", "", "random:6"), NOWHERE, 1)
+    problem = fitting.problem(fitting.parts.both, fitting.parts.test)
+    models = [
+        fitting.build({**params, "oob_score": True}).fit(problem.X, problem.y) for params in fitting.candidates({})
+    ]
+    best = max(models, key=lambda model: model.oob_score_)
+    assert outcome.n_candidates == len(models) == 6
+    assert outcome.params == {name: getattr(best, name) for name in ("min_samples_leaf", "n_estimators")}
+    assert outcome.metrics == problem.score(problem.output(best))
 
 
 @pytest.mark.parametrize("name", ["XGBoost", "LightGBM"])

@@ -131,14 +131,11 @@ def _run_test(fitting: _Fitting, given: Params) -> Outcome:
     problem = fitting.problem(parts.both, parts.test)
     candidates = fitting.candidates(given)
     outcome = Outcome(n_candidates=len(candidates), params=given)
-    if candidates and fitting.learner.judge == "oob":
-        model, outcome.params, seconds, outcome.fit_seconds = _best_out_of_bag(fitting, problem, given, candidates)
-        outcome.tune_seconds = seconds - outcome.fit_seconds
-    else:
-        if candidates:
-            outcome.params, outcome.tune_seconds = timed(lambda: _best_by_validation(fitting, given, candidates))
-        model = fitting.build(outcome.params)
-        _, outcome.fit_seconds = timed(lambda: model.fit(problem.X, problem.y))
+    if candidates:
+        choose = _best_out_of_bag if fitting.learner.judge == "oob" else _best_by_validation
+        outcome.params, outcome.tune_seconds = timed(lambda: choose(fitting, given, candidates))
+    model = fitting.build(outcome.params)
+    _, outcome.fit_seconds = timed(lambda: model.fit(problem.X, problem.y))
     output, outcome.predict_seconds = timed(lambda: problem.output(model))
     outcome.metrics = problem.score(output)
     outcome.model_bytes = model_bytes(model)
@@ -164,23 +161,21 @@ def _best_by_validation(fitting: _Fitting, given: Params, candidates: list[Param
     return best
 
 
-def _best_out_of_bag(
-    fitting: _Fitting, problem: Problem, given: Params, candidates: list[Params]
-) -> tuple[Any, Params, float, float]:
-    """Fit all candidates on train and validation; return the best by its out-of-bag score, and the seconds.
+def _best_out_of_bag(fitting: _Fitting, given: Params, candidates: list[Params]) -> Params:
+    """Return the parameters with the best out-of-bag score on train and validation; the first of equals.
 
-    A refit with the same parameters would be the same model: the seconds are those of all fits, and of the best one.
+    Candidates that differ in the number of members alone are one growing forest: a third of the work.
     """
-    best_score, best, total = -math.inf, (None, {}, 0.0), 0.0
-    for candidate in candidates:
-        params = {**candidate, **given}
-        model = fitting.build({**params, "oob_score": True})
-        _, seconds = timed(lambda model=model: model.fit(problem.X, problem.y))
-        total += seconds
-        if model.oob_score_ > best_score or best[0] is None:
-            best_score, best = model.oob_score_, (model, params, seconds)
-    model, params, seconds = best
-    return model, params, total, seconds
+    problem = fitting.problem(fitting.parts.both, fitting.parts.test)
+    tried = [{**candidate, **given} for candidate in candidates]
+    kinds = [repr({name: value for name, value in params.items() if name != "n_estimators"}) for params in tried]
+    scores = np.empty(len(tried))
+    model, kind = None, ""
+    for i in sorted(range(len(tried)), key=lambda i: (kinds[i], tried[i].get("n_estimators", 0))):
+        if model is None or kinds[i] != kind:
+            model, kind = fitting.build({**tried[i], "oob_score": True, "warm_start": True}), kinds[i]
+        scores[i] = model.set_params(**tried[i]).fit(problem.X, problem.y).oob_score_
+    return tried[np.argmax(scores)]
 
 
 def _run_sizes(fitting: _Fitting) -> Outcome:
