@@ -121,7 +121,7 @@ def _count(wins: Wins, blocks: list[BlockResult]) -> tuple[str, bool]:
         for dataset in block.block.datasets:
             both = [block.values(dataset, name, block.metric) for name in (wins.learner, wins.rival)]
             n_measured += min(map(len, both)) >= FULL_REPEATS
-    head = f"target: {wins.learner} better than {wins.rival} on {wins.n_datasets} datasets: {won} of {n_measured}"
+    head = f"target: {wins.learner} better than {wins.rival} on {wins.n_datasets} datasets: {won} of {n_wanted}"
     if n_wanted == 0 or n_measured < n_wanted:
-        return f"{head}, not measured on the others", False
+        return f"{head}, of which {n_measured} have {text.plural(FULL_REPEATS, 'repeat')}: not decided", False
     return f"{head}, {'met' if won >= wins.n_datasets else 'missed'}", won >= wins.n_datasets

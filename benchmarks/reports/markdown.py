@@ -15,7 +15,7 @@ from benchmarks.reports.results import BlockResult, Result, figure_of, quantity_
 from benchmarks.reports.tables import LOSS, WIN, Cell, Table
 from benchmarks.running.problem import METRICS
 
-COSTS = ("train_seconds", "predict_seconds", "model_bytes")
+COSTS = ("train_seconds", "predict_seconds", "cpu_seconds", "model_bytes")
 LEGEND = (
     "Mean (deviation) over the repeats, best in bold; RMSE and MAE in deviations of the training labels. "
     f"{WIN} marks a learner that is significantly worse than the first one, {LOSS} one that is better (paired t-test, "

@@ -22,6 +22,9 @@ AVERAGES = {
 }
 
 
+COSTS = ("train_seconds", "cpu_seconds", "model_bytes")
+
+
 @dataclass
 class Cell:
     """One figure, and the paper's below it."""
@@ -89,7 +92,7 @@ def score_table(experiment: Experiment, result: BlockResult, metric: str) -> Tab
     if len(result.learners) > 1:
         table.rows.append(_rank_row(experiment, result, metric))
     if metric == result.metric:
-        table.rows += [_cost_row(experiment, result, quantity) for quantity in ("train_seconds", "model_bytes")]
+        table.rows += [_cost_row(experiment, result, quantity) for quantity in COSTS]
     for row in table.rows:
         for name, cell in zip(result.learners, row.cells, strict=True):
             cell.is_base = name == result.block.base and len(result.learners) > 1
@@ -171,11 +174,10 @@ def _rank_row(experiment: Experiment, result: BlockResult, metric: str) -> Table
 
 def _cost_row(experiment: Experiment, result: BlockResult, quantity: str) -> TableRow:
     """Average cost over the datasets that all have scores of; the paper's machine was another."""
-    label = "training time, s" if quantity == "train_seconds" else "model size"
-    row = TableRow(label, [], is_summary=True)
+    row = TableRow(text.METRIC_NAMES[quantity], [], is_summary=True)
     for name in result.learners:
         figure = result.average(name, quantity)
-        theirs = paper_figure(experiment, result, result.metric, AVERAGES[quantity], name)
+        theirs = paper_figure(experiment, result, result.metric, AVERAGES.get(quantity, ""), name)
         row.cells.append(Cell(text.quantity(quantity, figure), paper=text.quantity(quantity, theirs) if theirs else ""))
     return row
 

@@ -13,6 +13,7 @@ METRIC_NAMES = {
     "r2": "R²",
     "train_seconds": "training time, s",
     "predict_seconds": "prediction time, s",
+    "cpu_seconds": "processor time, s",
     "model_bytes": "model size",
 }
 
