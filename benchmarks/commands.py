@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     with Store(args.store) as store:
         here = store.machine(machine.describe())
         for selection in choice.selections:
-            new = added(experiments.find(selection.experiment.name), wish_of(args))
+            new = added(wish_of(args))
             store.note_run(selection.experiment.name, selection.tuning, here, choice.left_out, new)
         rows = store.rows()
         done = {job: row for job, row in rows.items() if not (args.retry_failed and row["state"] == "failed")}

@@ -195,17 +195,20 @@ def test_narrowed_experiment_keeps_its_own_and_takes_new_ones(registered):
     assert [block.title for block in only.blocks] == ["SVR"], "a learner of one block does not join the other"
     (part,) = wished(Wish(["mnist_higgs"], datasets=["HIGGS-subset"]))
     assert [block.title for block in part.blocks] == ["HIGGS"], "nor does a part of a dataset"
+    several = Wish(["Ex1", "Ex_clip_SI"], learners=["BoostForest (w/o clipping)", "BoostForest"])
+    assert "BoostForest (w/o clipping)" not in wished(several)[0].blocks[1].learners, "nor that of another experiment"
+    assert added(several) == []
 
 
 def test_report_has_what_was_added_to_an_experiment(registered):
     wish = Wish(["Ex1"], datasets=["line", "bh"], learners=["slow", "BoostForest"])
-    names = added(experiments.find("Ex1"), wish)
+    names = added(wish)
     assert names == ["line", "slow"]
     (selection,) = choose_stored(Wish(["Ex1"]), {("line", "slow"), ("BH", "BoostForest")}, names)
     block = selection.experiment.blocks[1]
     assert selection.datasets(block) == ["BH", "line"]
     assert set(selection.columns(block)) == {"BoostForest", "slow"}
-    names = added(experiments.find("mnist_higgs"), Wish(["mnist_higgs"], datasets=["HIGGS-synthetic", "HIGGS-subset"]))
+    names = added(Wish(["mnist_higgs"], datasets=["HIGGS-synthetic", "HIGGS-subset"]))
     assert names == ["HIGGS-synthetic"], "the subset stands in by itself"
     widened = widen(experiments.find("mnist_higgs"), names)
     assert [block.datasets for block in widened.blocks] == [("MNIST",), ("HIGGS", "HIGGS-synthetic")]

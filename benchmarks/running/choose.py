@@ -41,11 +41,12 @@ def _keep(wanted: list[str], own: set[str], of_any: set[str]) -> tuple[str, ...]
 
 
 def _narrow(experiment: Experiment, wish: Wish) -> Experiment:
-    """Keep only the datasets and learners that were named; new ones join every block of their task."""
+    """Keep only the datasets and learners that were named; those that no wished experiment has join all blocks."""
     chosen = [data.find(name) for name in wish.datasets]
     wanted = [learners.find(name) for name in wish.learners]
-    datasets_of_any = {name for block in experiment.blocks for name in _names(block)}
-    learners_of_any = {name for block in experiment.blocks for name in block.learners}
+    every = _all_blocks(wish)
+    datasets_of_any = {name for block in every for name in _names(block)}
+    learners_of_any = {name for block in every for name in block.learners}
     blocks = []
     for block in experiment.blocks:
         names = [dataset.name for dataset in chosen if dataset.task == block.task]
@@ -60,10 +61,16 @@ def _narrow(experiment: Experiment, wish: Wish) -> Experiment:
     return replace(experiment, blocks=tuple(blocks))
 
 
-def added(experiment: Experiment, wish: Wish) -> list[str]:
-    """Return the names of a wish that are not the experiment's own, nor stand in for one by themselves."""
-    own = {name for block in experiment.blocks for name in (*block.datasets, *block.learners)}
-    own |= {data.find(name).subset for block in experiment.blocks for name in block.datasets}
+def _all_blocks(wish: Wish) -> list[Block]:
+    """Return the blocks of all wished experiments."""
+    return [block for name in wish.experiments for block in experiments.find(name).blocks]
+
+
+def added(wish: Wish) -> list[str]:
+    """Return the names of a wish that are no wished experiment's own, nor stand in for one by themselves."""
+    every = _all_blocks(wish)
+    own = {name for block in every for name in (*block.datasets, *block.learners)}
+    own |= {data.find(name).subset for block in every for name in block.datasets}
     named = [data.find(name).name for name in wish.datasets] + [learners.find(name).name for name in wish.learners]
     return [name for name in named if name not in own]
 
