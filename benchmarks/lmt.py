@@ -1,6 +1,6 @@
 """LMT on the paper's classification datasets: beside Weka's LMT, and 250 bagged trees, as a table in Markdown.
 
-    python -m benchmarks.lmt [--repeats N] [--no-weka] [--datasets NAME ...]
+    python -m benchmarks.lmt [--repeats N] [--no-weka] [--no-forest] [--datasets NAME ...]
 
 Weka's time is the one it prints, without the start of Java; ours is the whole fit.
 """
@@ -49,10 +49,11 @@ def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
         part = weka_logistic.by_class(datasets.fold(X, y, repeat))
         train, test = part[:2], part[2:]
         tree, seconds = timed(lambda train=train: LMTClassifier(random_state=0).fit(*train))
-        forest, forest_seconds = timed(lambda part=part, repeat=repeat: bagged(part, repeat))
         row = {"SimpleLogistic": SimpleLogisticClassifier(random_state=0).fit(*train).score(*test)}
         row |= {"LMT": tree.score(*test), "leaves": tree.n_leaves_, "LMT, ms": 1000 * seconds}
-        row |= {"250 bagged": (forest.argmax(axis=1) == part.y_test).mean(), "250 bagged, s": forest_seconds}
+        if not args.no_forest:
+            forest, seconds = timed(lambda part=part, repeat=repeat: bagged(part, repeat))
+            row |= {"250 bagged": (forest.argmax(axis=1) == part.y_test).mean(), "250 bagged, s": seconds}
         if not args.no_weka:
             run = weka_logistic.run("LMT", part)
             row |= {"Weka": run.accuracy, "its leaves": run.n_leaves, "Weka, ms": 1000 * run.seconds}
@@ -68,6 +69,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.set_defaults(datasets=datasets.NAMES["classification"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-weka", action="store_true", help="our own figures only")
+    parser.add_argument("--no-forest", action="store_true", help="without the bagged trees")
     args = datasets.parse(parser, argv)
     if not args.no_weka and (reason := weka.why_not()):
         parser.exit(2, f"{reason}; or use --no-weka.\n")
