@@ -125,6 +125,7 @@ register(
                 "classification",
                 (*CLASSIFICATION, "YB"),
                 ("Extra-Tree", "LMT", "BoostTree", "ETForest", "LMForest", "BoostForest"),
+                instead={("YB", name): f"{name} (25 trees)" for name in ("LMForest", "BoostForest")},
             ),
             Block(
                 "regression",
@@ -134,6 +135,7 @@ register(
         ),
         tuning=RANDOM,
         in_paper=True,
+        note="On YB, BoostForest and LMForest have 25 trees instead of 250, which would take 15 GB.",
     )
 )
 register(

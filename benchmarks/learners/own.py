@@ -139,6 +139,11 @@ def lm_forest(settings: Settings, **params: Any) -> Any:
     return LMForestClassifier(n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
+# For YB: 250 trees, each leaf with 1,024 slopes for each of 38 classes, would take 15 GB.
+variant("BoostForest (25 trees)", "BoostForest", tasks=CLASSIFICATION, n_estimators=25)
+variant("LMForest (25 trees)", "LMForest", n_estimators=25)
+
+
 @learner("ModelForest", "boostforest", tasks=REGRESSION)
 def model_forest(settings: Settings, **params: Any) -> Any:
     """Make a pool forest of M5P trees."""

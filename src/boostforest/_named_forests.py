@@ -232,6 +232,15 @@ class LMForestClassifier(LeafPoolClassifier):
     .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
        learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
     .. [2] N. Landwehr, M. Hall, E. Frank, "Logistic model trees", Machine Learning, 2005.
+
+    Examples
+    --------
+    >>> from boostforest import LMForestClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = LMForestClassifier(20, oob_score=True, random_state=0).fit(X, y)
+    >>> bool(forest.oob_score_ > 0.9)
+    True
     """
 
     def _tree(self) -> Any:
