@@ -36,6 +36,8 @@ def models():
         town=rng.choice(np.array([3, 2**60 + 1, 2.5, 7, 8], dtype=object), 60),
     )
     nodes = {"n_estimators": 4, "node_model": [ELM(n_hidden=(2, 3), reg_lambda=1.0), LinearSVR(C=[0.5, 2]), "elm"]}
+    roles = {"split_features": [0, 2], "model_features": [0, 1], "node_model": ["ridge", ELM(n_hidden=2)]}
+    signs = {"monotonic_cst": [1, -1, 0], "split_features": [0, 1]}
     categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
@@ -45,6 +47,9 @@ def models():
         "forest-multiclass": (BoostForestClassifier(**FOREST), *tables["multiclass"], "float16"),
         "nodes-regressor": (BoostForestRegressor(**(FOREST | nodes)), *tables["regression"], "float64"),
         "nodes-multiclass": (BoostForestClassifier(**(FOREST | nodes)), *tables["multiclass"], "float32"),
+        "roles-multiclass": (BoostForestClassifier(**(FOREST | roles)), *tables["multiclass"], "float64"),
+        "monotone-regressor": (BoostForestRegressor(**FOREST, **signs), *tables["regression"], "float64"),
+        "monotone-classifier": (BoostTreeClassifier(**SMALL, **signs), *tables["binary"], "float32"),
         "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
         "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }

@@ -11,6 +11,7 @@ GOLDEN = sorted((Path(__file__).parent / "data").glob("v*.safetensors"))
 DTYPES = {
     "BOOL": "?",
     "U8": "u1",
+    "I8": "i1",
     "U32": "<u4",
     "U64": "<u8",
     "I32": "<i4",

@@ -137,7 +137,12 @@ def stored_model(forest, i, params, d):
 
 
 def expected_model(root, node, params, d):
-    """Return the model the library should keep at a node, or None: its own, or the path's sum in a leaf."""
+    """Return the model the library should keep at a node, or None: its own, or the path's sum in a leaf.
+
+    With constraints it is the path's sum at all nodes.
+    """
+    if params.monotonic_cst is not None:
+        return None if node.intercept is None else twin.summed_model(root, node.path, d)
     if params.task == "regression" and params.clip:
         if node.intercept is None:
             return None
@@ -149,7 +154,8 @@ def assert_same_tree(forest, tree, root, params, d):
     """Compare structure, statistics and models of a tree of the library with the twin's, by path."""
     paths = library_nodes(forest, tree)
     nodes = twin.nodes_by_path(root)
-    d = params.n_hidden if params.node_model == "elm" else d
+    d = d if params.model_features is None else len(params.model_features)
+    d = params.n_hidden if params.node_model == "elm" and d > 0 else d
     tolerance = tolerance_of(params)
     assert paths.keys() == nodes.keys()
     assert len(paths) == forest.tree_start[tree + 1] - forest.tree_start[tree]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
 
 Array = NDArray[Any]
 
@@ -22,6 +23,7 @@ MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
 MAX_ROOT_ATTEMPTS = 100
 MAX_PSEUDO_LABEL = 4.0
+BOUNDARY_ROWS = 80
 
 
 # ------------------------------------------------------------------------------
@@ -107,6 +109,9 @@ class Params:
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
     clip: bool = True  # regression only
+    split_features: list[int] | None = None  # features that may be cut; None: all
+    model_features: list[int] | None = None  # features that node models see; None: all
+    monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
     node_lambda: float | None = None  # the penalty, where it is not that of the gain
     n_hidden: int = 20  # elm: units of the hidden layer
     cost: float = 1.0  # svr: price of an error, C
@@ -146,9 +151,12 @@ class Node:
     margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
     left: Node | None = None
     right: Node | None = None
-    coef: Array | None = None  # (J, d), or (J, units); None for a constant model or no model
+    coef: Array | None = None  # (J, features seen), or (J, units); None for a constant model or no model
     intercept: Array | None = None  # (J,); None: no model
     layer: tuple[Array, Array] | None = None  # elm: biases (units,) and weights (d, units), the same in the whole tree
+    seen: list[int] | None = None  # model_features of the tree
+    signs: list[int] | None = None  # monotonic_cst of the tree
+    parent: Node | None = None
     lower: float = -np.inf  # bounds of the model's output
     upper: float = np.inf
 
@@ -301,7 +309,7 @@ def fit_ridge(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, floa
 def draw_layer(seed: int, root: Node, sample: Sample, params: Params) -> tuple[Array, Array]:
     """Draw a hidden layer: random projections, standardised over the root's rows, with random biases."""
     rows = root.rows[batch_of(child(root.key, 2), root.n_rows, params.batch_size)]
-    X, w = filled(sample.X[rows]), sample.weight[rows]
+    X, w = seen_of(sample.X[rows], params.model_features), sample.weight[rows]
     keys = [child(child(seed, 5), unit) for unit in range(params.n_hidden)]
     weights = np.array([[2 * uniform(key, 1 + j) - 1 for key in keys] for j in range(X.shape[1])])
     mean = np.average(X @ weights, axis=0, weights=w)
@@ -310,12 +318,39 @@ def draw_layer(seed: int, root: Node, sample: Sample, params: Params) -> tuple[A
     return biases - mean / deviation, weights / deviation
 
 
-def inputs_of(X: Array, layer: tuple[Array, Array] | None) -> Array:
-    """Return what node models see of rows: the features, missing ones as 0, or the units of the hidden layer."""
-    if layer is None:
-        return filled(X)
-    biases, weights = layer
-    return 1.0 / (1.0 + np.exp(-(biases + filled(X) @ weights)))
+def seen_of(X: Array, features: list[int] | None) -> Array:
+    """Return the features of rows that node models see, missing ones as 0."""
+    return filled(X) if features is None else filled(X)[:, features]
+
+
+def inputs_of(X: Array, node: Node) -> Array:
+    """Return what a node's model is linear in: the features that it sees, or the units of the hidden layer."""
+    seen = seen_of(X, node.seen)
+    if node.layer is None:
+        return seen
+    biases, weights = node.layer
+    return 1.0 / (1.0 + np.exp(-(biases + seen @ weights)))
+
+
+def fit_bounded_ridge(X: Array, z: Array, v: Array, params: Params, bounds: Array) -> tuple[Array, float]:
+    """Fit a ridge regression with each slope between its two bounds, (2, d); return a and b."""
+    x_mean = np.average(X, axis=0, weights=v)
+    z_mean = np.average(z, weights=v)
+    d = X.shape[1]
+    rows = np.vstack([np.sqrt(v)[:, np.newaxis] * (X - x_mean), np.sqrt(params.reg_lambda) * np.eye(d)])
+    target = np.concatenate([np.sqrt(v) * (z - z_mean), np.zeros(d)])
+    a = lsq_linear(rows, target, bounds=bounds, method="bvls", tol=1e-15, max_iter=1000).x
+    return a, float(z_mean - a @ x_mean)
+
+
+def slope_bounds(node: Node, d: int) -> Array | None:
+    """Return between which bounds a node's slopes keep the sign of the sum on its path, (2, features seen)."""
+    if node.signs is None:
+        return None
+    above = np.zeros(d) if node.parent is None else path_model(node.parent, d)[0]
+    sign = np.array(node.signs)
+    bounds = np.array([np.where(sign > 0, -above, -np.inf), np.where(sign < 0, -above, np.inf)])
+    return bounds if node.seen is None else bounds[:, node.seen]
 
 
 def fit_svr(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, float]:
@@ -354,15 +389,20 @@ def fit_svr(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, float]
     return w[:-1], float(w[-1] * params.intercept_scaling)
 
 
-def fit_outputs(X: Array, z: Array, v: Array, params: Params) -> tuple[Array | None, Array]:
+def fit_outputs(
+    X: Array, z: Array, v: Array, params: Params, bounds: Array | None = None
+) -> tuple[Array | None, Array]:
     """Fit one model per output; return coef (J, d), None for constants, and intercept (J,)."""
     J = z.shape[1]
-    if params.node_model == "constant":
+    if params.node_model == "constant" or X.shape[1] == 0:
         coef = None
         intercept = np.array([np.average(z[:, j], weights=v[:, j]) for j in range(J)])
     else:
         one = fit_svr if params.node_model == "svr" else fit_ridge
-        fits = [one(X, z[:, j], v[:, j], params) for j in range(J)]
+        if bounds is None:
+            fits = [one(X, z[:, j], v[:, j], params) for j in range(J)]
+        else:
+            fits = [fit_bounded_ridge(X, z[:, j], v[:, j], params, bounds) for j in range(J)]
         coef = np.array([a for a, _ in fits])
         intercept = np.array([b for _, b in fits])
     if J == 1:
@@ -379,8 +419,29 @@ def own_scores(node: Node, X: Array) -> Array:
     assert node.intercept is not None
     scores = np.tile(node.intercept, (len(X), 1))
     if node.coef is not None:
-        scores += inputs_of(X, node.layer) @ node.coef.T
+        scores += inputs_of(X, node) @ node.coef.T
     return np.clip(scores, node.lower, node.upper)
+
+
+def path_model(node: Node, d: int) -> tuple[Array, float]:
+    """Return slopes (d,) and intercept of the sum of the models from the root to a node (one output)."""
+    coef, intercept = (np.zeros(d), 0.0) if node.parent is None else path_model(node.parent, d)
+    if node.intercept is None:
+        return coef, intercept
+    if node.coef is not None:
+        coef[slice(None) if node.seen is None else node.seen] += node.coef[0]
+    return coef, intercept + float(node.intercept[0])
+
+
+def next_scores(node: Node, above: Array, X: Array) -> Array:
+    """Return F, (n, J), after a node's model, given F after its parent's."""
+    if node.signs is None:
+        return above + own_scores(node, X)
+    # What was clipped further up is not lost: the whole sum counts, but no step is longer than the clip allows. That
+    # rises with a feature where the sum and the score above do.
+    coef, intercept = path_model(node, X.shape[1])
+    total = (filled(X) @ coef + intercept)[:, np.newaxis]
+    return np.clip(total, above + node.lower, above + node.upper)
 
 
 def batch_of(key: int, n: int, batch_size: int) -> Array:
@@ -414,11 +475,12 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
     batch = batch_of(child(node.key, 2), node.n_rows, params.batch_size)
     rows = node.rows[batch]
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
-    node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node.layer), z, v, params)
+    bounds = slope_bounds(node, sample.X.shape[1])
+    node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node), z, v, params, bounds)
     if params.task == "regression" and params.clip:
         # A linear model may run away outside the rows it has seen.
         node.lower, node.upper = float(z.min()), float(z.max())
-    node.scores = node.scores + own_scores(node, sample.X[node.rows])
+    node.scores = next_scores(node, node.scores, sample.X[node.rows])
     node.loss = node_loss(node, sample, params)
 
 
@@ -470,10 +532,11 @@ def find_splits(key: int, node: Node, sample: Sample, params: Params) -> list[Sp
     X, y, w = sample.X[rows], sample.y[rows], sample.weight[rows]
     g, h = derivatives(y, node.scores[batch], params)
     ratio = weight_ratio(node, batch, sample)
-    for features in feature_chunks(child(key, 1), X.shape[1], params.max_features):
+    may_cut = list(range(X.shape[1])) if params.split_features is None else params.split_features
+    for places in feature_chunks(child(key, 1), len(may_cut), params.max_features):
         splits = [
             Split(f, cut, side, ratio * split_gain(goes_left(X[:, f], cut, side), w, y, g, h, params))
-            for f in features
+            for f in [may_cut[place] for place in places]
             for cut, side in valid_cuts(child(key, 2), f, X[:, f], w, params)
         ]
         if splits:  # the first chunk with a valid cut decides
@@ -508,7 +571,9 @@ def make_child(node: Node, side: int, mask: Array, sample: Sample) -> Node:
     """Return the child that gets these of the node's rows."""
     rows = node.rows[mask]
     weight = float(sample.weight[rows].sum())
-    return Node(child(node.key, side), node.path + "LR"[side], rows, node.scores[mask], weight, layer=node.layer)
+    whole_tree = {"layer": node.layer, "seen": node.seen, "signs": node.signs}
+    key, path = child(node.key, side), node.path + "LR"[side]
+    return Node(key, path, rows, node.scores[mask], weight, parent=node, **whole_tree)
 
 
 def split_node(node: Node, sample: Sample, params: Params) -> bool:
@@ -542,8 +607,9 @@ def grow(X: Array, y: Array, weight: Array | None, seed: int, params: Params) ->
     sample = Sample(X, y, np.ones(n) if weight is None else weight)
     start = np.zeros((n, params.n_outputs))
     root = Node(child(seed, 1), "", np.arange(n), start, float(sample.weight.sum()))
+    root.seen, root.signs = params.model_features, params.monotonic_cst
     root.loss = node_loss(root, sample, params)
-    if params.node_model == "elm":
+    if params.node_model == "elm" and params.model_features != []:
         root.layer = draw_layer(seed, root, sample, params)
     open_leaves = [root]
     n_leaves = 1
@@ -601,13 +667,51 @@ def leaf_of(root: Node, x: Array) -> Node:
 
 
 def predict_scores(root: Node, X: Array) -> Array:
-    """Return F, (n, J): the sum of the (clipped) models on every row's path."""
+    """Return F, (n, J): the sum of the (clipped) models on every row's path, between the boundaries there."""
     F = np.zeros((len(X), root.scores.shape[1]))
-    for i, x in enumerate(X):
-        for node in path_of(root, x):
+    for i, row in enumerate(X):
+        low, high = -np.inf, np.inf
+        for node in path_of(root, row):
             if node.intercept is not None:
-                F[i] += own_scores(node, x[np.newaxis])[0]
+                F[i] = next_scores(node, F[[i]], row[np.newaxis])[0]
+            if node.left is not None and node.signs is not None and node.signs[node.feature] != 0:
+                left = goes_left(row[node.feature], node.threshold, node.missing_left)
+                value = float(np.clip(boundary(node, row, F[i, 0]), low, high))  # those further up count more
+                low, high = (low, value) if left == (node.signs[node.feature] > 0) else (value, high)
+        F[i] = np.clip(F[i], low, high)
     return F
+
+
+def node_at_cut(side: Node, split: Node, x: Array) -> Node:
+    """Return the node that a row reaches from a side of a split, with the cut as the feature's value.
+
+    Only free features and the cut decide, so splits on other constrained features end the way; so do few rows.
+    """
+    assert split.signs is not None
+    node = side
+    while node.left is not None and node.right is not None:
+        is_own = node.feature == split.feature
+        if split.signs[node.feature] != 0 and not is_own:
+            break
+        value = split.threshold if is_own else x[node.feature]
+        after = node.left if goes_left(value, node.threshold, node.missing_left) else node.right
+        if after.n_samples < BOUNDARY_ROWS:
+            break
+        node = after
+    return node
+
+
+def boundary(split: Node, row: Array, score: float) -> float:
+    """Return what scores on the lower side of a split do not exceed, nor those on the upper side undercut."""
+    assert split.left is not None and split.right is not None
+    sides = [split.left, split.right]
+    x = filled(row)
+    x[split.feature] = split.threshold
+    models = [path_model(node_at_cut(side, split, row), len(x)) for side in sides]
+    value = np.mean([coef @ x + intercept for coef, intercept in models])
+    # It is no further from the node's own score than the sides may go.
+    least, most = min(side.lower for side in sides), max(side.upper for side in sides)
+    return float(np.clip(value, score + least, score + most))
 
 
 def predict_proba(root: Node, X: Array, params: Params) -> Array:

@@ -65,6 +65,10 @@ void run_without_gil(const nb::object& progress, Work work) {
 // Notes which values of all rows are NaN and fills them.
 MissingCells take_missing(double* x, const RawRows& rows);
 
+// Numbers of features, ascending; none: all of them.
+using FeatureNumbers = std::optional<Array<std::int32_t, 1>>;
+FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features);
+
 // What a missing value is filled with: the centre of a normal distribution of the scaled features, then the rows of its
 // precision; none: the mean.
 using Fill = std::optional<Array<double, 2>>;

@@ -83,7 +83,8 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
              const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
              const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
-             const nb::object& progress, const Fill& fill) {
+             const nb::object& progress, const Fill& fill, const FeatureNumbers& split_features,
+             const FeatureNumbers& model_features, const std::optional<Array<std::int8_t, 1>>& monotone) {
     const std::vector<TreeParams> tree_params = read_params(params);
     require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
     require(y.shape(0) == x.shape(0) && (!weight || weight->shape(0) == x.shape(0)) &&
@@ -91,6 +92,14 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             "y and the weights need one value per row");
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
             "1 to 2^31 - 1 rows, 1 feature or more");
+    require(!monotone || (monotone->shape(0) == x.shape(1) && n_classes <= 2),
+            "monotone needs one value per feature, and no more than two classes");
+    for (const TreeParams& p : tree_params)
+        require(!monotone || p.node.fit == NodeFit::kConstant || p.node.fit == NodeFit::kRidge,
+                "monotone needs ridge or constant nodes");
+    const FeatureList may_cut = feature_list(split_features, x.shape(1)),
+                      seen = feature_list(model_features, x.shape(1));
+    require(may_cut.n > 0, "some feature must be allowed to cut");
     const std::optional<Normal> normal = normal_of(fill, x.shape(1));
     const RawRows rows{x.data(),
                        static_cast<std::int64_t>(x.shape(0)),
@@ -102,26 +111,46 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
                             weight ? weight->data() : nullptr, balance_classes};
     JoinedTrees trees(tree_params.size());
     run_without_gil(progress, [&](Control& control) {
-        Buffer<double> scaled;
+        Buffer<double> scaled, some;
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
         MissingCells missing;
         const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
         if (any_missing) missing = take_missing(values, rows);
         const auto indicators = find_indicators(values, rows.n_rows, rows.n_features, any_missing ? &missing : nullptr);
-        const Dataset data{values,
-                           rows.n_rows,
-                           rows.n_features,
-                           y.data(),
-                           static_cast<Task>(task),
-                           n_classes,
-                           any_missing ? &missing : nullptr,
-                           indicators.get()};
+        Dataset data{
+            values,           rows.n_rows,     rows.n_features,         may_cut,   values,
+            seen.n,           y.data(),        static_cast<Task>(task), n_classes, any_missing ? &missing : nullptr,
+            indicators.get(), indicators.get()};
+        std::unique_ptr<const Indicators> model_indicators;
+        if (seen.numbers != nullptr) {
+            double* model_x = some.get(static_cast<std::size_t>(rows.n_rows) * padded_width(seen.n));
+            gather_features(values, rows.n_rows, padded_width(rows.n_features), seen, model_x);
+            model_indicators = find_indicators(model_x, rows.n_rows, seen.n, nullptr);
+            data.model_x = model_x;
+            data.model_indicators = model_indicators.get();
+        }
+        std::vector<std::int8_t> model_monotone;
+        if (monotone) {  // the regression with bounds reads no lists
+            for (int j = 0; j < seen.n; ++j) model_monotone.push_back((*monotone)(seen[j]));
+            data.monotone = monotone->data();
+            data.model_monotone = model_monotone.data();
+            data.model_indicators = nullptr;
+        }
         grow_forest(data, sampling, tree_params, n_threads, control, trees);
     });
     return to_dict(trees);
 }
 
 }  // namespace
+
+FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) {
+    if (!numbers) return {nullptr, static_cast<int>(n_features)};
+    for (std::size_t j = 0; j < numbers->shape(0); ++j)
+        require(
+            (*numbers)(j) > (j == 0 ? -1 : (*numbers)(j - 1)) && static_cast<std::size_t>((*numbers)(j)) < n_features,
+            "a list of features must ascend and have no others");
+    return {numbers->data(), static_cast<int>(numbers->shape(0))};
+}
 
 MissingCells take_missing(double* x, const RawRows& rows) {
     const std::int64_t width = padded_width(rows.n_features);
@@ -139,11 +168,14 @@ void register_fit(nb::module_& module) {
         nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"), nb::arg("params"), nb::arg("bootstrap"),
         nb::arg("n_draws"), nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(),
         nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
-        nb::arg("fill").noconvert().none() = nb::none(),
+        nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none(),
+        nb::arg("model_features").noconvert().none() = nb::none(), nb::arg("monotone").noconvert().none() = nb::none(),
         nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
-                "n_threads: int, progress: object, fill: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
+                "n_threads: int, progress: object, fill: numpy.ndarray | None = None, "
+                "split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, "
+                "monotone: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
         "Grow one tree per entry of the parameter columns; return the forest's columns.");
 }
 

@@ -25,6 +25,9 @@ class Model {
           param_start_(column<std::int64_t>(columns, "param_start")),
           hidden_start_(column<std::int64_t>(columns, "hidden_start")),
           hidden_(column<double>(columns, "hidden")),
+          n_samples_(column<double>(columns, "n_samples")),
+          model_features_(optional_column<std::int32_t>(columns, "model_features")),
+          monotone_(optional_column<std::int8_t>(columns, "monotonic_cst")),
           n_features_(n_features),
           n_outputs_(n_outputs) {
         const std::size_t n_nodes = feature_.shape(0);
@@ -35,16 +38,22 @@ class Model {
         require(kind_.shape(0) + 1 == tree_start_.shape(0) && sum_path_.shape(0) == kind_.shape(0),
                 "kind and sum_path must have one value per tree");
         require(left_.shape(0) == n_nodes && missing_left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes &&
-                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes,
+                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes &&
+                    n_samples_.shape(0) == n_nodes,
                 "all node columns must have the same length");
         require(hidden_start_.shape(0) == tree_start_.shape(0) && hidden_start_(0) == 0 &&
                     static_cast<std::size_t>(hidden_start_(kind_.shape(0))) == hidden_.shape(0),
                 "hidden_start must run from 0 to the number of values in hidden");
+        check_roles();
         for (std::size_t t = 0; t < kind_.shape(0); ++t) add_tree(t, n_features, n_outputs);
     }
 
     int n_features() const { return n_features_; }
     int n_outputs() const { return n_outputs_; }
+    FeatureList model_features() const {
+        if (!model_features_) return {nullptr, n_features_};
+        return {model_features_->data(), static_cast<int>(model_features_->shape(0))};
+    }
 
     // The trees first … last - 1; those with models in Python can only be walked, not evaluated.
     std::vector<TreeView> trees(std::size_t first, std::size_t last, bool evaluated = true) const {
@@ -64,11 +73,31 @@ class Model {
         return array;
     }
 
+    template <class T>
+    static std::optional<Array<T, 1>> optional_column(const nb::dict& columns, const char* name) {
+        if (!columns.contains(name)) return {};
+        return column<T>(columns, name);
+    }
+
     // The message is made only when it is needed: this runs for every node.
     static void require(bool condition, const char* message, std::int64_t tree = -1) {
         if (condition) return;
         const std::string where = tree < 0 ? "" : "tree " + std::to_string(tree) + " ";
         throw std::invalid_argument("damaged model: " + where + message);
+    }
+
+    void check_roles() {
+        const FeatureList features = model_features();
+        for (int j = 0; features.numbers != nullptr && j < features.n; ++j)
+            require(features[j] > (j == 0 ? -1 : features[j - 1]) && features[j] < n_features_,
+                    "model_features must ascend and be features");
+        if (!monotone_) return;
+        require(monotone_->shape(0) == static_cast<std::size_t>(n_features_) && n_outputs_ == 1,
+                "monotonic_cst needs one value per feature, and one output");
+        for (std::size_t j = 0; j < monotone_->shape(0); ++j)
+            require((*monotone_)(j) >= -1 && (*monotone_)(j) <= 1, "monotonic_cst has values other than -1, 0 and 1");
+        slope_of_.assign(n_features_, -1);
+        for (int j = 0; j < features.n; ++j) slope_of_[features[j]] = j;
     }
 
     void add_tree(std::size_t t, int n_features, int n_outputs) {
@@ -82,6 +111,7 @@ class Model {
         const std::int64_t n_inputs = count_inputs(t, kind);
         const std::int64_t per_node = n_outputs * (1 + n_inputs);
         require(!sum_path_(t) || n_outputs == 1 || python, "clips more than one output", tree);
+        require(!monotone_ || (!sum_path_(t) && kind <= ModelKind::kLinear), "cannot keep constraints", tree);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t feature = feature_(i), left = left_(i);
             const std::int64_t start = param_start_(i);
@@ -92,26 +122,30 @@ class Model {
             require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
                     "has parameters outside of the model", tree);
             require(!python || start < 0, "has parameters beside models in Python", tree);
+            require(!monotone_ || start >= 0 || i == begin, "has a node without a model under constraints", tree);
             require(feature >= 0 || ((start >= 0 || python) && left == 0),
                     "has a leaf without a model, or with a child", tree);
         }
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
                           left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
-                          param_start_.data() + begin, params_.data(), n_params, end - begin, n_features, n_outputs,
-                          static_cast<std::int32_t>(n_inputs), hidden_.data() + hidden_start_(t), kind, sum_path_(t)});
+                          param_start_.data() + begin, params_.data(), n_params, end - begin, model_features().n,
+                          n_outputs, static_cast<std::int32_t>(n_inputs), hidden_.data() + hidden_start_(t), kind,
+                          sum_path_(t), monotone_ ? monotone_->data() : nullptr, slope_of_.data(),
+                          n_samples_.data() + begin});
     }
 
-    // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature for each unit.
+    // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature that they see for
+    // each unit.
     std::int64_t count_inputs(std::size_t t, ModelKind kind) const {
         const std::int64_t begin = hidden_start_(t), end = hidden_start_(t + 1),
-                           per_unit = 1 + std::int64_t{n_features_};
+                           per_unit = 1 + std::int64_t{model_features().n};
         const bool inside = begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= hidden_.shape(0);
         const bool fits = kind == ModelKind::kHidden
                               ? end - begin >= per_unit && (end - begin) % per_unit == 0 && end - begin < 1LL << 31
                               : end == begin;
         require(inside && fits, "has no hidden layer that fits its node model", static_cast<std::int64_t>(t));
         if (kind == ModelKind::kHidden) return (end - begin) / per_unit;
-        return kind == ModelKind::kLinear ? n_features_ : 0;
+        return kind == ModelKind::kLinear ? model_features().n : 0;
     }
 
     Array<std::int64_t, 1> tree_start_;
@@ -121,7 +155,10 @@ class Model {
     Array<std::int32_t, 1> feature_, left_;
     Array<double, 1> threshold_, lower_, upper_, params_;
     Array<std::int64_t, 1> param_start_, hidden_start_;
-    Array<double, 1> hidden_;
+    Array<double, 1> hidden_, n_samples_;
+    std::optional<Array<std::int32_t, 1>> model_features_;
+    std::optional<Array<std::int8_t, 1>> monotone_;
+    std::vector<std::int32_t> slope_of_;  // see TreeView
     int n_features_, n_outputs_;
     std::vector<TreeView> trees_;
 };
@@ -138,8 +175,11 @@ RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<doub
     const auto d = static_cast<std::size_t>(model.n_features());
     require(x.shape(1) == d && mean.shape(0) == d && scale.shape(0) == d,
             "x, mean and scale need the model's features");
-    return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data(),
-            normal};
+    RawRows rows{
+        x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data(),
+        normal};
+    rows.model_features = model.model_features();
+    return rows;
 }
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,

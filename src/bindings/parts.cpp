@@ -63,7 +63,8 @@ class Padded {
 };
 
 // Intercept and slopes of one node model, and whether it has converged.
-auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, const NodeRules& rules) {
+auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, const NodeRules& rules,
+              const std::int8_t* monotone = nullptr, const double* path_slopes = nullptr) {
     const auto n = static_cast<std::int64_t>(x.shape(0));
     const int d = static_cast<int>(x.shape(1)), width = padded_width(d);
     const std::vector<double> zeros(width, 0.0), ones(std::max<std::int64_t>(width, n), 1.0);
@@ -73,7 +74,7 @@ auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<
     std::iota(rows.begin(), rows.end(), 0);
     const Padded labels(z), weights(v);
     const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
-    const auto indicators = find_indicators(scaled.data(), n, d, nullptr);
+    const auto indicators = monotone == nullptr ? find_indicators(scaled.data(), n, d, nullptr) : nullptr;
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
     make_node_model(rules.fit)->fit({scaled.data(),
@@ -85,15 +86,21 @@ auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<
                                      rules,
                                      indicators.get(),
                                      fitted.get(n),
-                                     n},
+                                     n,
+                                     monotone,
+                                     path_slopes},
                                     work, params.data());
     return std::pair(params, work.n_unconverged == 0);
 }
 
-auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double reg_lambda) {
+auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double reg_lambda,
+           const std::optional<Array<std::int8_t, 1>>& monotone, const std::optional<Array<double, 1>>& path_slopes) {
     NodeRules rules;
     rules.reg_lambda = reg_lambda;
-    return fit_node(x, z, v, rules).first;
+    require((!monotone || monotone->shape(0) == x.shape(1)) && (!path_slopes || path_slopes->shape(0) == x.shape(1)),
+            "monotone and path_slopes need one value per feature");
+    return fit_node(x, z, v, rules, monotone ? monotone->data() : nullptr, path_slopes ? path_slopes->data() : nullptr)
+        .first;
 }
 
 nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double cost,
@@ -165,8 +172,11 @@ void register_parts(nb::module_& module) {
                nb::arg("cumulative").noconvert().none(), "How often a tree drew each row.");
     module.def("batch_positions", &batch_positions, nb::arg("key"), nb::arg("n"), nb::arg("b"),
                "The positions that a batch takes.");
-    module.def("ridge", &ridge, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
-               nb::arg("reg_lambda"), "Intercept and slopes of one ridge node.");
+    module.def(
+        "ridge", &ridge, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
+        nb::arg("reg_lambda"), nb::arg("monotone").noconvert().none() = nb::none(),
+        nb::arg("path_slopes").noconvert().none() = nb::none(),
+        "Intercept and slopes of one ridge node; with monotone, slopes that added to path_slopes have its signs.");
     module.def("linear_svr", &linear_svr, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
                nb::arg("cost"), nb::arg("epsilon"), nb::arg("intercept_penalty"), nb::arg("tolerance"),
                nb::arg("max_iterations"),

@@ -55,7 +55,7 @@ class Workspace {
 class Table {
    public:
     Table(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-          const Array<double, 1>& y, int task, int n_classes, const Fill& fill)
+          const Array<double, 1>& y, int task, int n_classes, const Fill& fill, const FeatureNumbers& split_features)
         : n_rows_(static_cast<std::int64_t>(x.shape(0))),
           n_features_(static_cast<int>(x.shape(1))),
           width_(padded_width(n_features_)),
@@ -65,6 +65,8 @@ class Table {
         require(x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0, "up to 2^31 - 1 rows, 1 feature or more");
         require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale: one value per feature");
         require(y.shape(0) == x.shape(0), "y needs one value per row");
+        const FeatureList may_cut = feature_list(split_features, x.shape(1));
+        if (may_cut.numbers != nullptr) may_cut_.assign(may_cut.numbers, may_cut.numbers + may_cut.n);
         const std::optional<Normal> normal = normal_of(fill, x.shape(1));
         const RawRows rows{x.data(), n_rows_, n_features_, mean.data(), scale.data(), normal ? &*normal : nullptr};
         double* values = values_.get(static_cast<std::size_t>(n_rows_) * width_);
@@ -104,7 +106,7 @@ class Table {
             const SplitRules own{static_cast<Criterion>(rules(i, 0)), rules(i, 1), rules(i, 2),
                                  static_cast<int>(rules(i, 3)), static_cast<int>(rules(i, 4))};
             splits[i] = work.finder.find(
-                {values_.data(), width_, n_features_, sample, *loss_, n_classes_, missing(), indicators_.get()}, own,
+                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get()}, own,
                 keys(i));
         });
         nb::list result;
@@ -146,6 +148,10 @@ class Table {
     }
 
    private:
+    FeatureList may_cut() const {
+        if (may_cut_.empty()) return {nullptr, n_features_};
+        return {may_cut_.data(), static_cast<int>(may_cut_.size())};
+    }
     const MissingCells* missing() const { return any_missing_ ? &missing_ : nullptr; }
 
     void require_rows(const Array<std::int32_t, 1>& rows) const {
@@ -187,6 +193,7 @@ class Table {
 
     std::int64_t n_rows_;
     int n_features_, width_, n_classes_;
+    std::vector<std::int32_t> may_cut_;  // features that may be cut; empty: all
     std::vector<double> y_;
     std::unique_ptr<Loss> loss_;
     Buffer<double> values_;
@@ -200,10 +207,10 @@ class Table {
 void register_table(nb::module_& module) {
     nb::class_<Table>(module, "Table", "A training table in scaled units, for trees with models in Python.")
         .def(nb::init<const Array<double, 2>&, const Array<double, 1>&, const Array<double, 1>&,
-                      const Array<double, 1>&, int, int, const Fill&>(),
+                      const Array<double, 1>&, int, int, const Fill&, const FeatureNumbers&>(),
              nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"),
-             nb::arg("fill").noconvert().none() = nb::none())
+             nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none())
         .def_prop_ro("values", &Table::values, nb::rv_policy::reference_internal,
                      "Rows × features as node models see them.")
         .def("is_missing", &Table::is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),

@@ -34,6 +34,7 @@ from ._parameters import (
 from ._progress import Progress
 from ._python_grower import TrainingData, grow_in_python, make_plans
 from ._python_predict import add_trees, python_models_size
+from ._roles import Roles, read_roles
 from ._threads import n_threads, one_blas_thread
 from ._validation import (
     check_sample_weight,
@@ -74,6 +75,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     max_one_hot: Any
     missing_indicator: Any
     missing_fill: Any
+    split_features: Any
+    model_features: Any
+    monotonic_cst: Any
 
     forest_: ForestColumns
     encoder_: TableEncoder | None
@@ -124,8 +128,12 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         if kept == 0:
             self._entropy = entropy_of(getattr(self, "random_state", None))
         X = self._encode_training(X, categories, y, weight, first=kept == 0)
+        names = getattr(self, "feature_names_in_", None)
+        roles = read_roles(self, self.n_features_in_, names, self.encoder_)
         if kept == 0:
-            self._set_scaling(X, weight)
+            self._set_scaling(X, weight, roles)
+        else:
+            roles.check_same(self.forest_)
         total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
         batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
@@ -133,8 +141,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         n_trees = self._n_trees()
         seeds = tree_seeds(self._entropy, n_trees)[kept:]
         params = draw_tree_params(pools, seeds, self._task, self._shorthands)
+        roles.check_fit(n_classes, params["node_model"])
         if len(seeds) > 0:
-            columns = self._grow(X, y, n_classes, params, seeds, sampling)
+            columns = self._grow(X, y, n_classes, params, seeds, sampling, roles)
             if kept > 0:
                 columns = self.forest_.join(columns)
                 seeds = np.concatenate([self.tree_seeds_, seeds])
@@ -143,25 +152,25 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self._after_growing(X, target, sampling, kept)
 
     def _grow(
-        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
+        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling, roles: Roles
     ) -> ForestColumns:
         """Grow all trees, in the core or, where the node model is Python's, in Python."""
         in_python = [t for t, model in enumerate(params["node_model"]) if is_python_model(model)]
         if not in_python:
-            return self._grow_in_core(X, y, n_classes, params, seeds, sampling)
-        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling)
-        plans = make_plans(params, seeds, in_python, self._n_trees() - len(seeds), X.shape[1])
+            return self._grow_in_core(X, y, n_classes, params, seeds, sampling, roles)
+        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling, roles)
+        plans = make_plans(params, seeds, in_python, self._n_trees() - len(seeds), roles.n_split(X.shape[1]))
         threads = n_threads(getattr(self, "n_jobs", None))
         trees = grow_in_python(data, plans, threads, getattr(self, "verbose", 0))
         parts = dict(zip(in_python, trees, strict=True))
         if rest := [t for t in range(len(seeds)) if t not in parts]:
             own = {name: [values[t] for t in rest] for name, values in params.items()}
-            in_core = self._grow_in_core(X, y, n_classes, own, seeds[rest], sampling)
+            in_core = self._grow_in_core(X, y, n_classes, own, seeds[rest], sampling, roles)
             parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
         return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
 
     def _grow_in_core(
-        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling
+        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling, roles: Roles
     ) -> ForestColumns:
         n_features = X.shape[1]
         threads = n_threads(getattr(self, "n_jobs", None))
@@ -174,7 +183,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 y,
                 0 if n_classes == 0 else 1 if n_classes <= 2 else 2,
                 max(n_classes, 2) if n_classes else 0,
-                encode_tree_params(params, seeds, n_features),
+                encode_tree_params(params, seeds, roles.n_split(n_features)),
                 sampling.bootstrap,
                 sampling.n_draws,
                 sampling.cumulative,
@@ -183,13 +192,17 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 threads,
                 progress,
                 self.fill_,
+                roles.split_features,
+                roles.model_features,
+                roles.monotonic_cst,
             )
         if progress is not None:
             progress.close()
         warn_if_unconverged(columns.pop("n_unconverged"))
         if not math.isfinite(columns["params"].sum()):
             raise ValueError("X or y has values too large to compute with; rescale them, or use scale=True.")
-        return ForestColumns(**columns, n_features=n_features, n_outputs=1 if n_classes <= 2 else n_classes)
+        n_outputs = 1 if n_classes <= 2 else n_classes
+        return ForestColumns(**columns, **vars(roles), n_features=n_features, n_outputs=n_outputs)
 
     def _encode_training(
         self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
@@ -203,7 +216,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         folds = fold_numbers(self._entropy, len(X), N_FOLDS)
         return self.encoder_.transform_training(X, targets, weight, folds)
 
-    def _set_scaling(self, X: Floats, weight: Floats | None) -> None:
+    def _set_scaling(self, X: Floats, weight: Floats | None, roles: Roles) -> None:
         """Keep mean and deviation of the features; both are figures of the training rows alone."""
         mean, self.feature_deviation_ = mean_and_deviation(X, weight)
         self.feature_mean_ = mean if self.scale else np.zeros_like(mean)
@@ -211,7 +224,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self.fill_ = None
         if self.missing_fill == "linear":
             threads = n_threads(getattr(self, "n_jobs", None))
-            fill = fit_fill(X, weight, mean, self.feature_deviation_, self._entropy, threads)
+            together = roles.filled_together(X.shape[1])
+            fill = fit_fill(X, weight, mean, self.feature_deviation_, self._entropy, threads, together)
             if fill is not None:
                 shift = (mean - self.feature_mean_) / self.feature_scale_
                 self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
@@ -348,7 +362,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             for values in zip(*self._tree_params.values(), strict=True)
         ]
         for tree in trees:
-            tree["max_features"] = max_features_count(tree["max_features"], self.forest_.n_features)
+            tree["max_features"] = max_features_count(tree["max_features"], self.forest_.n_split_features)
         return trees
 
     @property
@@ -388,8 +402,9 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             (``forest_.hidden_layer(tree)``). In a
             clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
             path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
-            none. Models in Python have no slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled
-            units.
+            none. With ``monotonic_cst`` all models are sums along the path, and ``lower`` and ``upper`` say how far the
+            prediction may be from that of the node above (the root's: the mean of the target). Models in Python have no
+            slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled units.
         """
         check_is_fitted(self)
         return _inspection.nodes_frame(self)

@@ -15,6 +15,11 @@ from . import _core
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+
+ROLES = ("split_features", "model_features", "monotonic_cst")
+_PER_TREE = ("kind", "sum_path")
+_PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
 
 PYTHON = 255  # ModelKind::kPython: the models of a tree are in ``models``, not in ``params``
 
@@ -24,7 +29,8 @@ class ForestColumns:
     """All trees of a forest joined; one value per node unless said otherwise.
 
     Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
-    Children stand behind their parent and next to each other.
+    Children stand behind their parent and next to each other. With ``monotonic_cst`` a node's parameters are the sum of
+    the models on its path, and the clip range is how far its score may be from its parent's.
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
@@ -43,6 +49,9 @@ class ForestColumns:
     params: Floats  #: all parameters; per model and output: intercept, then the slopes if it has any
     hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
     hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
+    split_features: Ints | None = None  #: features that may be cut, ascending; None: all
+    model_features: Ints | None = None  #: features that node models see, ascending; None: all
+    monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
@@ -100,9 +109,19 @@ class ForestColumns:
 
     @cached_property
     def n_inputs(self) -> Longs:
-        """Slopes of each tree's node models: none, one per feature, or one per hidden unit."""
-        units = np.diff(self.hidden_start) // (1 + self.n_features)
-        return np.where(self.kind == 1, self.n_features, units)
+        """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
+        units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
+        return np.where(self.kind == 1, len(self.seen_features), units)
+
+    @cached_property
+    def seen_features(self) -> Ints:
+        """The features that node models see."""
+        return np.arange(self.n_features, dtype=np.int32) if self.model_features is None else self.model_features
+
+    @property
+    def n_split_features(self) -> int:
+        """Number of features that may be cut."""
+        return self.n_features if self.split_features is None else len(self.split_features)
 
     def _models(self) -> Iterator[tuple[int, Longs, Floats]]:
         """Yield kind, nodes and parameters of models of one kind and size: nodes × outputs × (1 + inputs)."""
@@ -117,8 +136,10 @@ class ForestColumns:
         models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
         for kind, nodes, params in self._models():
             if kind < 2:
-                models[nodes] = 0.0
-                models[nodes, :, : params.shape[2]] = params
+                whole = np.zeros((len(nodes), self.n_outputs, 1 + self.n_features))
+                whole[:, :, 0] = params[:, :, 0]
+                whole[:, :, 1 + self.seen_features[: params.shape[2] - 1]] = params[:, :, 1:]
+                models[nodes] = whole
         return models
 
     @property
@@ -160,9 +181,12 @@ class ForestColumns:
         return models
 
     def hidden_layer(self, tree: int) -> tuple[Floats, Floats]:
-        """Return biases (units) and weights (features × units) of a tree's hidden layer, for scaled features."""
+        """Return biases (units) and weights (features × units) of a tree's hidden layer, for scaled features.
+
+        The features are those that node models see.
+        """
         begin, end = self.hidden_start[tree : tree + 2]
-        values = self.hidden[begin:end].reshape(1 + self.n_features, -1)
+        values = self.hidden[begin:end].reshape(1 + len(self.seen_features), -1)
         return values[0], values[1:]
 
     def take(self, tree: int) -> ForestColumns:
@@ -175,7 +199,7 @@ class ForestColumns:
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
             for name, column in self.arrays().items()
-            if name not in ("tree_start", "kind", "sum_path", "params", "hidden_start", "hidden")
+            if name not in _PER_TREE + _PER_FOREST
         }
         nodes["param_start"] = np.where(starts < 0, -1, starts - first)
         return replace(
@@ -192,9 +216,10 @@ class ForestColumns:
 
     @classmethod
     def concatenate(cls, parts: Sequence[ForestColumns]) -> ForestColumns:
-        """Return the trees of all parts."""
+        """Return the trees of all parts, which have the same roles of features."""
         arrays = [part.arrays() for part in parts]
-        joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in arrays[0]}
+        names = [name for name in arrays[0] if name not in ROLES]
+        joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
         first_param = np.cumsum([0, *(len(part.params) for part in parts)])
         for name in ("tree_start", "hidden_start"):
             first = np.cumsum([0, *(part[name][-1] for part in arrays)])

@@ -66,6 +66,21 @@ missing_indicator : {{"auto", True, False}}, default="auto"
     are all the same. Missing categories always are a level of their own.
 """
 
+_ROLES = """\
+split_features, model_features : sequence of str, int or bool, default=None
+    Columns that may be cut, and columns that enter the node models: their names, their numbers, or a mask. None: all.
+    `max_features` counts among the features that may be cut. Without any model column, nodes are constants.
+monotonic_cst : sequence of int, dict of str to int or None, default=None
+    1: predictions must not fall where the column rises, all others equal; -1: they must not rise; 0: free. One value
+    per column, or a dict from names of columns.{which} Missing values are outside of the order. Needs ridge or constant
+    nodes.
+"""
+
+_MONOTONE_OUTPUT = {
+    "regression": "",
+    "classification": " For two classes, on the probability of the second; not for more.",
+}
+
 _CLASS_WEIGHT = """\
 class_weight : dict, "balanced"{more} or None, default=None
     Weights of the classes; they multiply `sample_weight`.{note}
@@ -187,6 +202,7 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         tree,
         _SCALE[task],
         _TABLE.format(outputs="" if regression else ", per class"),
+        _ROLES.format(which=_MONOTONE_OUTPUT[task]),
         _FOREST_TAIL.format(score="R²" if regression else "the accuracy") if forest else "",
         "" if regression else class_weight,
         _FOREST_END if forest else "",

@@ -127,12 +127,18 @@ class TableEncoder:
         """The columns whose gaps are marked."""
         return [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn) and column.indicator]
 
+    @cached_property
+    def marks(self) -> Ints:
+        """The features that mark the gaps of a column."""
+        marks: Ints = self.start[self._gaps] + 1
+        return marks
+
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows."""
         out = np.empty((len(X), self.n_features))
         is_number = ~self.is_categorical
         out[:, self.start[:-1][is_number]] = X[:, is_number]
-        out[:, self.start[self._gaps] + 1] = np.isnan(X[:, self._gaps])
+        out[:, self.marks] = np.isnan(X[:, self._gaps])
         for j, column in self.categories.items():
             out[:, self.start[j] : self.start[j + 1]] = column.features(X[:, j])
         return out

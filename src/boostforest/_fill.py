@@ -21,14 +21,27 @@ _RIDGE = 0.01  # of a feature's variance: keeps features apart that are almost t
 
 
 def fit_fill(
-    X: Floats, weight: Floats | None, mean: Floats, deviation: Floats, entropy: Entropy, threads: int
+    X: Floats,
+    weight: Floats | None,
+    mean: Floats,
+    deviation: Floats,
+    entropy: Entropy,
+    threads: int,
+    together: npt.NDArray[np.bool_] | None = None,
 ) -> Floats | None:
     """Return centre and precision of the features in deviations from their means; None without gaps, or for too many.
 
-    The first row is the centre, the others are the precision: the inverse of the covariance.
+    The first row is the centre, the others are the precision: the inverse of the covariance. Features that are not
+    among those ``together`` (None: all) stand alone: gaps are the mean, and they say nothing about the gaps of others.
     """
     n_rows, n_features = X.shape
-    if n_features > MAX_FEATURES or not np.isnan(X).any():
+    if n_features > MAX_FEATURES:
+        return None
+    if together is not None and not together.all():
+        some = np.ascontiguousarray(X[:, together]), weight, mean[together], deviation[together]
+        fill = fit_fill(*some, entropy, threads)
+        return None if fill is None else _among_others(fill, together)
+    if not np.isnan(X).any():
         return None
     if n_rows > _MAX_ROWS:
         chosen = fold_numbers(entropy, n_rows, -(-n_rows // _MAX_ROWS)) == 0
@@ -43,6 +56,14 @@ def fit_fill(
         precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
         fill = np.vstack([centre, (precision + precision.T) / 2])
     return fill
+
+
+def _among_others(fill: Floats, together: npt.NDArray[np.bool_]) -> Floats:
+    """Return the distribution of all features, of which those apart are independent."""
+    whole = np.vstack([np.zeros(len(together)), np.eye(len(together))])
+    whole[0, together] = fill[0]
+    whole[1:][np.ix_(together, together)] = fill[1:]
+    return whole
 
 
 def rescale(fill: Floats, shift: Floats, factor: Floats) -> Floats:

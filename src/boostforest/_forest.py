@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._bagging import BaggingPart, Sampling
 from ._base import BoostBase
+from ._columns import ROLES
 from ._docs import describe
 from ._python_predict import add_out_of_bag
 from ._tasks import ClassificationPart, RegressionPart
@@ -86,7 +87,7 @@ class ForestPart(BaggingPart, BoostBase):
         i %= n_trees
         params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
-        shared = ("scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator")
+        shared = ("scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
         params |= {name: getattr(self, name) for name in shared}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         own = {
@@ -195,6 +196,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         max_one_hot: int | None = 3,
         missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
+        split_features: Any = None,
+        model_features: Any = None,
+        monotonic_cst: Any = None,
         bootstrap: bool = True,
         max_samples: Any = None,
         oob_score: Any = False,
@@ -219,6 +223,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.max_one_hot = max_one_hot
         self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
+        self.split_features = split_features
+        self.model_features = model_features
+        self.monotonic_cst = monotonic_cst
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
@@ -310,6 +317,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         max_one_hot: int | None = 3,
         missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
+        split_features: Any = None,
+        model_features: Any = None,
+        monotonic_cst: Any = None,
         bootstrap: bool = True,
         max_samples: Any = None,
         oob_score: Any = False,
@@ -334,6 +344,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.max_one_hot = max_one_hot
         self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
+        self.split_features = split_features
+        self.model_features = model_features
+        self.monotonic_cst = monotonic_cst
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score

@@ -155,7 +155,8 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
         table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
     if not forest.in_python.all():
         table |= _coefficients(estimator, names)
-    mean = np.where(forest.depth == 0, estimator._output_mean, 0.0)
+    starts = (forest.depth == 0) & forest.sum_path[forest.tree_of_node]
+    mean = np.where(starts, estimator._output_mean, 0.0)
     table["lower"] = forest.lower * estimator._output_scale + mean
     table["upper"] = forest.upper * estimator._output_scale + mean
     return pd.DataFrame(table)

@@ -186,7 +186,7 @@ def _form(node_model: Any, stacks: Tensors, forest: ForestColumns) -> dict[str, 
     if not isinstance(module, torch.nn.Module):
         try:
             with torch.device("meta"):
-                module = module(forest.n_features, forest.n_outputs)
+                module = module(len(forest.seen_features), forest.n_outputs)
         except RuntimeError as error:
             raise ValueError("its networks are impossibly large") from error
     return named_tensors(module)

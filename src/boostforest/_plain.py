@@ -56,8 +56,8 @@ def _encode(value: Any) -> Any:
         return {"tuple": [encode_value(v) for v in value]}
     if isinstance(value, Mapping):
         return {"dict": [plain_number(v) for item in value.items() for v in item]}
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        value = value.tolist()
+    if hasattr(value, "__array__") and np.ndim(value) == 1:  # NumPy, or a column of names from a table
+        value = np.asarray(value).tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [encode_value(v) for v in value]
     return encode_value(value)

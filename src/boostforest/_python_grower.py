@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from ._draws import Seeds, child
 from ._parameters import TREE_PARAMETERS, TreeParams
 from ._progress import Progress
 from ._python_tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Replica, Sample, Split, TreePlan
-from .nodes._python import Floats, Problem, fitter_for, grows_together
+from ._roles import Roles
+from .nodes._python import Floats, Problem, fitter_for, grows_together, seen_values
 
 _FIRST_ATTEMPT, _MODEL_SEED = 3, 2**32  # tags under a node's key
 _SPLIT_BATCH = 0  # tag under an attempt's key
@@ -41,6 +42,7 @@ class TrainingData:
     y: Floats  #: scaled target, or the number of the class
     n_classes: int  #: 0 in regression
     sampling: Any  #: see ``Sampling`` in ``_base``
+    roles: Roles  #: which features may be cut, and which the models see
 
     @property
     def n_outputs(self) -> int:
@@ -55,7 +57,8 @@ class TrainingData:
     def table(self) -> _core.Table:
         """Return the table in scaled units."""
         code = 0 if self.n_classes == 0 else 1 if self.n_classes <= 2 else 2
-        return _core.Table(self.X, self.mean, self.scale, self.y, code, max(self.n_classes, 2), self.fill)
+        n_classes, may_cut = max(self.n_classes, 2), self.roles.split_features
+        return _core.Table(self.X, self.mean, self.scale, self.y, code, n_classes, self.fill, may_cut)
 
     def replica(self, seed: int) -> Replica:
         """Return the rows of one tree."""
@@ -98,8 +101,9 @@ def grow_in_python(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int, v
             progress(len(grown))
     if progress is not None:
         progress.close()
-    n_features = data.X.shape[1]
-    return [ForestColumns.from_python(grown[plan.number], n_features, data.n_outputs) for plan in plans]
+    sizes = data.X.shape[1], data.n_outputs
+    trees = [ForestColumns.from_python(grown[plan.number], *sizes) for plan in plans]
+    return [replace(tree, **vars(data.roles)) for tree in trees]
 
 
 def _grow_in_groups(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int) -> Iterator[dict[int, Columns]]:
@@ -126,7 +130,8 @@ def _grow_alone(data: TrainingData, plan: TreePlan) -> dict[int, Columns]:
 def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan], n_threads: int) -> dict[int, Columns]:
     """Grow some trees together."""
     models = {id(plan.params["node_model"]): plan.params["node_model"] for plan in plans}
-    fitters = {key: fitter_for(model, table.values, data.n_outputs, data.task) for key, model in models.items()}
+    seen = seen_values(table.values, data.roles.model_features)
+    fitters = {key: fitter_for(model, seen, data.n_outputs, data.task) for key, model in models.items()}
     trees = [GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])]) for plan in plans]
     with ExitStack() as held:
         for fitter in fitters.values():

@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from . import _core
 from ._columns import ForestColumns
-from .nodes._python import Floats, Ints, NodeFitter, fitter_for
+from .nodes._python import Floats, Ints, NodeFitter, fitter_for, seen_values
 
 if TYPE_CHECKING:
     from ._base import BoostBase
@@ -29,6 +29,7 @@ def add_trees(estimator: BoostBase, X: Floats, probability: bool, trees: range, 
     """Add the scores or probabilities of some trees to ``out``, rows × outputs, in their order."""
     forest = estimator.forest_
     rows = ScaledRows(X, estimator.feature_mean_, estimator.feature_scale_, estimator.fill_)
+    seen = seen_values(rows.values, forest.model_features)
     node_models = estimator._tree_params["node_model"]
     for model, run in groupby(trees, key=lambda t: node_models[t] if forest.in_python[t] else None):
         own = list(run)
@@ -36,7 +37,7 @@ def add_trees(estimator: BoostBase, X: Floats, probability: bool, trees: range, 
             mean, scale = estimator.feature_mean_, estimator.feature_scale_
             forest.model.predict(X, mean, scale, probability, own[0], own[-1] + 1, n_jobs, out, estimator.fill_)
             continue
-        fitter = fitter_for(model, rows.values, forest.n_outputs, estimator._task)
+        fitter = fitter_for(model, seen, forest.n_outputs, estimator._task)
         # Sums in the order of the trees: the same for any number of threads.
         with fitter.limits():
             jobs = (delayed(_tree_output)(forest, t, rows, fitter, probability) for t in own)
@@ -61,7 +62,7 @@ def add_out_of_bag(
 
 def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:
     """Return the bytes of all models in Python."""
-    nothing = np.empty((0, forest.n_features))
+    nothing = np.empty((0, len(forest.seen_features)))
     size = 0
     for tree in np.flatnonzero(forest.in_python):
         fitter = fitter_for(node_models[tree], nothing, forest.n_outputs, "regression")

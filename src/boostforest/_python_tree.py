@@ -169,7 +169,7 @@ class GrowingTree:
 
     def split(self, table: _core.Table, leaf: Leaf, split: Split) -> list[Leaf]:
         """Divide the rows of a leaf; return its children, which have no models yet."""
-        left = self.fitter.values[leaf.rows, split.feature] <= split.threshold
+        left = table.values[leaf.rows, split.feature] <= split.threshold
         missing = table.is_missing(leaf.rows, split.feature)
         missing_left = split.missing_left
         if not split.saw_missing:  # rows without the feature then go where there is more weight

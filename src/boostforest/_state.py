@@ -47,6 +47,12 @@ _COLUMNS = {
     "params": (np.float64, "params"),
 }
 _HIDDEN = {"hidden_start": (np.int64, "starts"), "hidden": (np.float64, "hidden")}  # only if a tree has a hidden layer
+# What features are for; each only where it is not the same for all of them.
+_ROLES = {
+    "split_features": (np.int32, "split features"),
+    "model_features": (np.int32, "model features"),
+    "monotonic_cst": (np.int8, "features"),
+}
 _SCALING = dict.fromkeys(("feature_mean", "feature_scale", "feature_deviation"), (np.float64, "features"))
 _SEEDS = {"tree_seeds": (np.uint64, "trees")}
 _TARGET = {"target_mean": (np.float64, "one"), "target_scale": (np.float64, "one")}
@@ -203,6 +209,7 @@ def _checked(tensors: Tensors, task: str) -> Tensors:
     """Check names, types, lengths and numbers of all tensors but the classes; return them as the estimator has them."""
     expected: dict[str, tuple[Any, str]] = _COLUMNS | _SCALING | _SEEDS | (_TARGET if task == "regression" else {})
     expected |= _HIDDEN if tensors.keys() & _HIDDEN.keys() else {}
+    expected |= {name: _ROLES[name] for name in _ROLES if name in tensors}
     if tensors.keys() != expected.keys():
         wrong = ", ".join(sorted(tensors.keys() ^ expected.keys()))
         raise ValueError(f"tensors are missing or unknown: {wrong}")
@@ -233,6 +240,10 @@ def _check_numbers(tensors: Tensors) -> None:
         raise ValueError("tensor 'missing_left' has values other than 0 and 1")
     if not (tensors["lower"] <= tensors["upper"]).all():
         raise ValueError("a clip range in 'lower' and 'upper' is empty")
+    may_cut = tensors.get("split_features", np.zeros(1, dtype=np.int32))
+    ascends = len(may_cut) > 0 and bool((may_cut[:-1] < may_cut[1:]).all())
+    if not ascends or may_cut[0] < 0 or may_cut[-1] >= len(tensors["feature_mean"]):
+        raise ValueError("tensor 'split_features' must hold numbers of features, ascending")
     n_samples = tensors["n_samples"]
     with np.errstate(over="ignore"):
         total = n_samples[tensors["feature"] < 0].sum()
@@ -241,7 +252,7 @@ def _check_numbers(tensors: Tensors) -> None:
 
 
 def _decode_forest(tensors: Tensors, n_classes: int) -> ForestColumns:
-    columns: dict[str, Any] = {name: tensors[name] for name in _COLUMNS}
+    columns: dict[str, Any] = {name: tensors[name] for name in _COLUMNS | _ROLES if name in tensors}
     columns["hidden_start"] = tensors.get("hidden_start", np.zeros(len(columns["tree_start"]), dtype=np.int64))
     columns["hidden"] = tensors.get("hidden", np.empty(0))
     n_outputs = 1 if n_classes <= 2 else n_classes

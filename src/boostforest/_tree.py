@@ -105,6 +105,9 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         max_one_hot: int | None = 3,
         missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
+        split_features: Any = None,
+        model_features: Any = None,
+        monotonic_cst: Any = None,
         random_state: Any = None,
     ) -> None:
         self.node_model = node_model
@@ -122,6 +125,9 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         self.max_one_hot = max_one_hot
         self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
+        self.split_features = split_features
+        self.model_features = model_features
+        self.monotonic_cst = monotonic_cst
         self.random_state = random_state
 
 
@@ -180,6 +186,9 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         max_one_hot: int | None = 3,
         missing_fill: Any = "linear",
         missing_indicator: Any = "auto",
+        split_features: Any = None,
+        model_features: Any = None,
+        monotonic_cst: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -197,5 +206,8 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         self.max_one_hot = max_one_hot
         self.missing_fill = missing_fill
         self.missing_indicator = missing_indicator
+        self.split_features = split_features
+        self.model_features = model_features
+        self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight
         self.random_state = random_state

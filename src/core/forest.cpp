@@ -73,6 +73,14 @@ void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x) {
         if (std::any_of(x, x + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(x);
 }
 
+void gather_features(const double* x, std::int64_t n_rows, int width, const FeatureList& features, double* out) {
+    const int out_width = padded_width(features.n);
+    for (std::int64_t i = 0; i < n_rows; ++i, x += width, out += out_width) {
+        for (int j = 0; j < features.n; ++j) out[j] = x[features[j]];
+        std::fill(out + features.n, out + out_width, 0.0);
+    }
+}
+
 namespace {
 
 constexpr int kBlockValues = 32768;  // 256 kB
@@ -90,8 +98,14 @@ struct Block {
     std::int64_t begin, end;  // row numbers
     const double* x;          // scaled, missing values filled
     const double* with_gaps;  // the same with NaN for missing values; null if there are none
+    const double* model_x;    // what node models see of x: x itself, or some of its features
     std::int64_t n() const { return end - begin; }
 };
+
+// Doubles per row of Block::model_x.
+int model_width(const RawRows& rows) {
+    return padded_width(rows.model_features.numbers == nullptr ? rows.n_features : rows.model_features.n);
+}
 
 // Calls body(block, worker) for blocks of rows on threads; one block takes no thread.
 template <class Body>
@@ -99,8 +113,8 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
     const std::int64_t per_block = rows_per_block(rows, n_threads);
     const std::int64_t n_blocks = (rows.n_rows + per_block - 1) / per_block;
     parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
-        thread_local Buffer<double> scaled, gaps;
-        Block block{number * per_block, std::min((number + 1) * per_block, rows.n_rows), nullptr, nullptr};
+        thread_local Buffer<double> scaled, gaps, some;
+        Block block{number * per_block, std::min((number + 1) * per_block, rows.n_rows), nullptr, nullptr, nullptr};
         const std::int64_t n_values = block.n() * padded_width(rows.n_features);
         double* x = scaled.get(n_values);
         if (scale_rows(rows, block.begin, block.end, x)) {
@@ -108,23 +122,27 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
             std::copy_n(x, n_values, gaps.data());
             fill_missing(rows, block.n(), x);
         }
-        block.x = x;
+        block.x = block.model_x = x;
+        if (rows.model_features.numbers != nullptr) {
+            block.model_x = some.get(block.n() * model_width(rows));
+            gather_features(x, block.n(), padded_width(rows.n_features), rows.model_features, some.data());
+        }
         body(block, worker);
     });
 }
 
 // Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
-void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, std::int64_t n, int width,
-                   Output output, double* f) {
+void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
+                   std::int64_t n, int width, int model_width, Output output, double* f) {
     const std::int64_t stride = padded_rows(n);
-    const double* inputs = x;
-    int input_width = width;
+    const double* inputs = model_x;
+    int input_width = model_width;
     if (tree.kind == ModelKind::kHidden) {
         thread_local HiddenLayer layer;
         thread_local Buffer<double> units;
-        layer.load(tree.hidden, tree.n_inputs, tree.n_features);
+        layer.load(tree.hidden, tree.n_inputs, tree.n_model_features);
         input_width = hidden_width(tree.n_inputs);
-        layer.evaluate(x, nullptr, n, width, units.get(n * input_width));
+        layer.evaluate(model_x, nullptr, n, model_width, units.get(n * input_width));
         inputs = units.data();
     }
     const bool has_gaps = with_gaps != nullptr;
@@ -149,7 +167,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
         double* f = scores.get(n_outputs * stride);
         for (const TreeView& tree : trees) {
             worker.check(n * width);
-            evaluate_tree(tree, block.x, block.with_gaps, n, width, output, f);
+            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), output, f);
             for (std::int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
         }
@@ -161,7 +179,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                         double* n_trees) {
     if (trees.empty()) return;
     constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
-    const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
+    const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
     std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(rows.n_rows));
     for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
         const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
@@ -169,10 +187,11 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
             draw_bootstrap(seeds[first + t], rows.n_rows, sampling, counts.data() + t * rows.n_rows);
         });
         for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
-            thread_local Buffer<double> some_x, some_gaps, scores;
+            thread_local Buffer<double> some_x, some_gaps, some_seen, scores;
             thread_local Buffer<std::int64_t> numbers;
             double* x = some_x.get(block.n() * width);
             double* gaps = block.with_gaps == nullptr ? nullptr : some_gaps.get(block.n() * width);
+            double* seen = block.model_x == block.x ? x : some_seen.get(block.n() * seen_width);
             double* f = scores.get(n_outputs * padded_rows(block.n()));
             std::int64_t* number = numbers.get(block.n());
             for (std::size_t t = 0; t < n_now; ++t) {
@@ -184,9 +203,11 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                     const std::int64_t from = (i - block.begin) * width;
                     std::copy_n(block.x + from, width, x + n * width);
                     if (gaps != nullptr) std::copy_n(block.with_gaps + from, width, gaps + n * width);
+                    if (seen != x)
+                        std::copy_n(block.model_x + (i - block.begin) * seen_width, seen_width, seen + n * seen_width);
                     number[n++] = i;
                 }
-                evaluate_tree(trees[first + t], x, gaps, n, width, output, f);
+                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, output, f);
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * padded_rows(n) + i];
                     n_trees[number[i]] += 1;

@@ -45,6 +45,7 @@ Grower::Grower(const Dataset& data, const Sampling& sampling)
     : data_(data),
       sampling_(sampling),
       width_(padded_width(data.n_features)),
+      model_width_(padded_width(data.n_model_features)),
       loss_(make_loss(data.task, data.n_classes)),
       n_outputs_(loss_->n_outputs()),
       counts_(data.n_rows),
@@ -88,16 +89,21 @@ void Grower::balance_classes() {
 
 GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     params_ = &params;
-    if (!model_ || model_fit_ != params.node.fit) {
-        model_ = make_node_model(params.node.fit);
-        model_fit_ = params.node.fit;
+    const NodeFit fit = data_.n_model_features == 0 ? NodeFit::kConstant : params.node.fit;
+    if (!model_ || model_fit_ != fit) {
+        model_ = make_node_model(fit);
+        model_fit_ = fit;
     }
     clip_ = params.clip && data_.task == Task::kRegression;
-    sum_path_ = clip_;  // a clipped sum is not linear
+    sum_path_ = clip_ && !is_monotone();  // a clipped sum is not linear
 
     const ModelKind kind = model_kind(model_fit_);
-    n_inputs_ = kind == ModelKind::kConstant ? 0 : kind == ModelKind::kLinear ? data_.n_features : params.node.n_hidden;
-    builder_.start(n_outputs_ * (1 + n_inputs_), sum_path_);
+    n_inputs_ = kind == ModelKind::kConstant ? 0
+                : kind == ModelKind::kLinear ? data_.n_model_features
+                                             : params.node.n_hidden;
+    builder_.start(n_outputs_ * (1 + n_inputs_), sum_path_       ? PathForm::kOwnModels
+                                                 : is_monotone() ? PathForm::kAllSums
+                                                                 : PathForm::kLeafSums);
     node_work_.n_unconverged = 0;
 
     Leaf root = draw_replica(params.seed);
@@ -140,24 +146,24 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
 
 // What the node models of a tree share: `sample` are the rows of the root, or a batch of them.
 void Grower::start_models(const Sample& sample) {
-    input_width_ = width_;
+    input_width_ = model_width_;
     if (model_fit_ != NodeFit::kElm) return;
     input_width_ = hidden_width(n_inputs_);
-    layer_.draw(child(params_->seed, kHiddenLayer), n_inputs_, data_.x, width_, data_.n_features, sample);
+    layer_.draw(child(params_->seed, kHiddenLayer), n_inputs_, data_.model_x, model_width_, data_.n_model_features,
+                sample);
     keeps_units_ = data_.n_rows * input_width_ <= kKeptUnits;
     if (!keeps_units_) return;
-    layer_.evaluate(data_.x, rows_.data(), n_replica_, width_, units_.get(data_.n_rows * input_width_));
+    layer_.evaluate(data_.model_x, rows_.data(), n_replica_, model_width_, units_.get(data_.n_rows * input_width_));
 }
 
-// The table that node models see instead of x; the rows of the sample get the numbers that they have there.
+// The table that node models are fitted to; the rows of the sample get the numbers that they have there.
 const double* Grower::find_inputs(Sample& sample) {
-    if (model_fit_ != NodeFit::kElm) return data_.x;
+    if (model_fit_ != NodeFit::kElm) return data_.model_x;
     if (keeps_units_) return units_.data();
     const std::int64_t n = sample.n;
-    double* x = path_rows_.get(static_cast<std::size_t>(n) * width_);
-    std::fill_n(path_slopes_.get(width_), width_, 0.0);
-    kernels().gather_shifted(data_.x, sample.rows, n, width_, path_slopes_.data(), x);
-    layer_.evaluate(x, nullptr, n, width_, units_.get(static_cast<std::size_t>(n) * input_width_));
+    gather_rows(sample);
+    layer_.evaluate(path_rows_.data(), nullptr, n, model_width_,
+                    units_.get(static_cast<std::size_t>(n) * input_width_));
     std::int32_t* rows = unit_rows_.get(n);
     std::iota(rows, rows + n, 0);
     sample.rows = rows;
@@ -217,15 +223,16 @@ void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std:
     const std::int64_t n = sample.n;
     std::fill_n(f, n_outputs_ * stride, 0.0);
     if (builder_.model(node) == nullptr) return;
+    if (is_monotone()) return score_monotone_path(node, sample, f);
     const bool on_units = model_fit_ == NodeFit::kElm;
-    const Indicators* lists = n_inputs_ == 0 || on_units ? nullptr : data_.indicators;
+    const Indicators* lists = n_inputs_ == 0 || on_units ? nullptr : data_.model_indicators;
     Sample seen = sample;
     const double* inputs = lists == nullptr ? find_inputs(seen) : lists->x.data();
     const int width = lists == nullptr ? input_width_ : lists->width;
-    double* slopes = path_slopes_.get(2 * std::max(width_, input_width_));
+    double* slopes = path_slopes_.get(2 * std::max(model_width_, input_width_));
     double* out = path_out_.get(n);
     double* x = path_rows_.get(static_cast<std::size_t>(n) * width);
-    std::fill_n(slopes, std::max(width_, input_width_), 0.0);
+    std::fill_n(slopes, std::max(model_width_, input_width_), 0.0);
     kernels().gather_shifted(inputs, seen.rows, n, width, slopes, x);
     for (; node >= 0 && builder_.model(node) != nullptr; node = sum_path_ ? builder_.parent(node) : -1) {
         const double* params = builder_.model(node);
@@ -246,7 +253,7 @@ void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std:
 void Grower::score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params,
                          double* out) {
     double* slopes = path_slopes_.data();  // zeros behind the features
-    double* steps = slopes + width_;
+    double* steps = slopes + model_width_;
     double intercept = params[0];
     for (int j = 0; j < lists.n_rest(); ++j) slopes[j] = params[1 + lists.rest[j]];
     for (int m = 0; m < lists.n(); ++m) {
@@ -260,6 +267,46 @@ void Grower::score_lists(const Indicators& lists, const Sample& sample, const do
             out[i] += steps[*m];
 }
 
+// The features of a sample's rows that node models see, next to each other, for evaluate().
+void Grower::gather_rows(const Sample& sample) {
+    double* zeros = path_slopes_.get(model_width_);
+    std::fill_n(zeros, model_width_, 0.0);
+    kernels().gather_shifted(data_.model_x, sample.rows, sample.n, model_width_, zeros,
+                             path_rows_.get(static_cast<std::size_t>(sample.n) * model_width_));
+}
+
+// Output of a linear model for n gathered rows; good until the next call.
+const double* Grower::evaluate(const double* params, std::int64_t n) {
+    double* slopes = path_slopes_.get(model_width_);
+    double* out = path_out_.get(n);
+    std::copy_n(params + 1, n_inputs_, slopes);
+    std::fill(slopes + n_inputs_, slopes + model_width_, 0.0);
+    kernels().linear(path_rows_.data(), n, model_width_, slopes, params[0], out);
+    return out;
+}
+
+// score_path under constraints, where parameters are sums: no score leaves the parent's by more than the clip range.
+void Grower::score_monotone_path(std::int32_t node, const Sample& sample, double* f) {
+    gather_rows(sample);
+    path_.assign(1, node);
+    for (node = builder_.parent(node); clip_ && node >= 0 && builder_.model(node) != nullptr;
+         node = builder_.parent(node))
+        path_.push_back(node);
+    for (auto step = path_.rbegin(); step != path_.rend(); ++step) {
+        const double low = builder_.lower(*step), high = builder_.upper(*step);
+        const double* out = evaluate(builder_.model(*step), sample.n);
+        for (std::int64_t i = 0; i < sample.n; ++i) f[i] = std::min(std::max(out[i], f[i] + low), f[i] + high);
+    }
+}
+
+// Under constraints and with clipping a step leads from the score, y less its residual, to the sum of the models on the
+// path: a model that was clipped further up may be needed in full here.
+void Grower::take_totals(std::int32_t node, const Sample& sample, double* fitted) {
+    gather_rows(sample);
+    const double* out = evaluate(builder_.model(node), sample.n);
+    for (std::int64_t i = 0; i < sample.n; ++i) fitted[i] = out[i] - (sample.y[i] - sample.state[i]);
+}
+
 Split Grower::find_split(const Leaf& leaf) {
     const SplitRules& rules = params_->split;
     if (params_->max_depth >= 0 && leaf.depth >= params_->max_depth) return {};
@@ -270,7 +317,7 @@ Split Grower::find_split(const Leaf& leaf) {
         const Key key = child(leaf.key, kFirstAttempt + attempt);
         const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_state);
         split = finder_.find(
-            {data_.x, width_, data_.n_features, sample, *loss_, data_.n_classes, data_.missing, data_.indicators},
+            {data_.x, width_, data_.split_features, sample, *loss_, data_.n_classes, data_.missing, data_.indicators},
             rules, key);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !uses_batch(leaf))) break;
@@ -370,8 +417,10 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     double* model = builder_.add_model(leaf.node);
     Sample seen = sample;
     const double* inputs = find_inputs(seen);
+    const double* above = parent == nullptr ? nullptr : builder_.model(parent->node);
     model_->fit({inputs, input_width_, n_inputs_, n_outputs_, seen, labels, params_->node,
-                 model_fit_ == NodeFit::kElm ? nullptr : data_.indicators, fitted, stride},
+                 model_fit_ == NodeFit::kElm ? nullptr : data_.model_indicators, fitted, stride, data_.model_monotone,
+                 above == nullptr ? nullptr : above + 1},
                 node_work_, model);
     if (n_outputs_ > 1) {
         centre_outputs(model, 1 + n_inputs_, 1 + n_inputs_);  // the models are linear in their parameters
@@ -381,6 +430,7 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
 
     double lower = -kInfinity, upper = kInfinity;
     if (clip_) kernels().value_range(labels.z, sample.n, lower, upper);
+    if (clip_ && is_monotone()) take_totals(leaf.node, sample, fitted);
     leaf.loss = loss_->step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
     leaf.has_state = !uses_batch(leaf);
     builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);

@@ -11,6 +11,7 @@
 #include "node_model.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
+#include "roles.hpp"
 #include "split.hpp"
 #include "tree.hpp"
 
@@ -18,14 +19,20 @@ namespace boostforest {
 
 // The training table, shared by all trees and threads.
 struct Dataset {
-    const double* x;                         // scaled features, rows of padded_width(n_features) doubles
-    std::int64_t n_rows;                     // rows
-    int n_features;                          // features
-    const double* y;                         // scaled target, or the number of the class
-    Task task;                               // regression, two classes, more classes
-    int n_classes;                           // classes (0 in regression)
-    const MissingCells* missing = nullptr;   // cells that are missing in the table; null: none
-    const Indicators* indicators = nullptr;  // columns kept as lists too; null: none
+    const double* x;                               // scaled features, rows of padded_width(n_features) doubles
+    std::int64_t n_rows;                           // rows
+    int n_features;                                // features
+    FeatureList split_features;                    // those that may be cut
+    const double* model_x;                         // what node models see of x: rows of padded_width(n_model_features)
+    int n_model_features;                          //   doubles; x itself if they see all features
+    const double* y;                               // scaled target, or the number of the class
+    Task task;                                     // regression, two classes, more classes
+    int n_classes;                                 // classes (0 in regression)
+    const MissingCells* missing = nullptr;         // cells of x that are missing in the table; null: none
+    const Indicators* indicators = nullptr;        // columns of x kept as lists too; null: none
+    const Indicators* model_indicators = nullptr;  // columns of model_x likewise
+    const std::int8_t* monotone = nullptr;         // per feature: 1 or -1 if the score must rise or fall with it, 0:
+    const std::int8_t* model_monotone = nullptr;   //   free; null: all free. The same of the features that models see
 };
 
 // How a tree gets its rows.
@@ -86,7 +93,12 @@ class Grower {
     Sample whole_leaf(const Leaf& leaf);
     void start_models(const Sample& sample);
     const double* find_inputs(Sample& sample);
+    bool is_monotone() const { return data_.monotone != nullptr; }
     void score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
+    void score_monotone_path(std::int32_t node, const Sample& sample, double* f);
+    void take_totals(std::int32_t node, const Sample& sample, double* fitted);
+    void gather_rows(const Sample& sample);
+    const double* evaluate(const double* params, std::int64_t n);
     void score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params, double* out);
     Split find_split(const Leaf& leaf);
     void split(const Leaf& leaf, Split split, Leaf (&children)[2]);
@@ -98,7 +110,7 @@ class Grower {
 
     const Dataset& data_;
     const Sampling& sampling_;
-    const int width_;
+    const int width_, model_width_;  // doubles per row of x and model_x
     const std::unique_ptr<Loss> loss_;
     const int n_outputs_;
 
@@ -115,6 +127,7 @@ class Grower {
     SplitFinder finder_;
     NodeWorkspace node_work_;
     std::vector<Leaf> open_;
+    std::vector<std::int32_t> path_;
 
     std::vector<std::int32_t> counts_;  // draws of each row of the table
     std::vector<double> weights_;       // weight of each row of the table (count times class weight, or as given)

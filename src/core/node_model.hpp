@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "bounded_ridge.hpp"
 #include "buffer.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"
@@ -57,12 +58,16 @@ struct NodeProblem {
     const Indicators* indicators;  // columns of x kept as lists too; null: none
     double* fitted;                // out: fitted[c * fitted_stride + i] for the rows
     std::int64_t fitted_stride;
+    const std::int8_t* monotone = nullptr;  // per input: 1 or -1 if the slopes on the path must not add up to less or
+                                            //   more than 0, 0: free; null: all free. Ridge only, and no lists then
+    const double* path_slopes = nullptr;    // what the slopes above add up to; null: 0
 };
 
 struct NodeWorkspace {
     Buffer<double> rows;     // the node's rows, shifted by their mean
     Buffer<double> vectors;  // mean, slopes
     RidgeWorkspace ridge;
+    BoundsWorkspace bounds;
     SparseRows sparse;               // the node's rows where the table has indicators
     Buffer<double> svr;              // see models/linear_svr.cpp
     std::int64_t n_unconverged = 0;  // fits that were given up before they had converged

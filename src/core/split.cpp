@@ -230,7 +230,8 @@ void SplitFinder::try_indicators(const SplitProblem& p, const SplitRules& rules,
     active_.clear();
     for (int m = 0; m < table.n(); ++m) {
         const double count = rare[m * step + n_stats];
-        if (count > 0 && count < static_cast<double>(s.n)) active_.push_back(m);
+        const bool varies = count > 0 && count < static_cast<double>(s.n);
+        if (varies && p.features.contains(table.feature[m])) active_.push_back(m);
     }
     if (active_.empty()) return;
     best.possible = true;
@@ -271,29 +272,47 @@ SplitFinder::Columns SplitFinder::copy_columns(const SplitProblem& p, const std:
     return {out, identity, width, n, features};
 }
 
-Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key attempt) {
-    make_statistics(p, rules.criterion);
-    const Key cuts = child(attempt, kCuts);
-    Split best;
-    if (rules.max_features >= p.n_features && p.indicators != nullptr) {
-        const Indicators& table = *p.indicators;
+// All features that may be cut, at once.
+void SplitFinder::try_all(const SplitProblem& p, const SplitRules& rules, Key cuts, Split& best) {
+    const FeatureList& features = p.features;
+    if (p.indicators == nullptr) {
+        try_columns(p, rules,
+                    features.numbers == nullptr ? Columns{p.x, p.sample.rows, p.width, features.n, nullptr}
+                                                : copy_columns(p, features.numbers, features.n),
+                    cuts, best);
+        return;
+    }
+    const Indicators& table = *p.indicators;
+    if (features.numbers == nullptr) {
         if (table.n_rest() > 0)
             try_columns(p, rules, {table.x.data(), p.sample.rows, table.width, table.n_rest(), table.rest.data()}, cuts,
                         best);
-        try_indicators(p, rules, cuts, best);
-        return best;
+    } else {
+        some_.clear();
+        for (int j = 0; j < features.n; ++j)
+            if (table.number[features[j]] < 0) some_.push_back(features[j]);
+        if (!some_.empty())
+            try_columns(p, rules, copy_columns(p, some_.data(), static_cast<int>(some_.size())), cuts, best);
     }
-    if (rules.max_features >= p.n_features) {
-        try_columns(p, rules, {p.x, p.sample.rows, p.width, p.n_features, nullptr}, cuts, best);
+    try_indicators(p, rules, cuts, best);
+}
+
+Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key attempt) {
+    make_statistics(p, rules.criterion);
+    const Key cuts = child(attempt, kCuts);
+    const int n_features = p.features.n;
+    Split best;
+    if (rules.max_features >= n_features) {
+        try_all(p, rules, cuts, best);
         return best;
     }
     // A random order of the features, walked in chunks until one has a valid cut, as scikit-learn's forests do.
     const Key order_key = child(attempt, kFeatureOrder);
-    std::int32_t* order = order_.get(p.n_features);
-    std::iota(order, order + p.n_features, 0);
-    for (int i = 0; i < p.n_features; ++i) std::swap(order[i], order[i + below(order_key, i, p.n_features - i)]);
-    for (int i = 0; i < p.n_features && best.feature < 0; i += rules.max_features) {
-        const int n = std::min(rules.max_features, p.n_features - i);
+    std::int32_t* order = order_.get(n_features);
+    for (int i = 0; i < n_features; ++i) order[i] = p.features[i];
+    for (int i = 0; i < n_features; ++i) std::swap(order[i], order[i + below(order_key, i, n_features - i)]);
+    for (int i = 0; i < n_features && best.feature < 0; i += rules.max_features) {
+        const int n = std::min(rules.max_features, n_features - i);
         try_columns(p, rules, copy_columns(p, order + i, n), cuts, best);
     }
     return best;

@@ -9,6 +9,7 @@
 #include "loss.hpp"
 #include "missing.hpp"
 #include "random.hpp"
+#include "roles.hpp"
 
 namespace boostforest {
 
@@ -23,7 +24,7 @@ enum class Criterion : std::uint8_t {
 struct SplitProblem {
     const double* x;               // scaled features of the whole table, rows of `width` doubles
     int width;                     // doubles per row
-    int n_features;                // of which are features
+    FeatureList features;          // features that may be cut
     const Sample& sample;          // the rows, at least one
     const Loss& loss;              // its derivatives are what the xgb gain is made of
     int n_classes;                 // classes of the labels, for gini and c45
@@ -74,6 +75,7 @@ class SplitFinder {
     void take_best(const SplitProblem& problem, const SplitRules& rules, const Columns& columns, const double* cuts,
                    bool missing_left, Split& best);
     void try_indicators(const SplitProblem& problem, const SplitRules& rules, Key cuts, Split& best);
+    void try_all(const SplitProblem& problem, const SplitRules& rules, Key cuts, Split& best);
     Columns copy_columns(const SplitProblem& problem, const std::int32_t* features, int n);
 
     std::vector<const double*> stats_;  // statistics of each row,
@@ -89,6 +91,7 @@ class SplitFinder {
     int best_column_ = 0;
     Buffer<double> row_stats_, member_sums_;  // statistics of a row or an indicator next to each other
     std::vector<int> active_;                 // indicators that have both values in these rows
+    std::vector<std::int32_t> some_;          // features that may be cut and are no indicators
     Buffer<double> copied_;
     Buffer<std::int32_t> order_, identity_;
 };

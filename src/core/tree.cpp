@@ -5,12 +5,12 @@
 
 namespace boostforest {
 
-void TreeBuilder::start(int n_params_per_node, bool sum_path) {
+void TreeBuilder::start(int n_params_per_node, PathForm form) {
     TreeColumns::for_each_node_column(columns_, [](const char*, auto& column) { column.clear(); });
     columns_.params.clear();
     parent_.clear();
     n_params_ = n_params_per_node;
-    sum_path_ = sum_path;
+    form_ = form;
     add_node(-1);
 }
 
@@ -45,7 +45,7 @@ double* TreeBuilder::add_model(std::int32_t node) {
 
 void TreeBuilder::finish_model(std::int32_t node) {
     const double* above = parent_[node] < 0 ? nullptr : model(parent_[node]);
-    if (sum_path_ || above == nullptr) return;
+    if (form_ == PathForm::kOwnModels || above == nullptr) return;
     double* own = columns_.params.data() + columns_.param_start[node];
     for (int i = 0; i < n_params_; ++i) own[i] += above[i];
 }
@@ -65,7 +65,8 @@ const double* TreeBuilder::model(std::int32_t node) const {
 PackedTree TreeBuilder::finish() {
     const std::int64_t n_nodes = this->n_nodes();
     std::vector<double>& params = columns_.params;
-    if (!sum_path_) {  // close the gaps; a leaf's parameters may stand before those of a leaf with a smaller number
+    if (form_ == PathForm::kLeafSums) {  // close the gaps; a leaf's parameters may stand before those of a leaf with a
+                                         // smaller number
         kept_params_.clear();
         for (std::int64_t node = 0; node < n_nodes; ++node) {
             std::int64_t& start = columns_.param_start[node];

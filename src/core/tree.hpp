@@ -54,11 +54,17 @@ struct PackedTree {
     static std::size_t column_bytes(std::int64_t n, std::size_t value_bytes) { return (n * value_bytes + 7) / 8 * 8; }
 };
 
+// What a node's parameters are, and which nodes keep them.
+enum class PathForm : std::uint8_t {
+    kOwnModels,  // the node's own model; all nodes
+    kLeafSums,   // the sum of the models on the path; leaves
+    kAllSums,    // the same; all nodes
+};
+
 // Grows by one pair of children at a time. Memory is kept from tree to tree.
 class TreeBuilder {
    public:
-    // sum_path: every node keeps its own model; otherwise a node's parameters are the sum along its path.
-    void start(int n_params_per_node, bool sum_path);
+    void start(int n_params_per_node, PathForm form);
 
     // Adds both children of a node; returns the left one.
     std::int32_t add_children(std::int32_t parent, int feature, double threshold, bool missing_left, double gain);
@@ -75,7 +81,6 @@ class TreeBuilder {
     double lower(std::int32_t node) const { return columns_.lower[node]; }
     double upper(std::int32_t node) const { return columns_.upper[node]; }
 
-    // With path sums only the leaves keep theirs.
     PackedTree finish();
 
    private:
@@ -86,7 +91,7 @@ class TreeBuilder {
     std::vector<std::int32_t> parent_;
     std::vector<double> kept_params_;  // scratch of finish
     int n_params_ = 0;
-    bool sum_path_ = false;
+    PathForm form_ = PathForm::kOwnModels;
 };
 
 }  // namespace boostforest

@@ -8,7 +8,7 @@ namespace boostforest {
 // What the nodes of a tree carry. The numbers are part of the model file format.
 enum class ModelKind : std::uint8_t {
     kConstant = 0,  // per output: intercept
-    kLinear = 1,    // per output: intercept, then one slope per feature
+    kLinear = 1,    // per output: intercept, then one slope per feature that node models see
     kHidden = 2,    // per output: intercept, then one slope per unit of the tree's hidden layer
     kPython = 255,  // nothing: the models are Python's, and so is their evaluation
 };
@@ -24,12 +24,16 @@ struct TreeView {
     const double* params;             // parameters of the whole forest
     std::int64_t n_params;            // length of params
     std::int64_t n_nodes;             // nodes of this tree
-    std::int32_t n_features;          // features of a row
+    std::int32_t n_model_features;    // features that node models see
     std::int32_t n_outputs;           // 1, or the number of classes if more than two
     std::int32_t n_inputs;            // slopes of a model: none, features, or hidden units
     const double* hidden;             // the tree's hidden layer, see HiddenLayer::values; only where kind is kHidden
     ModelKind kind;                   // what params holds
     bool sum_path;                    // score = Σ of the clipped models on the path; else the leaf's model alone
+    // With constraints only, otherwise null:
+    const std::int8_t* monotone;   // per feature: 1 or -1 if scores must rise or fall with it, 0: free
+    const std::int32_t* slope_of;  // per feature: its place among those that node models see, -1: none
+    const double* n_samples;       // weight of the training rows that reached the node
 };
 
 }  // namespace boostforest

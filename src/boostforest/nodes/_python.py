@@ -45,7 +45,7 @@ class NodeFitter(ABC):
 
     def __init__(self, node_model: Any, values: Floats, n_outputs: int, task: str) -> None:
         self.node_model = node_model
-        self.values = values  #: the table: rows × features, scaled, missing values as 0
+        self.values = values  #: rows × features that the models see, scaled, missing values filled
         self.n_outputs = n_outputs
         self.task = task
 
@@ -129,6 +129,11 @@ def grows_together(node_model: object) -> bool:
 
         return bool(training_device(node_model).type == "cuda")
     return False
+
+
+def seen_values(values: Floats, features: Ints | None) -> Floats:
+    """Return what models see of a table: all features, or some."""
+    return values if features is None else np.ascontiguousarray(values[:, features])
 
 
 def fitter_for(node_model: Any, values: Floats, n_outputs: int, task: str) -> NodeFitter:

@@ -50,6 +50,97 @@ inline void walk(const TreeView& tree, const double* x, Index n, Index width, Vi
     }
 }
 
+inline double within(double value, double low, double high) {
+    const double above = value < low ? low : value;
+    return above > high ? high : above;
+}
+
+inline bool goes_left(const TreeView& tree, std::int32_t node, double value) {
+    return (value <= tree.threshold[node]) | ((value != value) & (tree.missing_left[node] != 0));
+}
+
+// linear_model with `value` in place of the row's own value in one column (-1: none).
+template <class V>
+double model_at(const TreeView& tree, Index start, const double* row, int width, int column, double value) {
+    constexpr int kSize = Traits<V>::kSize;
+    const double* p = tree.params + start;
+    if (tree.n_inputs == 0) return p[0];
+    if (start + 1 + width > tree.n_params) {
+        double total = p[0];
+        for (int j = 0; j < tree.n_inputs; ++j) total += p[1 + j] * (j == column ? value : row[j]);
+        return total;
+    }
+    V total{};
+    for (int j = 0; j < width; j += kSize) {
+        V x = load<V>(row + j);
+        if (column >= j && column < j + kSize) x[column - j] = value;
+        total += x * load<V>(p + 1 + j);
+    }
+    return p[0] + sum(total);
+}
+
+// Fewer rows than this do not decide where a boundary is.
+constexpr double kBoundaryRows = 80;
+
+// Where a side of a split on a constrained feature ends at the cut: the node that a row reaches with the cut as the
+// feature's value. It hangs on free features alone, so the way ends at splits on other constrained ones.
+inline std::int32_t node_at_cut(const TreeView& tree, const double* row, std::int32_t node, std::int32_t feature,
+                                double cut) {
+    while (true) {
+        const std::int32_t here = tree.feature[node];
+        if (here < 0 || (here != feature && tree.monotone[here] != 0)) return node;
+        const std::int32_t next = tree.left[node] + (goes_left(tree, node, here == feature ? cut : row[here]) ? 0 : 1);
+        if (tree.n_samples[next] < kBoundaryRows) return node;
+        node = next;
+    }
+}
+
+// What scores on the lower side of a split on a constrained feature do not exceed, nor scores on the upper side
+// undercut: the mean of what both sides give at the cut, no further from the node's own score than they may go.
+inline double boundary(const TreeView& tree, const double* row, const double* inputs, int input_width,
+                       std::int32_t node, double score) {
+    const std::int32_t feature = tree.feature[node], left = tree.left[node];
+    const double cut = tree.threshold[node];
+    double least = tree.lower[left], most = tree.upper[left], total = 0;
+    for (std::int32_t side = left; side <= left + 1; ++side) {
+        least = tree.lower[side] < least ? tree.lower[side] : least;
+        most = tree.upper[side] > most ? tree.upper[side] : most;
+        const Index start = tree.param_start[node_at_cut(tree, row, side, feature, cut)];
+        const auto model = input_width == 4 ? model_at<V4> : model_at<V8>;
+        total += 0.5 * model(tree, start, inputs, input_width, tree.slope_of[feature], cut);
+    }
+    return within(total, score + least, score + most);
+}
+
+// Under constraints a node's parameters are the sum of the models on its path, with slopes of the right sign, and a
+// score is no further from the parent's than the clip range, nor on the wrong side of a boundary on the path. All of
+// these rise (or fall) with a constrained feature, so the score does: to the last bit, since rounding keeps the order.
+void monotone_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
+                     double* out) {
+    double low[kRowsAtOnce], high[kRowsAtOnce];
+    for (Index i = 0; i < n; ++i) {
+        out[i] = 0;
+        low[i] = -__builtin_inf();
+        high[i] = __builtin_inf();
+    }
+    walk<true>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+        const std::int32_t feature = tree.feature[node];
+        const double* row = x + Index{i} * width;
+        const double* own_inputs = inputs + Index{i} * input_width;
+        if (tree.param_start[node] >= 0) {
+            const double value = linear_model(tree, tree.param_start[node], own_inputs, input_width);
+            out[i] = within(value, out[i] + tree.lower[node], out[i] + tree.upper[node]);
+        }
+        if (feature < 0) {
+            out[i] = within(out[i], low[i], high[i]);
+        } else if (tree.monotone[feature] != 0) {
+            const bool left = goes_left(tree, node, row[feature]);
+            const double value = within(boundary(tree, row, own_inputs, input_width, node, out[i]), low[i], high[i]);
+            (left == (tree.monotone[feature] > 0) ? high[i] : low[i]) = value;  // those further up count more
+        }
+    });
+}
+
 template <bool kGaps>
 void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                   double* out, Index stride) {
@@ -77,9 +168,15 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
                  int input_width, double* out, Index stride) {
     const auto block = has_gaps ? block_scores<true> : block_scores<false>;
-    for (Index i = 0; i < n; i += kRowsAtOnce)
-        block(tree, x + i * width, n - i < kRowsAtOnce ? n - i : kRowsAtOnce, width, inputs + i * input_width,
-              input_width, out + i, stride);
+    for (Index i = 0; i < n; i += kRowsAtOnce) {
+        const Index n_rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
+        const double* own_inputs = inputs + i * input_width;
+        if (tree.monotone != nullptr) {
+            monotone_scores(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i);
+        } else {
+            block(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i, stride);
+        }
+    }
 }
 
 }  // namespace

@@ -10,23 +10,31 @@ namespace {
 class RidgeModel final : public NodeModel {
    public:
     void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
-        const auto& [x, width, d, n_outputs, sample, labels, rules, indicators, fitted, fitted_stride] = problem;
+        const auto& [x, width, d, n_outputs, sample, labels, rules, indicators, fitted, fitted_stride, monotone,
+                     path_slopes] = problem;
         if (indicators != nullptr) {
             work.sparse.read(*indicators, sample);
             work.sparse.fit_ridge(labels, n_outputs, rules.reg_lambda, work.ridge, params, d, fitted, fitted_stride);
             return;
         }
         const std::int64_t n = sample.n;
-        double* mean = work.vectors.get((1 + static_cast<std::size_t>(n_outputs)) * width + n_outputs);
-        double* slopes = mean + width;
+        double* mean = work.vectors.get((2 + static_cast<std::size_t>(n_outputs)) * width + n_outputs);
+        double* bounds = mean + width;
+        double* slopes = bounds + width;
         double* intercepts = slopes + static_cast<std::ptrdiff_t>(n_outputs) * width;
         double* shifted = work.rows.get(static_cast<std::size_t>(n) * width);
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
         kernels().column_means(x, sample.rows, n, width, sample.w, mean);
         kernels().gather_shifted(x, sample.rows, n, width, mean, shifted);
-        fit_ridge({shifted, n, width, d, labels.z, labels.v, labels.stride, n_outputs, rules.reg_lambda, slopes,
-                   intercepts, fitted, fitted_stride},
-                  work.ridge);
+        const RidgeProblem ridge{
+            shifted,          n,      width,      d,      labels.z,     labels.v, labels.stride, n_outputs,
+            rules.reg_lambda, slopes, intercepts, fitted, fitted_stride};
+        if (monotone == nullptr) {
+            fit_ridge(ridge, work.ridge);
+        } else {  // a slope may take back as much as there is on the path
+            for (int j = 0; j < d; ++j) bounds[j] = path_slopes == nullptr ? 0.0 : -path_slopes[j];
+            fit_bounded_ridge(ridge, {monotone, bounds}, work.ridge, work.bounds);
+        }
         for (int c = 0; c < n_outputs; ++c, slopes += width, params += d + 1) {
             params[0] = intercepts[c];
             for (int j = 0; j < d; ++j) params[0] -= slopes[j] * mean[j];
