@@ -18,7 +18,8 @@ def gbdt_pl(settings: Settings, **params: Any) -> Any:
     from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
 
     make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
-    return make(**{"max_var": 5, "random_state": settings.seed, **params})
+    # The paper's code knows no least number of rows, only a least sum of hessians.
+    return make(n_jobs=settings.threads, **{"max_var": 5, "max_bins": 255, "min_samples_leaf": 1, **params})
 
 
 @learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)

@@ -7,8 +7,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "../core/forest.hpp"
 #include "../core/parallel.hpp"
@@ -31,6 +33,13 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> new_array(std::size_t n) {
     T* data = new T[n > 0 ? n : 1];
     const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const std::vector<T>& values) {
+    auto array = new_array<T>(values.size());
+    std::copy(values.begin(), values.end(), array.data());
+    return array;
 }
 
 // Runs work(control) with the GIL released. About ten times a second the calling thread takes it back to see whether
@@ -76,6 +85,7 @@ std::optional<Normal> normal_of(const Fill& fill, std::size_t n_features);
 
 void register_expected(nb::module_& module);
 void register_fit(nb::module_& module);
+void register_gbdt_pl(nb::module_& module);
 void register_lmt(nb::module_& module);
 void register_model(nb::module_& module);
 void register_model_trees(nb::module_& module);

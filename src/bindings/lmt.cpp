@@ -1,19 +1,10 @@
 #include "../core/model_trees/lmt.hpp"
 
-#include <algorithm>
-
 #include "bindings.hpp"
 
 namespace boostforest {
 
 namespace {
-
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(const std::vector<T>& values) {
-    auto array = new_array<T>(values.size());
-    std::copy(values.begin(), values.end(), array.data());
-    return array;
-}
 
 nb::dict fit(const Array<double, 2>& columns, const Array<double, 2>& scaled, const Array<double, 1>& y,
              const Array<double, 1>& weight, int n_classes, std::int64_t n_iter, std::int64_t max_iter,
@@ -40,15 +31,15 @@ nb::dict fit(const Array<double, 2>& columns, const Array<double, 2>& scaled, co
         parallel_for(1, 1, control, [&](std::int64_t, Worker& worker) { tree = fit_lmt(table, rules, worker); });
     });
     nb::dict result;
-    result["feature"] = to_array(tree.feature);
-    result["threshold"] = to_array(tree.threshold);
-    result["left"] = to_array(tree.left);
-    result["n_samples"] = to_array(tree.n_samples);
-    result["wrong"] = to_array(tree.wrong);
-    result["gain"] = to_array(tree.gain);
-    result["n_iter"] = to_array(tree.n_iter);
-    result["model"] = to_array(tree.model);
-    result["params"] = to_array(tree.params);
+    result["feature"] = to_numpy(tree.feature);
+    result["threshold"] = to_numpy(tree.threshold);
+    result["left"] = to_numpy(tree.left);
+    result["n_samples"] = to_numpy(tree.n_samples);
+    result["wrong"] = to_numpy(tree.wrong);
+    result["gain"] = to_numpy(tree.gain);
+    result["n_iter"] = to_numpy(tree.n_iter);
+    result["model"] = to_numpy(tree.model);
+    result["params"] = to_numpy(tree.params);
     return result;
 }
 

@@ -7,13 +7,6 @@ namespace boostforest {
 
 namespace {
 
-template <class T>
-auto to_numpy(const std::vector<T>& values) {
-    auto array = new_array<T>(values.size());
-    std::copy(values.begin(), values.end(), array.data());
-    return array;
-}
-
 nb::dict m5p_fit(const Array<double, 2>& x, const Array<double, 1>& x_mean, const Array<double, 1>& x_scale,
                  const Array<double, 1>& y, double y_mean, double y_scale, const Array<double, 1>& weight,
                  double min_samples_leaf, bool prune, bool smooth, bool regression_tree) {

@@ -23,6 +23,21 @@ def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.nd
     Grow one tree per entry of the parameter columns; return the forest's columns.
     """
 
+def gbdt_pl_fit(x: numpy.ndarray, bins: numpy.ndarray, n_bins: numpy.ndarray, bin_mean: numpy.ndarray, bin_end: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, start: numpy.ndarray, *, n_rounds: int, learning_rate: float, max_leaves: int, max_depth: int, max_regressors: int, reg_lambda: float, reg_alpha: float, min_child_weight: float, min_samples_leaf: float, n_threads: int) -> dict[str, numpy.ndarray]:
+    """
+    Boost piecewise linear trees on scaled features, column by column; return the trees' columns.
+    """
+
+class PiecewiseTrees:
+    """Checked, read-only view of boosted piecewise linear trees."""
+
+    def __init__(self, tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], intercept: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], term_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], term_feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_slope: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_features: int, n_outputs: int) -> None: ...
+
+    def add_scores(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: int, last: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+        """
+        Add the scores of the rounds first to last - 1 to out (rows × outputs).
+        """
+
 def lmt_fit(columns: numpy.ndarray, scaled: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, *, n_iter: int, max_iter: int, patience: int, use_aic: bool, error_on_probabilities: bool, choose_at_every_node: bool, split: bool, prune: bool, min_split: float, min_leaf: float) -> dict[str, numpy.ndarray]:
     """
     Grow a logistic model tree on a table given column by column; return the tree's columns.

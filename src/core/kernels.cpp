@@ -5,6 +5,7 @@
 #include "kernels.hpp"
 
 #include "kernels/hidden.hpp"
+#include "kernels/histogram.hpp"
 #include "kernels/linalg.hpp"
 #include "kernels/logit_boost.hpp"
 #include "kernels/loss.hpp"
@@ -55,6 +56,8 @@ const Kernels kTable = {
     .tree_scores = tree_scores,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
+    .add_to_bins = add_to_bins,
+    .least_values = least_values,
 };
 
 }  // namespace BF_ISA

@@ -16,6 +16,22 @@
 
 namespace boostforest {
 
+// Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
+// loss, w the weight of a row.
+enum PieceSum : int {
+    kPieceG,
+    kPieceH,
+    kPieceW,
+    kPieceGP,
+    kPieceHP,
+    kPieceHPP,
+    kPieceGX,
+    kPieceHX,
+    kPieceHXX,
+    kPieceHPX,
+    kPieceSums
+};
+
 struct Kernels {
     const char* name;  // instruction set: "generic", "avx2", "avx512"
 
@@ -156,6 +172,18 @@ struct Kernels {
     // and vz are zero in the rest of their last vector.
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
+
+    // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
+    // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.
+    void (*add_to_bins)(const std::uint8_t* bins, std::int64_t n_features, int first, int last,
+                        const std::int32_t* rows, std::int64_t n, const double* statistics, int step,
+                        double* histogram);
+
+    // For each of n sets of sums (sum m of set i: sums[m * stride + i]; with a total, the rest of it), the least value
+    // of Σ g f + ½ h f² + ½ λ |k|² + α |k|₁ over f = k_0 + k_1 p + k_2 x. Pivots below tiny[0 … 2] count as 0. Whole
+    // vectors are read and written.
+    void (*least_values)(const double* sums, std::int64_t stride, const double* total, std::int64_t n, double lambda,
+                         double alpha, const double* tiny, double* out);
 };
 
 // The best table for this processor, or the one that select_kernels named.

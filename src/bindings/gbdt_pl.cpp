@@ -1,0 +1,160 @@
+#include "../core/gbdt_pl/gbdt_pl.hpp"
+
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+using gbdt_pl::kMaxBins;
+
+nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, const Array<std::int32_t, 1>& n_bins,
+             const Array<double, 2>& bin_mean, const Array<double, 2>& bin_end, const Array<double, 1>& y,
+             const Array<double, 1>& weight, int n_classes, const Array<double, 1>& start, int n_rounds,
+             double learning_rate, int max_leaves, int max_depth, int max_regressors, double reg_lambda,
+             double reg_alpha, double min_child_weight, double min_samples_leaf, int n_threads) {
+    const std::size_t d = x.shape(0), n = x.shape(1);
+    require(n > 0 && n < std::size_t{1} << 31 && d > 0 && d < std::size_t{1} << 22,
+            "1 to 2^31 - 1 rows, 1 to 2^22 - 1 features");
+    require(bins.shape(0) == n && bins.shape(1) == d && n_bins.shape(0) == d, "bins must have the shape of x, turned");
+    require(bin_mean.shape(0) == d && bin_mean.shape(1) == kMaxBins && bin_end.shape(0) == d &&
+                bin_end.shape(1) == kMaxBins,
+            "bin_mean and bin_end need 256 values per feature");
+    require(y.shape(0) == n && weight.shape(0) == n, "y and weight need a value per row");
+    require(n_classes >= 0 && n_classes != 1 && start.shape(0) == (n_classes > 2 ? std::size_t(n_classes) : 1),
+            "start needs a value per output");
+    for (std::size_t j = 0; j < d; ++j) require(n_bins(j) >= 1 && n_bins(j) <= kMaxBins, "1 to 256 bins per feature");
+    for (std::size_t i = 0; i < n; ++i) {
+        require(weight(i) > 0, "weights must be above 0");
+        require(n_classes == 0 || (y(i) >= 0 && y(i) < n_classes), "y must hold numbers of classes");
+        for (std::size_t j = 0; j < d; ++j) require(bins(i, j) < n_bins(j), "a bin that does not exist");
+    }
+    const gbdt_pl::Table table{x.data(),           bins.data(), n_bins.data(), bin_mean.data(),
+                               bin_end.data(),     y.data(),    weight.data(), static_cast<std::int64_t>(n),
+                               static_cast<int>(d)};
+    const gbdt_pl::Rules rules{n_rounds,   learning_rate, max_leaves,       max_depth,       max_regressors,
+                               reg_lambda, reg_alpha,     min_child_weight, min_samples_leaf};
+    const Task task = n_classes == 0 ? Task::kRegression : n_classes == 2 ? Task::kBinary : Task::kMulticlass;
+    gbdt_pl::Columns trees;
+    run_without_gil(nb::none(), [&](Control& control) {
+        trees = gbdt_pl::fit(table, task, n_classes, start.data(), rules, n_threads, control);
+    });
+    nb::dict columns;
+    columns["tree_start"] = to_numpy(trees.tree_start);
+    columns["feature"] = to_numpy(trees.feature);
+    columns["threshold"] = to_numpy(trees.threshold);
+    columns["left"] = to_numpy(trees.left);
+    columns["gain"] = to_numpy(trees.gain);
+    columns["n_samples"] = to_numpy(trees.n_samples);
+    columns["intercept"] = to_numpy(trees.intercept);
+    columns["term_start"] = to_numpy(trees.term_start);
+    columns["term_feature"] = to_numpy(trees.term_feature);
+    columns["term_slope"] = to_numpy(trees.term_slope);
+    return columns;
+}
+
+// The columns of a fitted ensemble, checked once so that nothing below has to: no index in them can lead outside.
+class PiecewiseTrees {
+   public:
+    PiecewiseTrees(const Array<std::int64_t, 1>& tree_start, const Array<std::int32_t, 1>& feature,
+                   const Array<double, 1>& threshold, const Array<std::int32_t, 1>& left,
+                   const Array<double, 1>& intercept, const Array<std::int64_t, 1>& term_start,
+                   const Array<std::int32_t, 1>& term_feature, const Array<double, 1>& term_slope, int n_features,
+                   int n_outputs)
+        : tree_start_(tree_start),
+          feature_(feature),
+          threshold_(threshold),
+          left_(left),
+          intercept_(intercept),
+          term_start_(term_start),
+          term_feature_(term_feature),
+          term_slope_(term_slope),
+          view_{tree_start.data(), feature.data(),      threshold.data(),  left.data(), intercept.data(),
+                term_start.data(), term_feature.data(), term_slope.data(), n_features,  n_outputs} {
+        const std::size_t n_nodes = feature.shape(0), n_terms = term_feature.shape(0);
+        require(n_features >= 1 && n_outputs >= 1 && threshold.shape(0) == n_nodes && left.shape(0) == n_nodes &&
+                    intercept.shape(0) == n_nodes && term_slope.shape(0) == n_terms,
+                "damaged model: columns of different lengths");
+        require(is_partition(tree_start, n_nodes, true) && (tree_start.shape(0) - 1) % n_outputs == 0,
+                "damaged model: the trees do not fill the nodes");
+        require(is_partition(term_start, n_terms, false) && term_start.shape(0) == n_nodes + 1,
+                "damaged model: the models do not fill the terms");
+        for (std::size_t t = 0; t + 1 < tree_start.shape(0); ++t) check_tree(tree_start(t), tree_start(t + 1));
+        for (std::size_t k = 0; k < n_terms; ++k)
+            require(term_feature(k) >= 0 && term_feature(k) < n_features, "damaged model: an unknown feature");
+    }
+
+    std::int64_t n_rounds() const { return static_cast<std::int64_t>(tree_start_.shape(0) - 1) / view_.n_outputs; }
+    const gbdt_pl::View& view() const { return view_; }
+
+   private:
+    // From 0 to n, each step at least 1 where parts may not be empty.
+    static bool is_partition(const Array<std::int64_t, 1>& start, std::size_t n, bool filled) {
+        bool good = start.shape(0) >= 1 && start(0) == 0 && start(start.shape(0) - 1) == static_cast<std::int64_t>(n);
+        for (std::size_t i = 0; good && i + 1 < start.shape(0); ++i) good = start(i) + (filled ? 1 : 0) <= start(i + 1);
+        return good;
+    }
+
+    // Children come after their parent: no path can run in a circle.
+    void check_tree(std::int64_t begin, std::int64_t end) const {
+        for (std::int64_t i = begin; i < end; ++i) {
+            require(feature_(i) >= -1 && feature_(i) < view_.n_features, "damaged model: an unknown feature");
+            require(feature_(i) < 0 || (left_(i) > i - begin && begin + left_(i) + 1 < end),
+                    "damaged model: a child outside of its tree");
+        }
+    }
+
+    Array<std::int64_t, 1> tree_start_;
+    Array<std::int32_t, 1> feature_;
+    Array<double, 1> threshold_;
+    Array<std::int32_t, 1> left_;
+    Array<double, 1> intercept_;
+    Array<std::int64_t, 1> term_start_;
+    Array<std::int32_t, 1> term_feature_;
+    Array<double, 1> term_slope_;
+    gbdt_pl::View view_;
+};
+
+using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void add_scores(const PiecewiseTrees& trees, const Array<double, 2>& x, std::int64_t first, std::int64_t last, Out& out,
+                int n_threads) {
+    require(x.shape(1) == static_cast<std::size_t>(trees.view().n_features), "x needs the model's features");
+    require(out.shape(0) == x.shape(0) && out.shape(1) == static_cast<std::size_t>(trees.view().n_outputs),
+            "out needs a value per row and output");
+    require(0 <= first && first <= last && last <= trees.n_rounds(), "rounds that do not exist");
+    run_without_gil(nb::none(), [&](Control& control) {
+        gbdt_pl::add_scores(trees.view(), first, last, x.data(), static_cast<std::int64_t>(x.shape(0)), out.data(),
+                            n_threads, control);
+    });
+}
+
+}  // namespace
+
+void register_gbdt_pl(nb::module_& module) {
+    module.def("gbdt_pl_fit", &fit, nb::arg("x").noconvert(), nb::arg("bins").noconvert(),
+               nb::arg("n_bins").noconvert(), nb::arg("bin_mean").noconvert(), nb::arg("bin_end").noconvert(),
+               nb::arg("y").noconvert(), nb::arg("weight").noconvert(), nb::arg("n_classes"),
+               nb::arg("start").noconvert(), nb::kw_only(), nb::arg("n_rounds"), nb::arg("learning_rate"),
+               nb::arg("max_leaves"), nb::arg("max_depth"), nb::arg("max_regressors"), nb::arg("reg_lambda"),
+               nb::arg("reg_alpha"), nb::arg("min_child_weight"), nb::arg("min_samples_leaf"), nb::arg("n_threads"),
+               nb::sig("def gbdt_pl_fit(x: numpy.ndarray, bins: numpy.ndarray, n_bins: numpy.ndarray, "
+                       "bin_mean: numpy.ndarray, bin_end: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, "
+                       "n_classes: int, start: numpy.ndarray, *, n_rounds: int, learning_rate: float, "
+                       "max_leaves: int, max_depth: int, max_regressors: int, reg_lambda: float, reg_alpha: float, "
+                       "min_child_weight: float, min_samples_leaf: float, n_threads: int) -> dict[str, numpy.ndarray]"),
+               "Boost piecewise linear trees on scaled features, column by column; return the trees' columns.");
+    nb::class_<PiecewiseTrees>(module, "PiecewiseTrees", "Checked, read-only view of boosted piecewise linear trees.")
+        .def(nb::init<const Array<std::int64_t, 1>&, const Array<std::int32_t, 1>&, const Array<double, 1>&,
+                      const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<std::int64_t, 1>&,
+                      const Array<std::int32_t, 1>&, const Array<double, 1>&, int, int>(),
+             nb::arg("tree_start").noconvert(), nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
+             nb::arg("left").noconvert(), nb::arg("intercept").noconvert(), nb::arg("term_start").noconvert(),
+             nb::arg("term_feature").noconvert(), nb::arg("term_slope").noconvert(), nb::arg("n_features"),
+             nb::arg("n_outputs"))
+        .def("add_scores", &add_scores, nb::arg("x").noconvert(), nb::arg("first"), nb::arg("last"),
+             nb::arg("out").noconvert(), nb::arg("n_threads"),
+             "Add the scores of the rounds first to last - 1 to out (rows × outputs).");
+}
+
+}  // namespace boostforest
