@@ -44,7 +44,7 @@ from ._validation import (
     warn_if_unsplittable,
 )
 from .nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
-from .nodes._python import is_python_model
+from .nodes._python import python_trees
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling, roles: Roles
     ) -> ForestColumns:
         """Grow all trees, in the core or, where the node model is Python's, in Python."""
-        in_python = [t for t, model in enumerate(params["node_model"]) if is_python_model(model)]
+        in_python = python_trees(params["node_model"])
         if not in_python:
             return self._grow_in_core(X, y, n_classes, params, seeds, sampling, roles)
         data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling, roles)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from itertools import repeat
+from operator import is_
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,6 +81,19 @@ def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
         return [pool[0]] * len(words)
     picks = ((words >> np.uint64(32)) * np.uint64(len(pool))) >> np.uint64(32)
     return [pool[i] for i in picks.tolist()]
+
+
+def draw_parameter(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
+    """Draw one value per tree; ``parameter`` as in ``pool_words``."""
+    fixed = not is_distribution(pool) and len(pool) == 1  # most parameters are: no words are needed
+    return draw(pool, seeds if fixed else pool_words(seeds, parameter), check)
+
+
+def distinct(values: list[Any]) -> dict[int, Any]:
+    """Return the different objects among many, by their identity."""
+    if values and all(map(is_, values, repeat(values[0]))):  # most parameters are the same for all trees
+        return {id(values[0]): values[0]}
+    return dict(zip(map(id, values), values, strict=True))
 
 
 def choose_columns(seed: np.uint64, n: int, k: int) -> npt.NDArray[np.intp]:

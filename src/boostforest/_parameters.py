@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._declare import Parameter, choice, integer, is_integer, real
-from ._draws import Seeds, draw, is_distribution, pool_words
+from ._draws import Seeds, distinct, draw_parameter, is_distribution, pool_words
 from .nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models
 from .nodes._python import is_python_model, own_copies
 
@@ -99,18 +99,19 @@ def check_criteria(criteria: Iterable[str], task: str) -> None:
 
 def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands: dict[str, NodeModel]) -> TreeParams:
     """Draw every parameter once per tree; ``shorthands`` says what the name of a node model stands for."""
-    words = [pool_words(seeds, i) for i in range(len(TREE_PARAMETERS))]
-    params = {p.name: draw(pools[p.name], w, p.check) for p, w in zip(TREE_PARAMETERS, words, strict=True)}
-    params["node_model"] = own_copies(draw_node_models(params["node_model"], words[0], shorthands))
+    params = {p.name: draw_parameter(pools[p.name], seeds, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
+    params["node_model"] = own_copies(draw_node_models(params["node_model"], pool_words(seeds, 0), shorthands))
     if is_distribution(pools["criterion"]):
         check_criteria(params["criterion"], task)
     return params
 
 
 def _encode(parameter: Parameter, values: list[Any], n_features: int) -> npt.NDArray[np.float64]:
-    if all(v is values[0] for v in values):  # no pool: small forests are fitted in milliseconds, so this counts
-        return np.full(len(values), parameter.encode(values[0], n_features))
-    return np.array([parameter.encode(v, n_features) for v in values])
+    # Pools are short and small forests are fitted in milliseconds: every value is encoded once, not once per tree.
+    codes = {key: parameter.encode(value, n_features) for key, value in distinct(values).items()}
+    if len(codes) == 1:
+        return np.full(len(values), next(iter(codes.values())))
+    return np.array([codes[id(value)] for value in values])
 
 
 def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, npt.NDArray[Any]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from .._declare import Parameter, integer, real
-from .._draws import Seeds, draw, word
+from .._draws import Seeds, distinct, draw, word
 
 
 class NodeModel(BaseEstimator):
@@ -192,7 +192,7 @@ def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, Node
     "ridge" and "constant" have nothing to draw and stay as they are; what is no model of the core is left alone.
     """
     drawn = list(models)
-    for given in {id(m): m for m in models}.values():
+    for given in distinct(models).values():
         model = shorthands[given] if isinstance(given, str) else given
         if not isinstance(model, NodeModel) or (isinstance(given, str) and given in ("constant", "ridge")):
             continue
@@ -204,7 +204,7 @@ def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, Node
 
 def largest_hidden_layer(models: list[Any]) -> int:
     """Return how many hidden units a tree has at the most, 0 without any."""
-    return max((m.n_hidden for m in models if isinstance(m, ELM)), default=0)
+    return max((m.n_hidden for m in distinct(models).values() if isinstance(m, ELM)), default=0)
 
 
 def _encode(model: str | NodeModel) -> list[float]:
@@ -215,8 +215,11 @@ def _encode(model: str | NodeModel) -> list[float]:
 
 def encode_node_models(models: list[Any], reg_lambda: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
     """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
-    rows = {id(m): _encode(m) for m in {id(m): m for m in models}.values()}  # most forests have one for all trees
-    table = np.array([rows[id(m)] for m in models]).T.copy()
+    codes = {key: _encode(m) for key, m in distinct(models).items()}
+    if len(codes) == 1:  # most forests have one for all trees
+        table = np.repeat(np.array([*codes.values()]).T, len(models), axis=1)
+    else:
+        table = np.array([codes[id(m)] for m in models]).T.copy()
     columns = dict(zip(["node_model", *(f"node_{name}" for name in _COLUMNS)], table, strict=True))
     columns["node_reg_lambda"] = np.where(np.isnan(columns["node_reg_lambda"]), reg_lambda, columns["node_reg_lambda"])
     return columns

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._columns import PYTHON
+from .._draws import distinct
 from .._threads import ONE_BLAS_THREAD
 from ._native import NodeModel
 
@@ -118,8 +119,14 @@ def is_python_model(node_model: object) -> bool:
 
 def own_copies(models: list[Any]) -> list[Any]:
     """Return the node models of all trees, those in Python cloned: the user's objects stay the user's."""
-    copies = {id(m): clone(m, safe=False) if is_python_model(m) else m for m in models}
-    return [copies[id(m)] for m in models]
+    copies = {key: clone(m, safe=False) for key, m in distinct(models).items() if is_python_model(m)}
+    return [copies.get(id(m), m) for m in models] if copies else models
+
+
+def python_trees(models: list[Any]) -> list[int]:
+    """Return the numbers of the trees whose node models are Python's."""
+    in_python = {key for key, m in distinct(models).items() if is_python_model(m)}
+    return [t for t, m in enumerate(models) if id(m) in in_python] if in_python else []
 
 
 def grows_together(node_model: object) -> bool:
