@@ -37,6 +37,20 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
     assert forest.oob_score_ == at_once.oob_score_
 
 
+@pytest.mark.parametrize("max_leaf_nodes", [None, (30, None)], ids=["as expected", "more than expected"])
+def test_trees_joined_in_one_block_are_those_joined_one_by_one(max_leaf_nodes):
+    X, y = example_data("regression", 800, 20)
+    forest = make_forest("regression", 100, max_leaf_nodes=max_leaf_nodes).fit(X, y)
+    single = make_forest("regression", 1, max_leaf_nodes=max_leaf_nodes, warm_start=True)
+    for n in range(1, 101):
+        single.set_params(n_estimators=n).fit(X, y)
+    if max_leaf_nodes is not None:
+        assert forest.n_leaves_[0] == 30
+        assert forest.n_leaves_.sum() > 1.5 * 100 * forest.n_leaves_[0]
+    assert forest.forest_.nbytes > 2**20
+    assert contents(forest) == contents(single)
+
+
 def test_a_warm_start_says_what_it_cannot_do():
     X, y = example_data("binary")
     forest = make_forest("binary", 8, warm_start=True, random_state=None).fit(X, y)

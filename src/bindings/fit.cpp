@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <memory>
 
 #include "../core/forest.hpp"
 #include "../core/kernels.hpp"
@@ -53,8 +53,10 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
 template <class T>
 auto to_numpy(GrowingArray<T>& column) {
     const std::size_t n = column.size();
-    T* data = column.release();
-    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    auto kept = std::make_unique<std::shared_ptr<T>>(column.release());
+    T* data = kept->get();
+    const nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::shared_ptr<T>*>(p); });
+    static_cast<void>(kept.release());
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
 }
 
@@ -109,7 +111,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
                        normal ? &*normal : nullptr};
     const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
                             weight ? weight->data() : nullptr, balance_classes};
-    JoinedTrees trees(tree_params.size());
+    JoinedTrees trees(tree_params);
     run_without_gil(progress, [&](Control& control) {
         Buffer<double> scaled, some;
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));

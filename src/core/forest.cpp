@@ -8,11 +8,35 @@
 
 namespace boostforest {
 
+// The size of a tree goes with the number of its leaves.
+JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params) : waiting_(params.size()) {
+    double total = 0;
+    for (const TreeParams& tree : params) share_.push_back(total += 1 / tree.split.min_samples_leaf);
+    for (double& share : share_) share /= total;
+}
+
+// One block for all columns, unless they are so small that a large page costs more than a few small ones, or so large
+// that each has large pages enough for itself.
+void JoinedTrees::set_aside(const PackedTree& first, double share) {
+    constexpr double kSmallest = 3 << 18, kLargest = 1 << 28;
+    const double factor = 1.1 / share;
+    double n_bytes = factor * static_cast<double>(first.n_params * sizeof(double));
+    const auto n_nodes = static_cast<std::size_t>(factor * static_cast<double>(first.n_nodes));
+    decltype(columns)::for_each_node_column(
+        columns, [&](const char*, auto& column) { n_bytes += static_cast<double>(n_nodes * sizeof(*column.data())); });
+    if (waiting_.size() == 1 || n_bytes < kSmallest || n_bytes > kLargest) return;
+    const auto block = std::make_shared<ColumnBlock>(static_cast<std::size_t>(n_bytes));
+    decltype(columns)::for_each_node_column(columns,
+                                            [&](const char*, auto& column) { column.start_in(block, n_nodes); });
+    columns.params.start_in(block, static_cast<std::size_t>(factor * static_cast<double>(first.n_params)));
+}
+
 void JoinedTrees::append(const GrownTree& grown) {
     const PackedTree& tree = grown.tree;
     const auto first_param = static_cast<std::int64_t>(columns.params.size());
     const char* from = tree.bytes.get();
-    const double share = static_cast<double>(kind.size() + 1) / static_cast<double>(waiting_.size());
+    const double share = share_[kind.size()];
+    if (kind.empty()) set_aside(tree, share);
     decltype(columns)::for_each_node_column(columns, [&](const char*, auto& column) {
         column.append(from, tree.n_nodes, share);
         from += PackedTree::column_bytes(tree.n_nodes, sizeof(*column.data()));

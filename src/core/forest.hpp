@@ -1,69 +1,21 @@
 // Many trees: growing them on threads, and predicting with the flat columns.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "expected.hpp"
 #include "grower.hpp"
+#include "growing_array.hpp"
 
 namespace boostforest {
-
-// An array that grows without a second copy where the system can move pages (realloc).
-template <class T>
-class GrowingArray {
-   public:
-    // share: of the whole array that will be there after this, as far as one can tell. Memory for the rest is set
-    // aside at once: what is never touched costs nothing, what is moved costs its pages again. But not much of it:
-    // a fit of very many trees may be meant to be interrupted.
-    void append(const void* values, std::size_t n, double share) {
-        if (size_ + n > capacity_) {
-            const std::size_t needed = size_ + n, most = (std::size_t{64} << 20) / sizeof(T);
-            const double expected = 1.1 * static_cast<double>(needed) * (1 / share - 1);
-            const auto more =
-                static_cast<std::size_t>(std::min(expected, static_cast<double>(std::max(most, needed / 2))));
-            capacity_ = needed + more + 1;
-            resize();
-        }
-        std::memcpy(data_.get() + size_, values, n * sizeof(T));
-        size_ += n;
-    }
-    T* data() const { return data_.get(); }
-    std::size_t size() const { return size_; }
-
-    // Hands the memory over, to be given back with std::free.
-    T* release() {
-        capacity_ = size_;
-        resize();
-        size_ = 0;
-        return data_.release();
-    }
-
-   private:
-    struct Free {
-        void operator()(T* p) const { std::free(p); }
-    };
-    void resize() {
-        void* moved = std::realloc(data_.get(), std::max<std::size_t>(capacity_, 1) * sizeof(T));
-        if (moved == nullptr) throw std::bad_alloc();
-        static_cast<void>(data_.release());
-        data_.reset(static_cast<T*>(moved));
-    }
-    std::unique_ptr<T, Free> data_;
-    std::size_t size_ = 0, capacity_ = 0;
-};
 
 // The trees of a forest, joined into flat columns as they are finished: no tree is kept twice for long.
 class JoinedTrees {
    public:
-    explicit JoinedTrees(std::size_t n_trees) : waiting_(n_trees) {}
+    explicit JoinedTrees(const std::vector<TreeParams>& params);
 
     // Takes tree t, from any thread; trees that come before their turn wait.
     void add(std::size_t t, GrownTree tree);
@@ -77,8 +29,10 @@ class JoinedTrees {
     std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
 
    private:
+    void set_aside(const PackedTree& first, double share);
     void append(const GrownTree& tree);
 
+    std::vector<double> share_;  // of the whole forest that is there after each tree, as far as one can tell
     std::mutex mutex_;
     std::vector<std::optional<GrownTree>> waiting_;
 };
