@@ -66,10 +66,11 @@ Grower::Leaf Grower::draw_replica(Key seed) {
     Leaf root;
     root.key = child(seed, kRoot);
     for (std::int64_t i = 0; i < data_.n_rows; ++i) {
-        if (counts_[i] == 0 || weights_[i] == 0) continue;
-        rows[root.end++] = static_cast<std::int32_t>(i);
-        root.weight += weights_[i];
-        root.count += counts_[i];
+        const bool drawn = counts_[i] != 0 && weights_[i] != 0;  // a selection, not a branch: it cannot be predicted
+        rows[root.end] = static_cast<std::int32_t>(i);
+        root.end += drawn;
+        root.weight += drawn ? weights_[i] : 0.0;
+        root.count += drawn ? counts_[i] : 0;
     }
     n_replica_ = root.end;
     return root;

@@ -26,8 +26,7 @@ void HiddenLayer::draw(Key key, int n_units, const double* x, int width, int n_f
     std::fill_n(layer, static_cast<std::size_t>(1 + n_features) * stride, 0.0);
     std::vector<double> weights(width, 0.0), mean(width, 0.0), rows(static_cast<std::size_t>(sample.n) * width),
         projected(padded_rows(sample.n) + 8);
-    kernels().column_means(x, sample.rows, sample.n, width, sample.w, mean.data());
-    kernels().gather_shifted(x, sample.rows, sample.n, width, mean.data(), rows.data());
+    kernels().gather_centred(x, sample.rows, sample.n, width, sample.w, mean.data(), rows.data());
     for (int k = 0; k < n_units; ++k) {
         const Key unit = child(key, k);
         for (int j = 0; j < n_features; ++j) weights[j] = symmetric(unit, 1 + j);

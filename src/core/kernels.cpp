@@ -11,6 +11,7 @@
 #include "kernels/loss.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/predict.hpp"
+#include "kernels/small_ridge.hpp"
 #include "kernels/split.hpp"
 #include "kernels/svr.hpp"
 
@@ -26,10 +27,11 @@ const Kernels kTable = {
     .add_gain = add_gain,
     .part_values = part_values,
     .part_rows = part_rows,
-    .column_means = column_means,
+    .gather_centred = gather_centred,
     .gather_shifted = gather_shifted,
     .normal_equations = normal_equations,
     .normal_equations_of_lists = normal_equations_of_lists,
+    .small_ridge = small_ridge,
     .row_products = row_products,
     .factor = factor,
     .substitute = substitute,

@@ -56,9 +56,9 @@ struct Kernels {
     std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
     std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
 
-    // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i].
-    void (*column_means)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
-                         double* mean);
+    // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i]; out[i] = row i - mean, rows next to each other.
+    void (*gather_centred)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
+                           double* mean, double* out);
 
     // out[i] = row i - centre, rows next to each other.
     void (*gather_shifted)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* centre,
@@ -76,6 +76,12 @@ struct Kernels {
     void (*normal_equations_of_lists)(const std::uint32_t* start, const std::uint16_t* member, const double* x,
                                       std::int64_t n, int width, const double* v, const double* z, int first,
                                       std::int64_t ld, double* gram, double* sum_x, double* sum_zx);
+
+    // The whole ridge regression of one output on d <= width features, width 4 or 8; `width` slopes are written. False,
+    // and nothing written, where it is better solved in the rows: they are few, and the penalty is so small that
+    // rounding errors would count beside it.
+    bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
+                        double lambda, double* slopes, double& intercept);
 
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);

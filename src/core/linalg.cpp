@@ -303,6 +303,10 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 }
 
 void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
+    const auto& p = problem;
+    if (p.n_outputs == 1 && p.width <= 8 &&
+        kernels().small_ridge(p.x, p.n, p.width, p.d, p.v, p.z, p.lambda, p.slopes, *p.intercepts))
+        return kernels().linear(p.x, p.n, p.width, p.slopes, *p.intercepts, p.fitted);
     // Multiply-adds of either way; outputs of the same weights are rare (the children of the root) and left out of it.
     const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
     const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);

@@ -45,8 +45,7 @@ void SparseRows::read(const Indicators& table, const Sample& sample) {
     first_ = (static_cast<int>(active_.size()) + 7) / 8 * 8;
     width_ = first_ + table.width;
     double* mean = mean_.get(table.width);
-    kernels().column_means(table.x.data(), sample.rows, n_, table.width, sample.w, mean);
-    kernels().gather_shifted(table.x.data(), sample.rows, n_, table.width, mean, x_.get(n_ * table.width));
+    kernels().gather_centred(table.x.data(), sample.rows, n_, table.width, sample.w, mean, x_.get(n_ * table.width));
 }
 
 // out = intercept + Σ slopes, per row.

@@ -8,7 +8,16 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-void column_means(const double* x, const std::int32_t* rows, Index n, int width, const double* w, double* mean) {
+void gather_shifted(const double* x, const std::int32_t* rows, Index n, int width, const double* centre, double* out) {
+    for (Index i = 0; i < n; ++i) {
+        const double* row = x + rows[i] * Index{width};
+        for_columns(width,
+                    [&]<class V>(int j) { store<V>(out + i * width + j, load<V>(row + j) - load<V>(centre + j)); });
+    }
+}
+
+void gather_centred(const double* x, const std::int32_t* rows, Index n, int width, const double* w, double* mean,
+                    double* out) {
     double total = 0;
     for (Index i = 0; i < n; ++i) total += w[i];
     for_columns(width, [&]<class V>(int j) {
@@ -21,14 +30,7 @@ void column_means(const double* x, const std::int32_t* rows, Index n, int width,
         if (i < n) s0 += w[i] * load<V>(x + rows[i] * Index{width} + j);
         store<V>(mean + j, (s0 + s1) / total);
     });
-}
-
-void gather_shifted(const double* x, const std::int32_t* rows, Index n, int width, const double* centre, double* out) {
-    for (Index i = 0; i < n; ++i) {
-        const double* row = x + rows[i] * Index{width};
-        for_columns(width,
-                    [&]<class V>(int j) { store<V>(out + i * width + j, load<V>(row + j) - load<V>(centre + j)); });
-    }
+    gather_shifted(x, rows, n, width, mean, out);
 }
 
 // One register tile of the Gram matrix: kRows rows from i on, kVectors vectors of columns from j on.

@@ -10,7 +10,7 @@ namespace {
 
 // Σ c[k] x^k, neighbours first (Estrin): nodes are small, so the time is that of the longest chain, not of all steps.
 template <int kTerms>
-inline V8 polynomial(const double (&c)[kTerms], V8 x) {
+[[gnu::always_inline]] inline V8 polynomial(const double (&c)[kTerms], V8 x) {
     V8 part[(kTerms + 1) / 2];
     for (int k = 0; k < kTerms; k += 2) part[k / 2] = k + 1 < kTerms ? c[k] + c[k + 1] * x : splat<V8>(c[k]);
     V8 power = x;
@@ -22,7 +22,7 @@ inline V8 polynomial(const double (&c)[kTerms], V8 x) {
 }
 
 // e^x to about one unit in the last place: x = k ln 2 + r with |r| <= ln 2 / 2, Taylor series of e^r, times 2^k.
-inline V8 exp8(V8 x) {
+[[gnu::always_inline]] inline V8 exp8(V8 x) {
     x = x < -708.0 ? splat<V8>(-708.0) : x;
     x = x > 709.0 ? splat<V8>(709.0) : x;
     const double kShift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
@@ -42,7 +42,7 @@ inline V8 exp8(V8 x) {
 }
 
 // 2 artanh(s) = log((1 + s) / (1 - s)) for |s| <= 0.1716, by its Taylor series.
-inline V8 log_ratio(V8 s) {
+[[gnu::always_inline]] inline V8 log_ratio(V8 s) {
     const V8 q = s * s;
     const double kOdd[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
                            1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
@@ -50,14 +50,14 @@ inline V8 log_ratio(V8 s) {
 }
 
 // log(1 + e) for e in [0, 1], halved first where 1 + e > √2.
-inline V8 log1p8(V8 e) {
+[[gnu::always_inline]] inline V8 log1p8(V8 e) {
     const auto large = e > 0.41421356237309503;
     const V8 s = large ? (e - 1) / (e + 3) : e / (e + 2);
     return log_ratio(s) + (large ? splat<V8>(0.6931471805599453) : V8{});
 }
 
 // log x for normal x > 0: x = 2^k m with m in [√½, √2], log m = 2 artanh((m - 1) / (m + 1)).
-inline V8 log8(V8 x) {
+[[gnu::always_inline]] inline V8 log8(V8 x) {
     I8 bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
     const I8 k = (bits - 0x3FE6A09E667F3BCDLL) >> 52;  // the constant is √½: k is 0 for m in that range

@@ -24,8 +24,7 @@ class RidgeModel final : public NodeModel {
         double* intercepts = slopes + static_cast<std::ptrdiff_t>(n_outputs) * width;
         double* shifted = work.rows.get(static_cast<std::size_t>(n) * width);
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
-        kernels().column_means(x, sample.rows, n, width, sample.w, mean);
-        kernels().gather_shifted(x, sample.rows, n, width, mean, shifted);
+        kernels().gather_centred(x, sample.rows, n, width, sample.w, mean, shifted);
         const RidgeProblem ridge{
             shifted,          n,      width,      d,      labels.z,     labels.v, labels.stride, n_outputs,
             rules.reg_lambda, slopes, intercepts, fitted, fitted_stride};
