@@ -49,10 +49,12 @@ ESTIMATORS = [
     BoostForestRegressor(5, criterion="mse", batch_size=40, clip=False, n_jobs=2),
     BoostForestRegressor(5, max_samples=0.7, n_cuts=3, max_features="log2"),
     BoostForestRegressor(5, bootstrap=False, **POOLS),
+    BoostForestRegressor(50, preset="best"),
     BoostForestClassifier(5),
     BoostForestClassifier(5, criterion=["gini", "c45"], batch_size=40, class_weight="balanced_subsample", n_jobs=2),
     BoostForestClassifier(5, max_samples=0.7, n_cuts=3, scale=False, max_leaf_nodes=6),
     BoostForestClassifier(5, bootstrap=False, **POOLS),
+    BoostForestClassifier(50, preset="best"),
     BoostForestRegressor(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
     BoostForestClassifier(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
     ETForestRegressor(5),
@@ -87,6 +89,7 @@ def all_checks(estimators):
 # What the library has to say about tables as small as those of the checks; any other warning is an error.
 @pytest.mark.filterwarnings("ignore:min_samples_leaf=.* needs at least:UserWarning")
 @pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
+@pytest.mark.filterwarnings("ignore:.* rows were drawn by every tree:UserWarning")
 @all_checks(ESTIMATORS)
 def test_scikit_learns_check_passes(estimator, check):
     check(estimator)

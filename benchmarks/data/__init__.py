@@ -137,4 +137,4 @@ def _reason_missing(name: str, folder: Path) -> str | None:
     return None
 
 
-from benchmarks.data import bundled, paper, synthetic  # noqa: E402, F401 - they fill the registry
+from benchmarks.data import bundled, hard, paper, synthetic  # noqa: E402, F401 - they fill the registry

@@ -65,4 +65,4 @@ def find(name: str) -> Experiment:
     return names.find("experiment", name, EXPERIMENTS)
 
 
-from benchmarks.experiments import paper, pools, today  # noqa: E402, F401 - they fill the registry
+from benchmarks.experiments import beyond, paper, pools, today  # noqa: E402, F401 - they fill the registry

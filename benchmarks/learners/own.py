@@ -36,6 +36,7 @@ def boost_tree(settings: Settings, **params: Any) -> Any:
     return _seeded(settings, BoostTreeClassifier, BoostTreeRegressor, **params)
 
 
+variant("BoostForest-best", "BoostForest", preset="best")
 variant("BoostForest (w/o clipping)", "BoostForest", tasks=REGRESSION, clip=False)
 variant("BoostForest (MSE-SC)", "BoostForest", tasks=REGRESSION, criterion="mse")
 variant("BoostForest (Gini-SC)", "BoostForest", tasks=CLASSIFICATION, criterion="gini")

@@ -86,7 +86,8 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
              const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
              const nb::object& progress, const Fill& fill, const FeatureNumbers& split_features,
-             const FeatureNumbers& model_features, const std::optional<Array<std::int8_t, 1>>& monotone) {
+             const FeatureNumbers& model_features, const std::optional<Array<std::int8_t, 1>>& monotone,
+             const std::optional<Array<double, 2>>& start) {
     const std::vector<TreeParams> tree_params = read_params(params);
     require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
     require(y.shape(0) == x.shape(0) && (!weight || weight->shape(0) == x.shape(0)) &&
@@ -94,6 +95,9 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             "y and the weights need one value per row");
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
             "1 to 2^31 - 1 rows, 1 feature or more");
+    const auto n_outputs = static_cast<std::size_t>(n_classes > 2 ? n_classes : 1);
+    require(!start || (start->shape(0) == x.shape(0) && start->shape(1) == n_outputs),
+            "start needs the scores of every row");
     require(!monotone || (monotone->shape(0) == x.shape(1) && n_classes <= 2),
             "monotone needs one value per feature, and no more than two classes");
     for (const TreeParams& p : tree_params)
@@ -124,6 +128,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             seen.n,           y.data(),        static_cast<Task>(task), n_classes, any_missing ? &missing : nullptr,
             indicators.get(), indicators.get()};
         std::unique_ptr<const Indicators> model_indicators;
+        if (start) data.start = start->data();
         if (seen.numbers != nullptr) {
             double* model_x = some.get(static_cast<std::size_t>(rows.n_rows) * padded_width(seen.n));
             gather_features(values, rows.n_rows, padded_width(rows.n_features), seen, model_x);
@@ -172,12 +177,13 @@ void register_fit(nb::module_& module) {
         nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
         nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none(),
         nb::arg("model_features").noconvert().none() = nb::none(), nb::arg("monotone").noconvert().none() = nb::none(),
+        nb::arg("start").noconvert().none() = nb::none(),
         nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                 "n_threads: int, progress: object, fill: numpy.ndarray | None = None, "
                 "split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, "
-                "monotone: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
+                "monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
         "Grow one tree per entry of the parameter columns; return the forest's columns.");
 }
 

@@ -196,7 +196,7 @@ void predict(const Model& model, const Array<double, 2>& x, const Array<double, 
 void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
                  const Array<double, 1>& scale, bool probability, const Array<std::uint64_t, 1>& seeds,
                  std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out,
-                 Out& n_trees, const Fill& fill) {
+                 Out& n_trees, const Fill& fill, std::optional<Out> squares) {
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
@@ -205,9 +205,11 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     const std::optional<Normal> normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal ? &*normal : nullptr);
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
+    if (squares) require_shape(*squares, out.shape(0), out.shape(1));
     const Output output = probability ? Output::kProbability : Output::kScore;
     run_without_gil(nb::none(), [&](Control& control) {
-        predict_out_of_bag(trees, keys, sampling, rows, output, n_threads, control, out.data(), n_trees.data());
+        predict_out_of_bag(trees, keys, sampling, rows, output, n_threads, control, out.data(), n_trees.data(),
+                           squares ? squares->data() : nullptr);
     });
 }
 
@@ -232,7 +234,8 @@ void register_model(nb::module_& module) {
              nb::arg("scale").noconvert(), nb::arg("probability"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
              nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
-             "Like predict, over the trees that were not grown on the row.")
+             nb::arg("squares").noconvert().none() = nb::none(),
+             "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs.")
         .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("n_threads"), nb::arg("out").noconvert(), "Write the leaf of every row in every tree to out.");
 }

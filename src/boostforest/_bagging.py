@@ -50,9 +50,7 @@ class BaggingPart:
         for name in ("bootstrap", "warm_start"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
-        n = self.n_estimators
-        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-            raise ValueError(f"n_estimators must be an integer of at least 1; got {n!r}.")
+        self._check_n_estimators()
         if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
             raise ValueError(f"verbose must be an integer of at least 0; got {self.verbose!r}.")
         if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
@@ -65,13 +63,20 @@ class BaggingPart:
             raise ValueError(f"oob_score needs bootstrap=True: without it every {self._member_noun} has seen all rows.")
         n_threads(self.n_jobs)
 
+    def _check_n_estimators(self) -> None:
+        n = self.n_estimators
+        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+            raise ValueError(f"n_estimators must be an integer of at least 1; got {n!r}.")
+
     @abstractmethod
     def _n_fitted(self) -> int:
         """Return how many members an earlier fit has left."""
 
     def _kept_trees(self) -> int:
         """Return how many members of an earlier fit stay."""
-        kept = self._n_fitted() if self.warm_start else 0
+        if not self.warm_start:
+            return 0
+        kept = self._n_fitted()
         if self.n_estimators < kept:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least the {kept} {self._member_noun}s there are when "
@@ -94,24 +99,26 @@ class BaggingPart:
 
     def _after_growing(self, X: Any, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
         """Set the out-of-bag figures, or remove those of an earlier fit."""
-        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_", "_left_out", "_conformity"):
             self.__dict__.pop(name, None)
         weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
         draws = (sampling.bootstrap, len(y), sampling.n_draws, hashlib.sha256(weights).digest())
         self._draws = draws if kept == 0 or self._draws == draws else None
-        if not self.oob_score:
+        if not self._needs_out_of_bag():
             return
         if self._draws is None:
             raise ValueError(
                 f"oob_score needs {self._member_noun}s that were all drawn alike: with warm_start=True keep bootstrap, "
                 "max_samples, sample_weight and the number of rows of the first fit."
             )
-        self._set_oob_score(*self._out_of_bag(X, sampling), y)
+        self._set_oob_score(*self._out_of_bag(X, sampling), y, sampling)
+
+    def _needs_out_of_bag(self) -> bool:
+        return bool(self.oob_score)
 
     def _out_of_bag(self, X: Any, sampling: Sampling) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Return the mean output of the members that have not drawn a row, and which rows have such members."""
-        total, n_members = self._sum_out_of_bag(X, sampling)
-        has_members = n_members[:, 0] > 0
+        mean, has_members = self._oob_means(X, sampling)
         if not has_members.all():
             noun = self._member_noun
             warnings.warn(
@@ -120,15 +127,21 @@ class BaggingPart:
                 UserWarning,
                 stacklevel=5,
             )
+        return mean, has_members
+
+    def _oob_means(self, X: Any, sampling: Sampling) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        total, n_members = self._sum_out_of_bag(X, sampling)
         with np.errstate(invalid="ignore"):
-            return total / n_members, has_members
+            return total / n_members, n_members[:, 0] > 0
 
     @abstractmethod
     def _sum_out_of_bag(self, X: Any, sampling: Sampling) -> tuple[Floats, Floats]:
         """Add up, for each row, the outputs of the members that have not drawn it; return that and their number."""
 
     @abstractmethod
-    def _set_oob_score(self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
+    def _set_oob_score(
+        self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
+    ) -> None:
         """Set the attributes that ``oob_score`` asks for."""
 
     def _score_rows(self, default: Any, y: npt.NDArray[Any], predicted: Any, rows: npt.NDArray[np.bool_]) -> float:

@@ -138,52 +138,58 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
 
-        n_trees = self._n_trees()
-        seeds = tree_seeds(self._entropy, n_trees)[kept:]
-        params = draw_tree_params(pools, seeds, self._task, self._shorthands)
-        roles.check_fit(n_classes, params["node_model"])
-        if len(seeds) > 0:
-            columns = self._grow(X, y, n_classes, params, seeds, sampling, roles)
-            if kept > 0:
-                columns = self.forest_.join(columns)
-                seeds = np.concatenate([self.tree_seeds_, seeds])
-                params = {name: self._tree_params[name] + values for name, values in params.items()}
-            self.forest_, self.tree_seeds_, self._tree_params = columns, seeds, params
+        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling, roles)
+        self._grow_all(data, pools, kept)
         self._after_growing(X, target, sampling, kept)
 
+    def _grow_all(self, data: TrainingData, pools: dict[str, Any], kept: int) -> None:
+        """Grow the trees that are not there yet."""
+        seeds = tree_seeds(self._entropy, self._n_trees())[kept:]
+        params = draw_tree_params(pools, seeds, self._task, self._shorthands)
+        data.roles.check_fit(data.n_classes, params["node_model"])
+        if len(seeds) == 0:
+            return
+        columns = self._grow(data, params, seeds, first_number=kept)
+        if kept > 0:
+            columns = self.forest_.join(columns)
+            seeds = np.concatenate([self.tree_seeds_, seeds])
+            params = {name: self._tree_params[name] + values for name, values in params.items()}
+        self.forest_, self.tree_seeds_, self._tree_params = columns, seeds, params
+
     def _grow(
-        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling, roles: Roles
+        self, data: TrainingData, params: TreeParams, seeds: Seeds, first_number: int = 0, quiet: bool = False
     ) -> ForestColumns:
-        """Grow all trees, in the core or, where the node model is Python's, in Python."""
+        """Grow some trees, in the core or, where the node model is Python's, in Python.
+
+        ``first_number`` is the first tree's number in messages.
+        """
+        verbose = 0 if quiet else getattr(self, "verbose", 0)
         in_python = python_trees(params["node_model"])
         if not in_python:
-            return self._grow_in_core(X, y, n_classes, params, seeds, sampling, roles)
-        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling, roles)
-        plans = make_plans(params, seeds, in_python, self._n_trees() - len(seeds), roles.n_split(X.shape[1]))
+            return self._grow_in_core(data, params, seeds, verbose)
+        plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
         threads = n_threads(getattr(self, "n_jobs", None))
-        trees = grow_in_python(data, plans, threads, getattr(self, "verbose", 0))
+        trees = grow_in_python(data, plans, threads, verbose)
         parts = dict(zip(in_python, trees, strict=True))
         if rest := [t for t in range(len(seeds)) if t not in parts]:
             own = {name: [values[t] for t in rest] for name, values in params.items()}
-            in_core = self._grow_in_core(X, y, n_classes, own, seeds[rest], sampling, roles)
+            in_core = self._grow_in_core(data, own, seeds[rest], verbose)
             parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
         return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
 
-    def _grow_in_core(
-        self, X: Floats, y: Floats, n_classes: int, params: TreeParams, seeds: Seeds, sampling: Sampling, roles: Roles
-    ) -> ForestColumns:
-        n_features = X.shape[1]
+    def _grow_in_core(self, data: TrainingData, params: TreeParams, seeds: Seeds, verbose: int) -> ForestColumns:
+        n_features, n_classes, sampling = data.X.shape[1], data.n_classes, data.sampling
         threads = n_threads(getattr(self, "n_jobs", None))
-        progress = Progress(len(seeds)) if getattr(self, "verbose", 0) else None
+        progress = Progress(len(seeds)) if verbose else None
         with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
             columns: dict[str, Any] = _core.fit(
-                X,
-                self.feature_mean_,
-                self.feature_scale_,
-                y,
+                data.X,
+                data.mean,
+                data.scale,
+                data.y,
                 0 if n_classes == 0 else 1 if n_classes <= 2 else 2,
                 max(n_classes, 2) if n_classes else 0,
-                encode_tree_params(params, seeds, roles.n_split(n_features)),
+                encode_tree_params(params, seeds, data.roles.n_split(n_features)),
                 sampling.bootstrap,
                 sampling.n_draws,
                 sampling.cumulative,
@@ -191,18 +197,18 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 sampling.balance_classes,
                 threads,
                 progress,
-                self.fill_,
-                roles.split_features,
-                roles.model_features,
-                roles.monotonic_cst,
+                data.fill,
+                data.roles.split_features,
+                data.roles.model_features,
+                data.roles.monotonic_cst,
+                data.start,
             )
         if progress is not None:
             progress.close()
         warn_if_unconverged(columns.pop("n_unconverged"))
         if not math.isfinite(columns["params"].sum()):
             raise ValueError("X or y has values too large to compute with; rescale them, or use scale=True.")
-        n_outputs = 1 if n_classes <= 2 else n_classes
-        return ForestColumns(**columns, **vars(roles), n_features=n_features, n_outputs=n_outputs)
+        return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.n_outputs)
 
     def _encode_training(
         self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
@@ -292,9 +298,12 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self.forest_.model.predict(X, *scaling, probability, first, last, threads, out, self.fill_)
         return out
 
-    def _staged_means(self, X: Any, probability: bool) -> Iterator[Floats]:
+    def _mean_output(self, X: Floats, probability: bool) -> Floats:
+        """Return the mean score or probability of the trees: rows × outputs."""
+        return self._sum_trees(X, probability) / self.forest_.n_trees
+
+    def _staged_means(self, X: Floats, probability: bool) -> Iterator[Floats]:
         """Yield the mean over the first 1, 2, … trees."""
-        X = self._check_rows(X)
         total = np.zeros((len(X), self.forest_.n_outputs))
         for t in range(self.forest_.n_trees):
             total += self._sum_trees(X, probability, slice(t, t + 1))
@@ -317,7 +326,11 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
-        return self._by_column(_inspection.gain_importances(self.forest_))
+        return self._by_column(_inspection.gain_importances(self.forest_, self._tree_weights()))
+
+    def _tree_weights(self) -> Floats | None:
+        """Return what each tree counts in a prediction; None: all the same."""
+        return None
 
     def _by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column of the table."""
@@ -337,7 +350,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
                 "Python; use feature_importances_."
             )
-        slopes = _inspection.mean_absolute_slopes(self.forest_)
+        slopes = _inspection.mean_absolute_slopes(self.forest_, self._tree_weights())
         return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
 
     @property

@@ -189,29 +189,31 @@ class ForestColumns:
         values = self.hidden[begin:end].reshape(1 + len(self.seen_features), -1)
         return values[0], values[1:]
 
-    def take(self, tree: int) -> ForestColumns:
-        """Return one tree as a forest of its own."""
-        begin, end = int(self.tree_start[tree]), int(self.tree_start[tree + 1])
+    def take(self, first: int, last: int | None = None) -> ForestColumns:
+        """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own."""
+        last = first + 1 if last is None else last
+        begin, end = int(self.tree_start[first]), int(self.tree_start[last])
         starts = self.param_start[begin:end]
-        used = starts[starts >= 0]
-        width = self.n_outputs * (1 + self.n_inputs[tree])
-        first, last = (int(used.min()), int(used.max()) + width) if len(used) else (0, 0)
+        widths = self.n_outputs * (1 + self.n_inputs[self.tree_of_node[begin:end]])
+        used = starts >= 0
+        low, high = (int(starts[used].min()), int((starts + widths)[used].max())) if used.any() else (0, 0)
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
             for name, column in self.arrays().items()
             if name not in _PER_TREE + _PER_FOREST
         }
-        nodes["param_start"] = np.where(starts < 0, -1, starts - first)
+        nodes["param_start"] = np.where(used, starts - low, -1)
+        hidden_start = self.hidden_start[first : last + 1]
         return replace(
             self,
-            tree_start=np.array([0, end - begin]),
-            kind=self.kind[tree : tree + 1].copy(),
-            sum_path=self.sum_path[tree : tree + 1].copy(),
-            params=self.params[first:last].copy(),
-            hidden_start=np.array([0, self.hidden_start[tree + 1] - self.hidden_start[tree]]),
-            hidden=self.hidden[self.hidden_start[tree] : self.hidden_start[tree + 1]].copy(),
+            tree_start=self.tree_start[first : last + 1] - begin,
+            kind=self.kind[first:last].copy(),
+            sum_path=self.sum_path[first:last].copy(),
+            params=self.params[low:high].copy(),
+            hidden_start=hidden_start - hidden_start[0],
+            hidden=self.hidden[hidden_start[0] : hidden_start[-1]].copy(),
             **nodes,
-            models=self.models[begin:end] if self.in_python[tree] else (),
+            models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )
 
     @classmethod

@@ -18,7 +18,7 @@ def expected_moments(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None
     Sums of the rows and of their products, where those of missing values are expected ones.
     """
 
-def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, fill: numpy.ndarray | None = None, split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, monotone: numpy.ndarray | None = None) -> dict[str, Any]:
+def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, fill: numpy.ndarray | None = None, split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None) -> dict[str, Any]:
     """
     Grow one tree per entry of the parameter columns; return the forest's columns.
     """
@@ -64,8 +64,10 @@ class Model:
         Add the scores or probabilities of the trees first … last - 1 to out (rows × outputs).
         """
 
-    def predict_oob(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], probability: bool, seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_trees: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None:
-        """Like predict, over the trees that were not grown on the row."""
+    def predict_oob(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], probability: bool, seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_trees: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
+        """
+        Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs.
+        """
 
     def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Write the leaf of every row in every tree to out."""

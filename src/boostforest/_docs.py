@@ -92,8 +92,10 @@ random_state : int, RandomState instance, Generator or None, default=None
 """
 
 _FOREST_HEAD = """\
-n_estimators : int, default=250
-    Number of trees.
+n_estimators : int or "auto", default=250
+    Number of trees. "auto": as many as it takes until more of them could lower the out-of-bag error by half a percent
+    at the most. With `pool="adaptive"` or several stages it is the number of trees that are grown; those that were only
+    tried are not kept. `preset="best"` grows up to twice as many.
 """
 
 _FOREST_TAIL = """\
@@ -116,6 +118,26 @@ n_jobs : int or None, default=None
 _VERBOSE = """\
 verbose : int, default=0
     Above 0: draw a progress bar on standard error.
+"""
+
+_BEYOND = """\
+preset : {{"paper", "best"}}, default="paper"
+    What `n_stages`, `pool`{and_calibrate} stand for where they are None. "paper": the forest of the paper. "best":
+    several stages and an adaptive pool{calibrated}, all decided out of bag; two to three times the time of a fit.
+n_stages : int, "auto" or None, default=None
+    Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
+    corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage has
+    half of the trees. "auto": up to four, as long as the out-of-bag loss falls. None: as the preset has it (1, "auto").
+pool : {{"uniform", "adaptive"}} or None, default=None
+    "uniform": every tree draws its parameters from the pools as they are given. "adaptive": small groups of trees try
+    other leaf sizes, penalties, numbers of cuts, shares of features and node models; their out-of-bag losses decide
+    how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the preset has it.
+"""
+
+_CALIBRATE = """\
+calibrate : {{False, "temperature", "isotonic", "auto"}} or None, default=None
+    Make probabilities honest by what was seen out of bag: all log-odds times one factor, or a rising step function
+    per class; "auto" is the factor. None: as the preset has it (False, "auto").
 """
 
 _ATTRIBUTES = """\
@@ -156,6 +178,23 @@ n_classes_ : int
     Number of classes.
 """,
 }
+
+_STAGE_ATTRIBUTES = """\
+n_stages_ : int
+    Stages that the forest has.
+steps_ : ndarray of shape (n_stages_,)
+    What each stage counts; 1 for the first.
+stages_ : Stages
+    `stages_.ends` has the number of trees up to the end of each stage.
+oob_losses_ : ndarray of shape (n_stages_,)
+    Mean out-of-bag loss after each stage (squared error in deviations of the target, or log-loss), unless the forest is
+    the paper's.
+pool_report_ : list of dict
+    What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
+    settings, and the share of the forest's trees that they have got. `plot_pool` draws it.
+calibration_ : Calibration
+    `calibration_.factor` multiplies the scores; 1 without calibration.
+"""
 
 _OOB_ATTRIBUTES = {
     "regression": """\
@@ -208,8 +247,16 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         _FOREST_END if forest else "",
         _RANDOM_STATE,
         _VERBOSE if forest else "",
+        _BEYOND.format(
+            and_calibrate="" if regression else " and `calibrate`",
+            calibrated="" if regression else ", calibrated probabilities",
+        )
+        if forest
+        else "",
+        _CALIBRATE.format() if forest and not regression else "",
     ]
-    attributes = _TARGET_ATTRIBUTES[task] + _ATTRIBUTES + (_OOB_ATTRIBUTES[task] if forest else "")
+    attributes = _TARGET_ATTRIBUTES[task] + _ATTRIBUTES
+    attributes += _STAGE_ATTRIBUTES + _OOB_ATTRIBUTES[task] if forest else ""
     blocks = {
         "parameters": "".join(parameters),
         "attributes": attributes,

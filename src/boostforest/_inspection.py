@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-def gain_importances(forest: ForestColumns) -> Floats:
+def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
     """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
 
     Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
@@ -26,10 +26,12 @@ def gain_importances(forest: ForestColumns) -> Floats:
     inner = forest.feature >= 0
     gain = np.zeros((forest.n_trees, forest.n_features))
     np.add.at(gain, (forest.tree_of_node[inner], forest.feature[inner]), forest.gain[inner])
-    gain = gain[gain.sum(axis=1) > 0]
+    has_splits = gain.sum(axis=1) > 0
+    gain = gain[has_splits]
     if len(gain) == 0:
         return np.zeros(forest.n_features)
-    shares: Floats = (gain / gain.sum(axis=1, keepdims=True)).mean(axis=0)
+    of_trees = None if weights is None else weights[has_splits]
+    shares: Floats = np.average(gain / gain.sum(axis=1, keepdims=True), axis=0, weights=of_trees)
     return shares
 
 
@@ -43,7 +45,7 @@ def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
     return sums
 
 
-def mean_absolute_slopes(forest: ForestColumns) -> Floats:
+def mean_absolute_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
     """Return the mean absolute slope of each feature over training rows, trees and outputs, in scaled units."""
     if (forest.kind == 2).any():
         raise AttributeError(
@@ -52,7 +54,10 @@ def mean_absolute_slopes(forest: ForestColumns) -> Floats:
         )
     leaves = np.flatnonzero(forest.feature < 0)
     slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
-    means: Floats = np.average(slopes, axis=0, weights=forest.n_samples[leaves])
+    of_leaves = forest.n_samples[leaves]
+    if weights is not None:
+        of_leaves = of_leaves * weights[forest.tree_of_node[leaves]]
+    means: Floats = np.average(slopes, axis=0, weights=of_leaves)
     return means
 
 

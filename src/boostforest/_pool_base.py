@@ -218,7 +218,9 @@ class PoolRegression(RegressorMixin, PoolForestPart):
     def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
         return np.asarray(y, dtype=np.float64), 0
 
-    def _set_oob_score(self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
+    def _set_oob_score(
+        self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
+    ) -> None:
         self.oob_prediction_ = mean[:, 0]
         self.oob_score_ = self._score_rows(r2_score, y, self.oob_prediction_, has_members)
 
@@ -273,7 +275,9 @@ class PoolClassification(LabelsPart, PoolForestPart):
         tags.classifier_tags.multi_class = all(kind is None or kind.multi_class for kind in kinds)
         return tags
 
-    def _set_oob_score(self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any]) -> None:
+    def _set_oob_score(
+        self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
+    ) -> None:
         self.oob_decision_function_ = mean
         self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(mean), has_members)
 

@@ -43,6 +43,7 @@ class TrainingData:
     n_classes: int  #: 0 in regression
     sampling: Any  #: see ``Sampling`` in ``_base``
     roles: Roles  #: which features may be cut, and which the models see
+    start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
 
     @property
     def n_outputs(self) -> int:
@@ -132,7 +133,9 @@ def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan]
     models = {id(plan.params["node_model"]): plan.params["node_model"] for plan in plans}
     seen = seen_values(table.values, data.roles.model_features)
     fitters = {key: fitter_for(model, seen, data.n_outputs, data.task) for key, model in models.items()}
-    trees = [GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])]) for plan in plans]
+    trees = [
+        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.start) for plan in plans
+    ]
     with ExitStack() as held:
         for fitter in fitters.values():
             held.enter_context(fitter.limits())

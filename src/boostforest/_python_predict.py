@@ -48,7 +48,7 @@ def add_trees(estimator: BoostBase, X: Floats, probability: bool, trees: range, 
 
 def add_out_of_bag(
     estimator: BoostBase, X: Floats, probability: bool, n_draws: int, cumulative: Floats | None, n_jobs: int,
-    total: Floats, n_trees: Floats,
+    total: Floats, n_trees: Floats, squares: Floats | None = None,
 ) -> None:  # fmt: skip
     """Add the outputs of each tree to the rows that it has not drawn, and count the trees of each row."""
     for tree, seed in enumerate(estimator.tree_seeds_):
@@ -58,6 +58,8 @@ def add_out_of_bag(
             add_trees(estimator, X[rows], probability, range(tree, tree + 1), n_jobs, part)
             total[rows] += part
             n_trees[rows] += 1
+            if squares is not None:
+                squares[rows] += part**2
 
 
 def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:

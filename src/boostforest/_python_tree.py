@@ -102,8 +102,9 @@ class Leaf:
 class GrowingTree:
     """One tree on its way."""
 
-    def __init__(self, plan: TreePlan, replica: Replica, fitter: NodeFitter) -> None:
+    def __init__(self, plan: TreePlan, replica: Replica, fitter: NodeFitter, start: Floats | None) -> None:
         self.plan = plan
+        self.start = start
         self.fitter = fitter
         self.counts, self.weights = replica
         self.key = child(plan.seed, _COMMON)
@@ -112,8 +113,8 @@ class GrowingTree:
         self._parents: list[int] = []
         self._add_node(-1)
         rows = np.flatnonzero((self.counts > 0) & (self.weights > 0)).astype(np.int32)
-        zeros = np.zeros((fitter.n_outputs, len(rows)))
-        self.root = Leaf(self, 0, -1, "", child(plan.seed, _ROOT), rows, zeros)
+        scores = self._start_scores(rows)
+        self.root = Leaf(self, 0, -1, "", child(plan.seed, _ROOT), rows, scores)
         self.open = [self.root]
 
     def _add_node(self, parent: int) -> None:
@@ -151,8 +152,13 @@ class GrowingTree:
             return Sample(rows, weights, self._path_scores(scored_by, rows))
         return Sample(rows, weights, np.ascontiguousarray(leaf.scores[:, taken]))
 
+    def _start_scores(self, rows: Ints) -> Floats:
+        if self.start is None:
+            return np.zeros((self.fitter.n_outputs, len(rows)))
+        return np.ascontiguousarray(self.start[rows].T)
+
     def _path_scores(self, node: int, rows: Ints) -> Floats:
-        scores = np.zeros((self.fitter.n_outputs, len(rows)))
+        scores = self._start_scores(rows)
         while node >= 0:
             model = self._columns["model"][node]
             if model is not None:

@@ -22,6 +22,7 @@ from ._networks import decode_networks, encode_networks, from_text, is_text, tak
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
 from ._plain import decode_params, decode_value, encode_params, encode_value
 from ._safetensors import Metadata, Tensors, parse_json, to_json
+from ._stage_state import STAGE_TENSORS, encode_stages, take_stages
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
@@ -80,6 +81,8 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     tensors |= encode_encoder(estimator.encoder_)
     if estimator.fill_ is not None:
         tensors["fill"] = estimator.fill_
+    if isinstance(estimator, ForestPart):
+        tensors |= encode_stages(estimator)
     for name in _SCALING:
         tensors[name] = getattr(estimator, f"{name}_")
     kind = None
@@ -175,10 +178,11 @@ def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = No
     n_classes = fitted.get("n_classes_", 1)
     fitted["encoder_"] = encoder = take_encoder(tensors, n_targets=1 if n_classes == 2 else n_classes)
     fill = tensors.pop("fill", None)
+    is_forest = issubclass(cls, ForestPart)
+    staged = {name: tensors.pop(name) for name in STAGE_TENSORS if is_forest and name in tensors}
     tensors = _checked(tensors, cls._task)
     fitted["forest_"] = forest = _decode_forest(tensors, fitted.get("n_classes_", 0))
     fitted["fill_"] = checked_fill(fill, forest.n_features)
-    is_forest = issubclass(cls, ForestPart)
     if not is_forest and forest.n_trees != 1:
         raise ValueError(f"a {name} has one tree; got {forest.n_trees}")
     fitted |= {f"{key}_": tensors[key] for key in (*_SEEDS, *_SCALING)}
@@ -191,6 +195,7 @@ def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = No
     fitted["forest_"] = replace(forest, models=decode_networks(forest, drawn["node_model"], networks))
     fitted["_entropy"] = _decode_entropy(fields["entropy"])
     if is_forest:
+        fitted |= take_stages(staged, forest.n_trees, forest.n_outputs, cls._task)
         fitted["_draws"] = _decode_row_draws(fields["draws"])
         fitted |= _decode_score(fields["oob_score"])
     estimator.__dict__.update(fitted)

@@ -59,7 +59,7 @@ class RegressionPart(RegressorMixin, BoostBase):
         y : ndarray of shape (n_samples,)
             Predicted values, in the units of the training target.
         """
-        mean = self._sum_trees(self._check_rows(X), probability=False)[:, 0] / self.forest_.n_trees
+        mean = self._mean_output(self._check_rows(X), probability=False)[:, 0]
         prediction: Floats = mean * self.target_scale_ + self.target_mean_
         return prediction
 
@@ -170,8 +170,7 @@ class ClassificationPart(LabelsPart, BoostBase):
         p : ndarray of shape (n_samples, n_classes)
             Mean of the trees' probabilities, classes in the order of ``classes_``.
         """
-        p = self._sum_trees(self._check_rows(X), probability=True) / self.forest_.n_trees
-        return self._proba(p)
+        return self._proba(self._mean_output(self._check_rows(X), probability=True))
 
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
@@ -192,7 +191,7 @@ class ClassificationPart(LabelsPart, BoostBase):
             score = self._sum_trees(X, probability=False)
         else:
             tiny = np.finfo(np.float64).tiny
-            p = self._sum_trees(X, probability=True) / self.forest_.n_trees
+            p = self._mean_output(X, probability=True)
             score = np.log(np.maximum(p, tiny))
             if self.n_classes_ <= 2:
                 score -= np.log(np.maximum(1 - p, tiny))

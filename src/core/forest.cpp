@@ -200,7 +200,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
 
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
                         const RawRows& rows, Output output, int n_threads, Control& control, double* out,
-                        double* n_trees) {
+                        double* n_trees, double* squares) {
     if (trees.empty()) return;
     constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
@@ -233,7 +233,11 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                 }
                 evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, output, f);
                 for (std::int64_t i = 0; i < n; ++i) {
-                    for (int c = 0; c < n_outputs; ++c) out[number[i] * n_outputs + c] += f[c * padded_rows(n) + i];
+                    for (int c = 0; c < n_outputs; ++c) {
+                        const double value = f[c * padded_rows(n) + i];
+                        out[number[i] * n_outputs + c] += value;
+                        if (squares != nullptr) squares[number[i] * n_outputs + c] += value * value;
+                    }
                     n_trees[number[i]] += 1;
                 }
             }

@@ -61,10 +61,10 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
                     Control& control, double* out);
 
 // The same, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
-// n_trees[i] counts the trees that did.
+// n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
                         const RawRows& rows, Output output, int n_threads, Control& control, double* out,
-                        double* n_trees);
+                        double* n_trees, double* squares);
 
 // out[i * trees + t]: the leaf of row i in tree t.
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,

@@ -219,10 +219,15 @@ Sample Grower::take_batch(const Leaf& leaf, Key key) {
     return sample;
 }
 
-// f = Σ of the models on the path to the node.
+// f = what the tree starts from + Σ of the models on the path to the node.
 void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std::int64_t stride) {
     const std::int64_t n = sample.n;
     std::fill_n(f, n_outputs_ * stride, 0.0);
+    if (data_.start != nullptr) {
+        for (std::int64_t i = 0; i < n; ++i)
+            for (int c = 0; c < n_outputs_; ++c)
+                f[c * stride + i] = data_.start[std::int64_t{sample.rows[i]} * n_outputs_ + c];
+    }
     if (builder_.model(node) == nullptr) return;
     if (is_monotone()) return score_monotone_path(node, sample, f);
     const bool on_units = model_fit_ == NodeFit::kElm;

@@ -1,0 +1,150 @@
+"""A pool that learns: small groups of trees with other settings, judged out of bag, decide how the rest is grown.
+
+The search is greedy. Every round changes the best settings so far in one way at a time and grows a small group for each
+change, on the same replicas, so that the groups differ in nothing else. After the search the shares of all settings
+that were tried are those that minimise the squared error of the mixture's out-of-bag outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from ._growth import Group, Growth, Settings
+from ._objective import Floats
+from ._python_grower import TrainingData
+
+SMALL_LEAVES = tuple(range(2, 9))
+LARGE_LEAVES = (15, 20, 25, 30, 35, 40)
+#: Trees without slopes, as boosting libraries have them: for tables on which lines only add noise.
+PLAIN_TREES: Settings = {"node_model": "constant", "n_cuts": 8, "batch_size": None, "reg_lambda": (1.0, 3.0, 10.0)}
+_CHANGES: tuple[Settings, ...] = (
+    {"n_cuts": 4},
+    {"min_samples_leaf": SMALL_LEAVES},
+    {"min_samples_leaf": LARGE_LEAVES},
+    {"reg_lambda": (10.0, 100.0, 1000.0)},
+    {"max_features": 0.5},
+    {"node_model": "elm"},
+    PLAIN_TREES,
+)
+_FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a change has proved good
+    ({"n_cuts": 4}, {"n_cuts": 16}),
+    (PLAIN_TREES, {"n_cuts": 32}),
+    ({"min_samples_leaf": LARGE_LEAVES}, {"min_samples_leaf": (40, 60, 80, 100)}),
+    ({"min_samples_leaf": (40, 60, 80, 100)}, {"min_samples_leaf": (150, 200, 300, 400)}),
+)
+_ROUNDS = 3
+_ACCEPTED, _HOPEFUL = -0.5, 1.0  # t values of the change of the loss
+_MOST_ELM_FEATURES = 60
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings that were tried."""
+
+    round: int
+    group: Group
+    losses: Floats  #: of every row, were there endlessly many such trees
+    share: float = 0.0  #: of the forest's trees
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+        return self.group.settings
+
+
+def allowed_changes(own: Set[str], data: TrainingData) -> list[Settings]:
+    """Return the changes that may be tried; ``own`` are the parameters that the user has set."""
+    allowed = [change for change in _CHANGES if not change.keys() & own]
+    if data.X.shape[1] > _MOST_ELM_FEATURES or data.roles.monotonic_cst is not None:
+        allowed = [change for change in allowed if change.get("node_model") != "elm"]
+    return allowed
+
+
+class Search:
+    """Tries settings, and keeps the trees."""
+
+    def __init__(self, growth: Growth, group_size: int, changes: list[Settings]) -> None:
+        self._growth, self._changes = growth, changes
+        self._seeds = growth.seeds(group_size)
+        self.trials: list[Trial] = []
+
+    def run(self, budget: int) -> list[Trial]:
+        """Return the trials with their shares; ``budget``: trees that may be grown."""
+        best, changes = self._try({}, 0), self._changes
+        for number in range(1, _ROUNDS + 1):
+            affordable = (budget - self._growth.n_grown) // len(self._seeds)
+            tried = [(change, self._try(best.settings | change, number)) for change in changes[:affordable]]
+            if not tried:
+                break
+            compared = [(*self._compare(trial, best), change, trial) for change, trial in tried]
+            compared.sort(key=lambda c: c[0])
+            difference, t, change, trial = compared[0]
+            if difference >= 0 or t > _ACCEPTED:
+                break
+            best = trial
+            changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
+            changes += [further for before, further in _FURTHER if before == change]
+        shares = self._shares()
+        return [replace(trial, share=float(s)) for trial, s in zip(self.trials, shares, strict=True)]
+
+    def _try(self, settings: Settings, number: int) -> Trial:
+        for trial in self.trials:
+            if trial.settings == settings:
+                return trial
+        group = self._growth.grow(settings, self._seeds)
+        self.trials.append(Trial(number, group, self._growth.objective.limit_losses(group.oob)))
+        return self.trials[-1]
+
+    def _compare(self, trial: Trial, best: Trial) -> tuple[float, float]:
+        """Return the mean difference of the losses, and its t value."""
+        rows = self._judged_rows
+        objective, differences = self._growth.objective, trial.losses - best.losses
+        return objective.average(differences, rows), objective.t_value(differences, rows)
+
+    @property
+    def _judged_rows(self) -> Any:
+        # The same replicas in all groups, so the same rows.
+        return self.trials[0].group.oob.n_trees[:, 0] >= 2
+
+    def _shares(self) -> Floats:
+        """Return the mixture of all settings with the least squared error out of bag."""
+        rows, objective = self._judged_rows, self._growth.objective
+        weight = np.ones(rows.sum()) if objective.weight is None else objective.weight[rows]
+        root = np.sqrt(weight / weight.sum())[:, None]
+        targets = objective.targets[rows]
+        errors = np.stack([((t.group.oob.mean[rows] - targets) * root).ravel() for t in self.trials])
+        # Of settings that get many trees only half of this noise is taken out: the estimates are noisy themselves.
+        noise = [((t.group.oob.variance_of_mean[rows] * root**2).sum()) for t in self.trials]
+        shares = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
+        shares[shares < _LEAST_SHARE] = 0.0
+        return np.asarray(shares / shares.sum())
+
+
+def _least_mixture(products: Floats) -> Floats:
+    """Minimise w' P w over w >= 0 with Σ w = 1."""
+    values, vectors = np.linalg.eigh(products)
+    root = (vectors * np.sqrt(np.maximum(values, 1e-8 * max(values.max(), 1e-300)))).T
+    heavy = 1e3 * np.sqrt(max(np.trace(products), 1e-300) / len(products))  # makes the sum 1, as good as
+    row = np.full((1, len(products)), heavy)
+    shares: Floats = nnls(np.vstack([root, row]), np.append(np.zeros(len(products)), heavy))[0]
+    return np.asarray(shares / shares.sum())
+
+
+def trees_by_share(trials: list[Trial], n_more: int) -> list[int]:
+    """Return how many trees each trial should end with, if ``n_more`` can still be grown.
+
+    All trees of a forest count the same, so their numbers are as the shares are: trials with too many trees lose some.
+    """
+    shares = np.array([t.share for t in trials])
+    there = np.array([t.group.n_trees for t in trials])
+    total = float(there[shares > 0].sum() + n_more)
+    while np.maximum(total * shares - there, 0)[shares > 0].sum() > n_more:
+        total -= 1
+    numbers = np.round(total * shares).astype(int)
+    return [int(n) for n in np.maximum(numbers, shares > 0)]

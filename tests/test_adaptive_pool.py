@@ -1,0 +1,93 @@
+"""Pools that learn: what out-of-bag losses say about the settings of trees decides how the rest is grown."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import log_loss, mean_squared_error
+
+from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest._adaptive import _least_mixture
+from twin import example_data
+
+
+def steps_table(n=1000):
+    """Return a table of steps, on which more cuts per feature are better than slopes."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 6))
+    return X, 3 * np.floor(4 * X[:, 0]) + 2 * np.floor(3 * X[:, 1]) + 0.3 * rng.normal(size=n)
+
+
+def test_it_finds_what_a_table_needs():
+    X, y = steps_table()
+    plain = BoostForestRegressor(150, random_state=0).fit(X[:500], y[:500])
+    learned = BoostForestRegressor(150, pool="adaptive", random_state=0).fit(X[:500], y[:500])
+    assert mean_squared_error(y[500:], learned.predict(X[500:])) < 0.8 * mean_squared_error(
+        y[500:], plain.predict(X[500:])
+    )
+    used = [row["settings"] for row in learned.pool_report_ if row["share"] > 0.2]
+    assert all("n_cuts" in settings for settings in used), used
+
+
+def test_it_finds_large_leaves_where_there_is_mostly_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 8))
+    y = (rng.random(1200) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    plain = BoostForestClassifier(100, random_state=0).fit(X[:600], y[:600])
+    learned = BoostForestClassifier(100, pool="adaptive", random_state=0).fit(X[:600], y[:600])
+    assert log_loss(y[600:], learned.predict_proba(X[600:])) < log_loss(y[600:], plain.predict_proba(X[600:]))
+    assert learned.n_leaves_.mean() < plain.n_leaves_.mean()
+
+
+@pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
+def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task):
+    X, y = example_data(task)
+    forest = (BoostForestRegressor if task == "regression" else BoostForestClassifier)(
+        120, pool="adaptive", random_state=0
+    ).fit(X, y)
+    report = forest.pool_report_
+    assert report[0]["settings"] == {} and report[0]["round"] == 0 and report[0]["change"] == 0
+    assert sum(row["share"] for row in report) == pytest.approx(1)
+    assert sum(row["n_trees"] for row in report) <= 0.8 * 120
+    n = forest.forest_.n_trees
+    assert 8 <= n <= 120
+    cuts = np.array([p["n_cuts"] for p in forest.tree_params_])
+    shares = {c: sum(r["share"] for r in report if r["settings"].get("n_cuts", 1) == c) for c in set(cuts)}
+    for value, share in shares.items():
+        assert (cuts == value).mean() == pytest.approx(share, abs=0.1)
+
+
+def test_parameters_that_the_user_has_set_are_left_alone():
+    X, y = example_data("regression")
+    forest = BoostForestRegressor(100, pool="adaptive", min_samples_leaf=7, n_cuts=2, random_state=0).fit(X, y)
+    assert all(not {"min_samples_leaf", "n_cuts"} & row["settings"].keys() for row in forest.pool_report_)
+    assert {p["min_samples_leaf"] for p in forest.tree_params_} == {7}
+    same = BoostForestRegressor(100, pool="adaptive", min_samples_leaf=tuple(range(5, 16)), random_state=0).fit(X, y)
+    assert any("min_samples_leaf" in row["settings"] for row in same.pool_report_)
+
+
+def test_monotonic_constraints_hold_with_stages_and_an_adaptive_pool():
+    X, y = steps_table(400)
+    forest = BoostForestRegressor(80, preset="best", monotonic_cst=[1, 0, 0, 0, 0, -1], random_state=0).fit(X, y)
+    rows = np.repeat(X[:20], 30, axis=0)
+    rows[:, 0] = np.tile(np.linspace(-0.5, 1.5, 30), 20)
+    assert (np.diff(forest.predict(rows).reshape(20, 30), axis=1) >= -1e-9).all()
+    assert all(row["settings"].get("node_model") != "elm" for row in forest.pool_report_)
+
+
+def test_the_mixture_with_the_least_error_is_found():
+    assert_allclose(_least_mixture(np.diag([1.0, 1.0])), [0.5, 0.5], atol=1e-5)
+    assert_allclose(_least_mixture(np.diag([1.0, 3.0])), [0.75, 0.25], atol=1e-5)
+    assert_allclose(_least_mixture(np.array([[1.0, 1.0], [1.0, 9.0]])), [1, 0], atol=1e-5)
+    assert_allclose(_least_mixture(np.zeros((2, 2))).sum(), 1)
+
+
+def test_the_picture_names_all_settings():
+    mpl.use("Agg")
+    X, y = example_data("regression")
+    forest = BoostForestRegressor(80, pool="adaptive", random_state=0).fit(X, y)
+    ax = forest.plot_pool()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(labels) == len(forest.pool_report_) and labels[0] == "as given"
+    with pytest.raises(AttributeError, match="pool='adaptive'"):
+        BoostForestRegressor(3, random_state=0).fit(X, y).plot_pool()
