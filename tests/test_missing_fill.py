@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
@@ -20,6 +21,20 @@ def related_columns(n=300, d=5, share=0.3, seed=0):
     rng = np.random.default_rng(seed)
     whole = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.3 * rng.normal(size=(n, d)) + np.arange(d)
     return np.where(rng.random(whole.shape) < share, np.nan, whole), whole
+
+
+@pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
+def test_a_table_without_gaps_gives_the_trees_of_the_plain_path(task):
+    X, y = example_data(task, n=150)
+    cls = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    plain = cls(5, missing_fill="mean", missing_indicator=False, categorical_features=None, random_state=0).fit(X, y)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for table, params in [(X, {}), (X, {"missing_indicator": True}), (frame, {}), (frame, {"max_one_hot": None})]:
+        forest = cls(5, random_state=0, **params).fit(table, y)
+        assert forest.encoder_ is None and forest.fill_ is None
+        for name, column in plain.forest_.arrays().items():
+            assert_array_equal(getattr(forest.forest_, name), column)
+        assert_array_equal(forest.predict(table), plain.predict(X))
 
 
 def expected_row(row, center, covariance):
