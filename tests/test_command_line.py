@@ -212,6 +212,17 @@ def test_wrong_options_are_named(house, arguments, words):
     assert words in said
 
 
+def test_the_best_preset_and_intervals_are_options(house):
+    run("fit", house / "house.csv", "--target", "price", "-o", house / "model.bf", "--trees", 50, "--preset", "best")
+    model = boostforest.load_model(house / "model.bf")
+    assert model.preset == "best"
+    out, _ = run("predict", house / "model.bf", house / "house.csv", "--interval", 0.8, "-q")
+    lines = [line.split(",") for line in out.splitlines()]
+    assert lines[0] == ["prediction", "lower", "upper"]
+    assert all(float(lower) < float(upper) for _, lower, upper in lines[1:])
+    assert "coverage must be" in refused("predict", house / "model.bf", house / "house.csv", "--interval", 2)
+
+
 def test_probabilities_of_a_regressor_are_refused(house):
     fit(house, "-t", "price")
     assert "--proba needs a classifier" in refused("predict", house / "model.bf", house / "house.csv", "--proba")

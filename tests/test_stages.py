@@ -215,3 +215,11 @@ def test_rows_that_every_tree_has_drawn_are_warned_about():
     with pytest.warns(UserWarning, match="rows were drawn by every tree"):
         forest = BoostForestRegressor(40, n_stages=2, max_samples=300, random_state=0).fit(X, y)
     assert np.isfinite(forest.predict(X)).all()
+
+
+def test_a_warm_start_does_not_go_on_from_stages():
+    X, y = smooth_table(200)
+    forest = BoostForestRegressor(60, n_stages=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start=True cannot add to a forest that was fitted with stages"):
+        forest.set_params(n_stages=1, warm_start=True, n_estimators=80).fit(X, y)
+    assert forest.n_stages_ == 2

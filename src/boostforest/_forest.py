@@ -64,6 +64,11 @@ class ForestPart(BaggingPart, BoostBase):
         return int(self.n_estimators)
 
     def _grow_all(self, data: TrainingData, pools: dict[str, Any], kept: int) -> None:
+        if kept > 0 and hasattr(self, "oob_losses_"):
+            raise ValueError(
+                "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, calibration or "
+                "n_estimators='auto'; set warm_start=False."
+            )
         for name in ("oob_losses_", "pool_report_", "_oob_state"):
             self.__dict__.pop(name, None)
         self.calibration_ = Calibration()
