@@ -1,4 +1,4 @@
-"""Runs Weka's LMT and SimpleLogistic."""
+"""Runs Weka's LMT and SimpleLogistic, and its boosting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ import numpy as np
 from benchmarks import weka
 from benchmarks.datasets import Floats, Fold
 
-CLASSIFIERS = {"LMT": "weka.classifiers.trees.LMT", "SimpleLogistic": "weka.classifiers.functions.SimpleLogistic"}
+CLASSIFIERS = {
+    "LMT": "weka.classifiers.trees.LMT",
+    "SimpleLogistic": "weka.classifiers.functions.SimpleLogistic",
+    "LogitBoost": "weka.classifiers.meta.LogitBoost",
+    "MultiBoostAB": "weka.classifiers.meta.MultiBoostAB",
+}
 
 
 class WekaRun(NamedTuple):

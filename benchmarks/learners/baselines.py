@@ -22,12 +22,19 @@ def gbdt_pl(settings: Settings, **params: Any) -> Any:
     return make(n_jobs=settings.threads, **{"max_var": 5, "max_bins": 255, "min_samples_leaf": 1, **params})
 
 
+def _trees_of(max_depth: int) -> Any:
+    """Make the trees that MultiBoost and FilterBoost get; the paper's ``tree_depth`` is a parameter of theirs."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(max_depth=max_depth)
+
+
 @learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)
-def multi_boosting(settings: Settings, **params: Any) -> Any:
+def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> Any:
     """Make MultiBoost."""
     from boostforest.baselines import MultiBoostClassifier
 
-    return MultiBoostClassifier(random_state=settings.seed, **params)
+    return MultiBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
 
 @learner("DeepBoosting", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.deep_boosting)
@@ -41,11 +48,11 @@ def deep_boosting(settings: Settings, **params: Any) -> Any:
 @learner(
     "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.filter_boost, stop=fit_best_stage
 )
-def filter_boost(settings: Settings, **params: Any) -> Any:
+def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> Any:
     """Make FilterBoost."""
     from boostforest.baselines import FilterBoostClassifier
 
-    return FilterBoostClassifier(random_state=settings.seed, **params)
+    return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
 
 @learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao)

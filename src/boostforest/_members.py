@@ -181,15 +181,21 @@ def _number(name: str) -> int:
 
 def make_estimator(member: Member) -> Any:
     """Return a fresh estimator with the member's parameters, and a seed wherever it takes one."""
-    estimator = clone(member.estimator)
-    if member.params:
-        estimator.set_params(**{name: clone(value, safe=False) for name, value in member.params.items()})
+    return seeded_clone(member.estimator, member.seed, member.params)
+
+
+def seeded_clone(estimator: Any, seed: int, params: Mapping[str, Any] | None = None) -> Any:
+    """Return a copy, not fitted, with other values of some parameters and a seed for every other ``random_state``."""
+    estimator = clone(estimator)
+    fixed = params or {}
+    if fixed:
+        estimator.set_params(**{name: clone(value, safe=False) for name, value in fixed.items()})
     seeded = [
         name
         for name in estimator.get_params(deep=True)
-        if (name == "random_state" or name.endswith("__random_state")) and name not in member.params
+        if (name == "random_state" or name.endswith("__random_state")) and name not in fixed
     ]
     if seeded:
-        key = np.array([member.seed], dtype=np.uint64)
+        key = np.array([seed], dtype=np.uint64)
         estimator.set_params(**{name: int(member_words(key, _number(name))[0] >> np.uint64(33)) for name in seeded})
     return estimator

@@ -1,5 +1,19 @@
 """The other ensembles of the BoostForest paper, as scikit-learn estimators."""
 
+from ._deep_boost import DeepBoostClassifier
+from ._elm import ELMClassifier, ELMRegressor
+from ._filter_boost import FilterBoostClassifier
 from ._gbdt_pl import GBDTPLClassifier, GBDTPLRegressor
+from ._logit_boost import LogitBoostClassifier
+from ._multi_boost import MultiBoostClassifier
 
-__all__ = ["GBDTPLClassifier", "GBDTPLRegressor"]
+__all__ = [
+    "DeepBoostClassifier",
+    "ELMClassifier",
+    "ELMRegressor",
+    "FilterBoostClassifier",
+    "GBDTPLClassifier",
+    "GBDTPLRegressor",
+    "LogitBoostClassifier",
+    "MultiBoostClassifier",
+]

@@ -1,0 +1,31 @@
+"""Checks of the parameters that the baselines share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._declare import is_integer, is_real
+
+
+def check_integer(name: str, value: Any, low: int, none: bool = False) -> None:
+    """Say what is allowed unless a parameter is an integer of at least ``low``, or None where that is allowed."""
+    if not is_integer(value, low) and not (none and value is None):
+        raise ValueError(f"{name} must be an integer of at least {low}{' or None' if none else ''}; got {value!r}.")
+
+
+def check_real(name: str, value: Any, low: float, high: float = np.inf, strict: bool = False) -> None:
+    """Say what is allowed unless a parameter is a number from ``low`` to ``high``; strict: not these themselves."""
+    if not is_real(value, low, high) or (strict and not low < value < high):
+        if high == np.inf:
+            allowed = f"a finite number {'above' if strict else 'of at least'} {low:g}"
+        else:
+            allowed = f"a number {'between' if strict else 'from'} {low:g} {'and' if strict else 'to'} {high:g}"
+        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Say what is allowed unless a parameter is one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
