@@ -1,11 +1,19 @@
 """scikit-learn's own checks on the baselines."""
 
+import importlib.util
+
 import pytest
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest.baselines import (
+    BaggedLightGBMClassifier,
+    BaggedLightGBMRegressor,
+    BaggedNetworksClassifier,
+    BaggedNetworksRegressor,
+    BaggedXGBoostClassifier,
+    BaggedXGBoostRegressor,
     DeepBoostClassifier,
     ELMClassifier,
     ELMRegressor,
@@ -13,6 +21,7 @@ from boostforest.baselines import (
     LogitBoostClassifier,
     MultiBoostClassifier,
 )
+from boostforest.nodes.torch import MLP
 
 ESTIMATORS = [
     LogitBoostClassifier(n_estimators=5),
@@ -25,11 +34,25 @@ ESTIMATORS = [
     ELMRegressor(),
     ELMClassifier(),
 ]
+OPTIONAL = {
+    "xgboost": [BaggedXGBoostRegressor(2, n_rounds=5), BaggedXGBoostClassifier(2, n_rounds=5)],
+    "lightgbm": [BaggedLightGBMRegressor(2, n_rounds=5), BaggedLightGBMClassifier(2, n_rounds=5)],
+    "torch": [
+        BaggedNetworksRegressor(MLP(hidden=8), 2, epochs=30, batch_size=32, device="cpu"),
+        BaggedNetworksClassifier(MLP(hidden=8), 2, epochs=30, batch_size=32, device="cpu"),
+    ],
+}
+ESTIMATORS += [e for package, some in OPTIONAL.items() if importlib.util.find_spec(package) for e in some]
 
 
 def expected_failed_checks(estimator):
     """Return the checks that an estimator fails, and why."""
     check = "check_sample_weight_equivalence_on_dense_data"
+    if hasattr(estimator, "bootstrap"):
+        checks = [check]
+        if estimator.__sklearn_tags__().input_tags.sparse:
+            checks.append("check_sample_weight_equivalence_on_sparse_data")
+        return dict.fromkeys(checks, "weights are the probabilities to be drawn: repeating a row changes the draws")
     if isinstance(estimator, LogitBoostClassifier) and estimator.estimator is None:
         return {check: "which of equally good stumps is taken hangs on rounding; so with GradientBoostingClassifier"}
     if isinstance(estimator, MultiBoostClassifier):
@@ -43,6 +66,7 @@ def all_checks(estimators):
     return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)
 
 
+@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
 @all_checks(ESTIMATORS)
 def test_scikit_learns_check_passes(estimator, check):
     check(estimator)

@@ -71,13 +71,28 @@ def elm(settings: Settings, **params: Any) -> Any:
     return ELMRegressor(random_state=settings.seed, **params)
 
 
-def _register_network(name: str) -> None:
-    """Register a bagged network by its name: the tables have its column, and say that it is missing."""
+def _register_networks(name: str, n_estimators: int, epochs: int) -> None:
+    """Register bagged networks, with the paper's settings for MNIST (CNN) or HIGGS (DNN)."""
 
-    @learner(name, "boostforest", tasks=CLASSIFICATION)
+    @learner(name, "boostforest", tasks=CLASSIFICATION, scales_itself=True)
     def make(settings: Settings, **params: Any) -> Any:
-        raise ImportError("boostforest.baselines has no bagged networks yet")
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import FunctionTransformer
+
+        from benchmarks.learners.own import HIGGS_ROWS, as_shares
+        from boostforest.baselines import BaggedNetworksClassifier
+        from boostforest.nodes.torch import CNN, MLP, require_torch
+
+        require_torch()
+        fixed = {"n_estimators": n_estimators, "epochs": epochs, "random_state": settings.seed, **params}
+        if "CNN" in name:
+            networks = BaggedNetworksClassifier(CNN((28, 28)), batch_size=1024, scale=False, **fixed)
+            return make_pipeline(FunctionTransformer(as_shares), networks)
+        if settings.n_rows > HIGGS_ROWS:
+            fixed["max_samples"] = HIGGS_ROWS
+        return BaggedNetworksClassifier(MLP(), batch_size=2048, **fixed)
 
 
-for _name in ("Bagging-CNN_150", "Bagging-CNN_3", "Bagging-DNN_150", "Bagging-DNN_3"):
-    _register_network(_name)
+for _net in ("CNN", "DNN"):
+    _register_networks(f"Bagging-{_net}_150", 100, 150)
+    _register_networks(f"Bagging-{_net}_3", 6300, 3)

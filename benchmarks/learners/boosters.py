@@ -108,28 +108,28 @@ def catboost(settings: Settings, **params: Any) -> Any:
     return make(random_seed=settings.seed, **quiet, **params)
 
 
-def _bagged(settings: Settings, base: Any, n_bags: int) -> Any:
-    """Bag a booster; the members use one thread each."""
-    from sklearn.ensemble import BaggingClassifier, BaggingRegressor
-
-    make = settings.pick(BaggingClassifier, BaggingRegressor)
-    return make(base, n_estimators=n_bags, n_jobs=settings.threads, random_state=settings.seed)
-
-
 @learner("Bagging-LightGBM", "lightgbm")
-def bagging_lightgbm(settings: Settings, *, n_bags: int = 600, **params: Any) -> Any:
+def bagging_lightgbm(settings: Settings, *, n_estimators: int = 600, **params: Any) -> Any:
     """Bag 600 LightGBMs of 1,000 rounds each, as in the paper."""
-    base = lightgbm(settings._replace(threads=1), **{"n_estimators": 1_000, **params})
-    return _bagged(settings, base, n_bags)
+    import lightgbm  # noqa: F401 - it may be missing
+
+    from boostforest.baselines import BaggedLightGBMClassifier, BaggedLightGBMRegressor
+
+    make = settings.pick(BaggedLightGBMClassifier, BaggedLightGBMRegressor)
+    return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
 @learner("Bagging-XGBoost", "xgboost")
-def bagging_xgboost(settings: Settings, *, n_bags: int = 500, **params: Any) -> Any:
+def bagging_xgboost(settings: Settings, *, n_estimators: int = 500, **params: Any) -> Any:
     """Bag 500 XGBoosts of 1,000 rounds each, as in the paper."""
-    base = xgboost(settings._replace(threads=1), **{"n_estimators": 1_000, **params})
-    return _bagged(settings, base, n_bags)
+    import xgboost  # noqa: F401 - it may be missing
+
+    from boostforest.baselines import BaggedXGBoostClassifier, BaggedXGBoostRegressor
+
+    make = settings.pick(BaggedXGBoostClassifier, BaggedXGBoostRegressor)
+    return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
 # The paper's settings for MNIST and HIGGS.
-variant("Bagging-LightGBM (500)", "Bagging-LightGBM", n_bags=500)
-variant("Bagging-XGBoost (500)", "Bagging-XGBoost", n_bags=500)
+variant("Bagging-LightGBM (500)", "Bagging-LightGBM", n_estimators=500)
+variant("Bagging-XGBoost (500)", "Bagging-XGBoost", n_estimators=500)

@@ -85,7 +85,7 @@ def boost_tree_svr(settings: Settings, **params: Any) -> Any:
     return boost_tree(settings, min_samples_leaf=10, node_model=node_model, **params)
 
 
-def _as_shares(pixels: Any) -> Any:
+def as_shares(pixels: Any) -> Any:
     """Return pixels from 0 to 1."""
     return pixels / 255.0
 
@@ -109,7 +109,7 @@ def boost_forest_cnn(settings: Settings, **params: Any) -> Any:
 
     fixed = {"min_samples_leaf": 1024, "batch_size": None, "scale": False}
     forest = _network_forest(settings, TorchNode(CNN((28, 28)), batch_size=1024), **{**fixed, **params})
-    return make_pipeline(FunctionTransformer(_as_shares), forest)
+    return make_pipeline(FunctionTransformer(as_shares), forest)
 
 
 @learner("BoostForest-DNN", "boostforest", tasks=CLASSIFICATION, **OWN)

@@ -152,6 +152,8 @@ def member_output(member: Fitted, X: Any, rows: Rows | None, n_classes: int) -> 
         return votes
     p = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     seen = np.asarray(getattr(estimator, "classes_", range(n_classes))).astype(np.intp)
+    if len(seen) == 1:
+        p = np.ones((n_rows, 1))  # boosters return two columns
     if len(seen) == n_classes:
         return p
     probabilities = np.zeros((n_rows, n_classes))

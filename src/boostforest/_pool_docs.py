@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ._docs import Class, fill_docstring
 
 _HEAD = """\
-n_estimators : int, default=250
+n_estimators : int, default={n}
     Number of members.
 """
 
@@ -109,14 +109,16 @@ oob_decision_function_ : ndarray of shape (n_samples, n_classes)
 }
 
 
-def describe_pool_forest(task: str, named: bool = False) -> Callable[[Class], Class]:
-    """Fill ``{parameters}`` and ``{attributes}`` in the docstring of a pool forest."""
+def describe_pool_forest(
+    task: str, named: bool = False, own: str = _LEAF, n_estimators: int = 250
+) -> Callable[[Class], Class]:
+    """Fill ``{parameters}`` and ``{attributes}`` in the docstring of a pool forest; ``own``: what a named one adds."""
     regression = task == "regression"
     kind = "regressor" if regression else "classifier"
     parameters = [
         "" if named else _ESTIMATOR.format(kind=kind, Kind=kind.capitalize()),
-        _HEAD,
-        _LEAF if named else _POOLS,
+        _HEAD.format(n=n_estimators),
+        own if named else _POOLS,
         _SAMPLING,
         "" if named else _MAX_FEATURES,
         _OOB.format(score="R²" if regression else "the accuracy"),

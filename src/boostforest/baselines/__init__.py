@@ -1,5 +1,12 @@
 """The other ensembles of the BoostForest paper, as scikit-learn estimators."""
 
+from ._bagged_boosters import (
+    BaggedLightGBMClassifier,
+    BaggedLightGBMRegressor,
+    BaggedXGBoostClassifier,
+    BaggedXGBoostRegressor,
+)
+from ._bagged_networks import BaggedNetworksClassifier, BaggedNetworksRegressor
 from ._deep_boost import DeepBoostClassifier
 from ._elm import ELMClassifier, ELMRegressor
 from ._filter_boost import FilterBoostClassifier
@@ -8,6 +15,12 @@ from ._logit_boost import LogitBoostClassifier
 from ._multi_boost import MultiBoostClassifier
 
 __all__ = [
+    "BaggedLightGBMClassifier",
+    "BaggedLightGBMRegressor",
+    "BaggedNetworksClassifier",
+    "BaggedNetworksRegressor",
+    "BaggedXGBoostClassifier",
+    "BaggedXGBoostRegressor",
     "DeepBoostClassifier",
     "ELMClassifier",
     "ELMRegressor",

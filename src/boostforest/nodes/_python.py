@@ -43,6 +43,7 @@ class NodeFitter(ABC):
 
     fits_all_rows: ClassVar[bool] = False  #: models see all rows of a node, `batch_size` is for the split alone
     predicts_on_threads = True  #: trees may be evaluated at the same time
+    called: ClassVar[str] = "node_model"  #: what messages call the model
 
     def __init__(self, node_model: Any, values: Floats, n_outputs: int, task: str) -> None:
         self.node_model = node_model
@@ -79,7 +80,7 @@ class NodeFitter(ABC):
 
     def complain(self, where: str, what: str) -> NoReturn:
         """Raise an error that names the model and the node."""
-        raise ValueError(f"node_model={short_name(self.node_model)} {what} at {where}.")
+        raise ValueError(f"{self.called}={short_name(self.node_model)} {what} at {where}.")
 
     @contextmanager
     def named(self, where: str) -> Iterator[None]:
@@ -87,7 +88,7 @@ class NodeFitter(ABC):
         try:
             yield
         except Exception as error:
-            error.add_note(f"This was node_model={short_name(self.node_model)} at {where}.")
+            error.add_note(f"This was {self.called}={short_name(self.node_model)} at {where}.")
             raise
 
 

@@ -34,12 +34,13 @@ class TorchFitter(NodeFitter):
     """Trains the networks of all nodes that it is given together; a fitted model is a ``Network``."""
 
     fits_all_rows: ClassVar[bool] = True
+    limits_scores: ClassVar[bool] = True  #: in classification outputs are kept within the range of the pseudo-labels
 
     def __init__(self, node_model: Any, values: Floats, n_outputs: int, task: str) -> None:
         super().__init__(node_model, values, n_outputs, task)
         self.device = prediction_device(node_model)
         self.predicts_on_threads = self.device.type == "cpu"  # a GPU is busy with one tree
-        limit = _LIMIT if task == "classification" else None
+        limit = _LIMIT if task == "classification" and self.limits_scores else None
         self._form = NetworkForm(self._build(seed=0), limit, self.device)
         self._table: torch.Tensor | None = None
         self._checked = False

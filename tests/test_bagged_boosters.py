@@ -1,0 +1,65 @@
+"""Bagged XGBoost and LightGBM: the paper's settings over the pool forest."""
+
+import importlib
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_diabetes, load_iris
+
+from boostforest import baselines
+
+PACKAGES = {"XGBoost": "xgboost", "LightGBM": "lightgbm"}
+
+
+@pytest.fixture(params=PACKAGES)
+def package(request):
+    pytest.importorskip(PACKAGES[request.param], reason=f"{request.param} is not installed")
+    return request.param
+
+
+def test_defaults_are_the_papers(package):
+    for task in ("Classifier", "Regressor"):
+        forest = getattr(baselines, f"Bagged{package}{task}")()
+        assert (forest.n_estimators, forest.n_rounds, forest.bootstrap) == (500, 1000, True)
+        member = forest._declared()[0]
+        assert member.get_params()["n_estimators"] == 1000 and member.get_params()["n_jobs"] == 1
+
+
+def test_members_are_boosters_on_their_rows(package):
+    X, y = load_diabetes(return_X_y=True)
+    forest = getattr(baselines, f"Bagged{package}Regressor")(3, n_rounds=10, random_state=0).fit(X, y)
+    for member, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        again = type(member)(**member.get_params()).fit(X[rows], y[rows])
+        assert_allclose(member.predict(X), again.predict(X), rtol=1e-5)
+    assert_allclose(forest.predict(X), np.mean([m.predict(X) for m in forest.estimators_], axis=0), rtol=1e-5)
+
+
+def test_other_parameters_are_drawn_from_pools(package):
+    X, y = load_iris(return_X_y=True)
+    pools = {"learning_rate": [0.05, 0.3], "max_depth": 2}
+    forest = getattr(baselines, f"Bagged{package}Classifier")(6, n_rounds=5, pools=pools, random_state=0).fit(X, y)
+    assert {member.get_params()["learning_rate"] for member in forest.estimators_} == {0.05, 0.3}
+    assert forest.score(X, y) > 0.9
+
+
+def test_one_class_has_probability_one(package):
+    forest = getattr(baselines, f"Bagged{package}Classifier")(2, n_rounds=2, random_state=0)
+    with pytest.warns(UserWarning, match="y has one class only"):
+        forest.fit(np.eye(20), np.zeros(20))
+    assert_allclose(forest.predict_proba(np.eye(20)), np.ones((20, 1)))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(ImportError, match=rf'needs {PACKAGES[package]}: pip install "boostforest\[boosters\]"'):
+        getattr(baselines, f"Bagged{package}Regressor")().fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_bad_rounds_are_named():
+    with pytest.raises(ValueError, match="n_rounds must be an integer of at least 1; got 0"):
+        baselines.BaggedXGBoostRegressor(n_rounds=0).fit([[0.0], [1.0]], [0.0, 1.0])
