@@ -46,7 +46,7 @@ def test_an_unknown_instruction_set_is_not_selected(any_kernels):
 # Ridge regression.
 
 # Below, at and above the widths that rows are padded to (4, then multiples of 8); from 64 on BLAS may be used.
-SIZES = [(n, d) for d in (1, 3, 4, 5, 8, 9, 20, 64, 100, 130) for n in (1, 2, 7, 40, 200)]
+SIZES = [(n, d) for d in (1, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 20, 64, 100, 130) for n in (1, 2, 7, 40, 200)]
 
 
 def ridge_problem(n, d, shift=0.0):

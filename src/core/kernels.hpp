@@ -77,9 +77,9 @@ struct Kernels {
                                       std::int64_t n, int width, const double* v, const double* z, int first,
                                       std::int64_t ld, double* gram, double* sum_x, double* sum_zx);
 
-    // The whole ridge regression of one output on d <= width features, width 4 or 8; `width` slopes are written. False,
-    // and nothing written, where it is better solved in the rows: they are few, and the penalty is so small that
-    // rounding errors would count beside it.
+    // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
+    // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty
+    // so small that rounding errors would count beside it.
     bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
                         double lambda, double* slopes, double& intercept);
 

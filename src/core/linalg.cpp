@@ -286,6 +286,18 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
     }
 }
 
+// Few features, all in registers; false where other ways are better.
+bool fit_small(const RidgeProblem& p) {
+    for (int c = 0; c < p.n_outputs; ++c) {
+        double* slopes = p.slopes + static_cast<std::ptrdiff_t>(c) * p.width;
+        if (!kernels().small_ridge(p.x, p.n, p.width, p.d, p.v + c * p.stride, p.z + c * p.stride, p.lambda, slopes,
+                                   p.intercepts[c]))
+            return false;
+        kernels().linear(p.x, p.n, p.width, slopes, p.intercepts[c], p.fitted + c * p.fitted_stride);
+    }
+    return true;
+}
+
 }  // namespace
 
 void set_blas(const Blas& blas) {
@@ -303,10 +315,7 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 }
 
 void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
-    const auto& p = problem;
-    if (p.n_outputs == 1 && p.width <= 8 &&
-        kernels().small_ridge(p.x, p.n, p.width, p.d, p.v, p.z, p.lambda, p.slopes, *p.intercepts))
-        return kernels().linear(p.x, p.n, p.width, p.slopes, *p.intercepts, p.fitted);
+    if (problem.width <= (problem.n_outputs == 1 ? 16 : 8) && fit_small(problem)) return;
     // Multiply-adds of either way; outputs of the same weights are rare (the children of the root) and left out of it.
     const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
     const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);

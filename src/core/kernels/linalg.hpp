@@ -305,15 +305,24 @@ inline double dot(const double* a, const double* b, int width) {
     return width == 4 ? dot<V4>(a, b, width) : dot<V8>(a, b, width);
 }
 
-void linear(const double* x, Index n, int width, const double* slopes, double intercept, double* out) {
+// Four rows side by side: the sum of a vector takes longer than its product.
+template <class V>
+inline Index linear_in_fours(const double* x, Index n, Index width, const double* slopes, double intercept,
+                             double* out) {
     Index i = 0;
-    if (width == 8) {  // the sums of four rows side by side: the sum of a vector takes longer than its product
-        const V8 a = load<V8>(slopes);
-        for (; i + 4 <= n; i += 4, x += 32)
-            store<V4>(out + i, intercept + sums(a * load<V8>(x), a * load<V8>(x + 8), a * load<V8>(x + 16),
-                                                a * load<V8>(x + 24)));
-        x -= i * 8;
+    for (; i + 4 <= n; i += 4, x += 4 * width) {
+        V total[4];
+        for (int r = 0; r < 4; ++r) total[r] = load<V>(slopes) * load<V>(x + r * width);
+        for (Index j = Traits<V>::kSize; j < width; j += Traits<V>::kSize)
+            for (int r = 0; r < 4; ++r) total[r] += load<V>(slopes + j) * load<V>(x + r * width + j);
+        store<V4>(out + i, intercept + sums(total[0], total[1], total[2], total[3]));
     }
+    return i;
+}
+
+void linear(const double* x, Index n, int width, const double* slopes, double intercept, double* out) {
+    Index i = width == 4 ? linear_in_fours<V4>(x, n, width, slopes, intercept, out)
+                         : linear_in_fours<V8>(x, n, width, slopes, intercept, out);
     for (; i < n; ++i) out[i] = intercept + dot(x + i * width, slopes, width);
 }
 
