@@ -104,6 +104,8 @@ def test_averages_take_only_what_all_share(tmp_path):
     assert block.shared("BH", "rmse") == [0, 1]
     assert block.average("BoostForest", "rmse").n == 2
     assert block.figure("BH", "BoostForest", "rmse").n == 3
+    assert [figure.n for figure in block.shared_figures("BH", "rmse")] == [2, 2]
+    assert [figure and figure.n for figure in block.shared_figures("CCS", "rmse")] == [3, None]
     assert block.compare(other, "rmse").better == frozenset(), "two repeats are no test"
     average = tables.score_table(result.experiment, block, "rmse").rows[2]
     theirs = "0.3593" if paper.FIGURES.is_file() else ""  # the paper's over the same sets
@@ -122,6 +124,8 @@ def test_learner_that_has_just_begun_does_not_narrow_the_others(tmp_path):
     assert block.common("accuracy") == ["SON", "SEE"]
     assert block.average("XGBoost", "accuracy").n == 2
     assert block.average("LightGBM", "accuracy") is None
+    shown = dict(zip(block.learners, block.shared_figures("SON", "accuracy"), strict=True))
+    assert (shown["BoostForest"].n, shown["LightGBM"].n) == (2, 1)
     assert "Not far enough for averages and ranks: LightGBM." in page.render([result])
 
 

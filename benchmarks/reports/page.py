@@ -28,7 +28,7 @@ better: paired t-test over the repeats, Benjamini–Hochberg over the datasets, 
 repeats. The repeats share rows, so these tests are on the generous side.</p>
 <p><span class="paper">Small figures are the paper's</span>: <span class="yes">✓</span> ours is within two of its
 deviations, <span class="no">≠</span> further away. Its times come from 50 cores of another machine.</p>
-<p>Averages and ranks count the repeats that all learners of a table share. Training time includes the choice of
+<p>Lines, averages and ranks count the repeats that all learners of a table share. Training time includes the choice of
 parameters; it grows when other work runs on the machine. Processor time does not: it is that of tuning, fit and
 prediction. Model size is the length of the pickled model.</p>
 </details>"""

@@ -80,6 +80,17 @@ class BlockResult:
         """Return mean and deviation of a cell."""
         return figure_of(self.values(dataset, learner, quantity, setting).values())
 
+    def shared_figures(self, dataset: str, quantity: str) -> list[Figure | None]:
+        """Return mean and deviation of a line of cells over the repeats that all ranked learners share.
+
+        Learners that are not ranked, and lines without a shared repeat, have what there is.
+        """
+        shared, ranked = self.shared(dataset, quantity), self.ranked(quantity)
+        cells = {name: self.values(dataset, name, quantity) for name in self.learners}
+        return [
+            figure_of(cell[r] for r in (shared if shared and name in ranked else cell)) for name, cell in cells.items()
+        ]
+
     def ranked(self, quantity: str) -> list[str]:
         """Return the learners that averages and ranks include: those with about as many fits as the others.
 

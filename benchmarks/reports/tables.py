@@ -106,7 +106,7 @@ def _dataset_row(
     dataset: str,
     comparisons: dict[str, Comparison | None],
 ) -> TableRow:
-    figures = [result.figure(dataset, name, metric) for name in result.learners]
+    figures = result.shared_figures(dataset, metric)
     best = _best([figure and figure.mean for figure in figures], HIGHER_IS_BETTER[metric])
     row = TableRow(dataset, [])
     for name, figure in zip(result.learners, figures, strict=True):
