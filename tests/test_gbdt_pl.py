@@ -148,12 +148,12 @@ def test_a_single_class_is_predicted_with_a_warning():
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
-        ("n_estimators", 0, "an integer from 1 to 2^31 - 1"),
-        ("max_leaf_nodes", 2.5, "an integer from 1 to 2^31 - 1"),
-        ("max_depth", 0, "an integer from 1 to 2^31 - 1 or None"),
-        ("max_var", -1, "an integer from 0 to 2^31 - 1"),
+        ("n_estimators", 0, "an integer of at least 1"),
+        ("max_leaf_nodes", 2.5, "an integer of at least 1"),
+        ("max_depth", 0, "an integer of at least 1 or None"),
+        ("max_var", -1, "an integer of at least 0"),
         ("max_bins", 257, "an integer from 2 to 256"),
-        ("min_samples_leaf", True, "an integer from 1 to 2^31 - 1"),
+        ("min_samples_leaf", True, "an integer of at least 1"),
         ("reg_lambda", -0.1, "a finite number of at least 0"),
         ("reg_alpha", np.inf, "a finite number of at least 0"),
         ("min_child_weight", "much", "a finite number of at least 0"),
@@ -164,7 +164,7 @@ def test_a_bad_parameter_is_named(friedman, name, value, allowed):
     X, y = friedman
     model = GBDTPLRegressor(2).fit(X, y)
     before = model.predict(X)
-    with pytest.raises(ValueError, match=f"^{name} must be {allowed.replace('^', '.')}; got "):
+    with pytest.raises(ValueError, match=f"^{name} must be {allowed}; got "):
         model.set_params(**{name: value}).fit(X, y)
     assert_array_equal(model.predict(X), before)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.datasets import Task
 from benchmarks.learners import Settings, grids, learner
-from benchmarks.learners.stages import fit_best_stage, staged_outputs
+from benchmarks.learners.stages import fit_best_stage, keep_best_members, staged_outputs
 
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
 REGRESSION: tuple[Task, ...] = ("regression",)
@@ -55,7 +55,7 @@ def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> An
     return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
 
-@learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao)
+@learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao, stop=keep_best_members)
 def bagged_tao(settings: Settings, **params: Any) -> Any:
     """Make bagged TAO trees with linear leaves."""
     from boostforest.baselines import BaggedTAOClassifier

@@ -86,6 +86,7 @@ std::optional<Normal> normal_of(const Fill& fill, std::size_t n_features);
 void register_expected(nb::module_& module);
 void register_fit(nb::module_& module);
 void register_gbdt_pl(nb::module_& module);
+void register_l1_logistic(nb::module_& module);
 void register_lmt(nb::module_& module);
 void register_model(nb::module_& module);
 void register_model_trees(nb::module_& module);

@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
     boostforest::register_expected(module);     // what missing values are expected to be
     boostforest::register_fit(module);          // fit: trees from a table
     boostforest::register_gbdt_pl(module);      // boosted piecewise linear trees: fit and prediction
+    boostforest::register_l1_logistic(module);  // logistic regressions of nodes
     boostforest::register_lmt(module);          // logistic model trees: fit and prediction
     boostforest::register_model(module);        // Model: prediction with the columns of a forest
     boostforest::register_model_trees(module);  // M5': fit and prediction

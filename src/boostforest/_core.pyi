@@ -38,6 +38,11 @@ class PiecewiseTrees:
         Add the scores of the rounds first to last - 1 to out (rows × outputs).
         """
 
+def l1_logistic(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], alpha: float, coef: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], max_iter: int, tolerance: float) -> float:
+    """
+    Fit a logistic regression with an L1 penalty to some rows of x, from the coefficients in coef (outputs × (intercept, slopes)), which are overwritten; return the objective.
+    """
+
 def lmt_fit(columns: numpy.ndarray, scaled: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, *, n_iter: int, max_iter: int, patience: int, use_aic: bool, error_on_probabilities: bool, choose_at_every_node: bool, split: bool, prune: bool, min_split: float, min_leaf: float) -> dict[str, numpy.ndarray]:
     """
     Grow a logistic model tree on a table given column by column; return the tree's columns.

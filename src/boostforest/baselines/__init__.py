@@ -13,12 +13,15 @@ from ._filter_boost import FilterBoostClassifier
 from ._gbdt_pl import GBDTPLClassifier, GBDTPLRegressor
 from ._logit_boost import LogitBoostClassifier
 from ._multi_boost import MultiBoostClassifier
+from ._tao import TAOClassifier
+from ._tao_bagged import BaggedTAOClassifier
 
 __all__ = [
     "BaggedLightGBMClassifier",
     "BaggedLightGBMRegressor",
     "BaggedNetworksClassifier",
     "BaggedNetworksRegressor",
+    "BaggedTAOClassifier",
     "BaggedXGBoostClassifier",
     "BaggedXGBoostRegressor",
     "DeepBoostClassifier",
@@ -29,4 +32,5 @@ __all__ = [
     "GBDTPLRegressor",
     "LogitBoostClassifier",
     "MultiBoostClassifier",
+    "TAOClassifier",
 ]

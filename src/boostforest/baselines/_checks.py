@@ -9,10 +9,13 @@ import numpy as np
 from .._declare import is_integer, is_real
 
 
-def check_integer(name: str, value: Any, low: int, none: bool = False) -> None:
-    """Say what is allowed unless a parameter is an integer of at least ``low``, or None where that is allowed."""
-    if not is_integer(value, low) and not (none and value is None):
-        raise ValueError(f"{name} must be an integer of at least {low}{' or None' if none else ''}; got {value!r}.")
+def check_integer(name: str, value: Any, low: int, high: int | None = None, none: bool = False) -> None:
+    """Say what is allowed unless a parameter is an integer from ``low`` to ``high``, or None where that is allowed."""
+    if none and value is None:
+        return
+    if not is_integer(value, low) or (high is not None and value > high):
+        allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be an integer {allowed}{' or None' if none else ''}; got {value!r}.")
 
 
 def check_real(name: str, value: Any, low: float, high: float = np.inf, strict: bool = False) -> None:

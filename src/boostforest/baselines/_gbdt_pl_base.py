@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from .._base import unchanged_on_failure
-from .._declare import is_integer, is_real
 from .._threads import n_threads
 from .._validation import check_sample_weight, mean_and_deviation
+from ._checks import check_integer, check_real
 from ._gbdt_pl_bins import WIDTH, make_bins
 
 Floats = npt.NDArray[np.float64]
@@ -159,25 +159,13 @@ class GBDTPLBase(BaseEstimator, metaclass=ABCMeta):
         self.trees_ = PiecewiseTrees(**columns)
 
     def _check_parameters(self) -> None:
-        for name, low, high in (
-            ("n_estimators", 1, _UNLIMITED),
-            ("max_leaf_nodes", 1, _UNLIMITED),
-            ("max_depth", 1, _UNLIMITED),
-            ("max_var", 0, _UNLIMITED),
-            ("max_bins", 2, WIDTH),
-            ("min_samples_leaf", 1, _UNLIMITED),
-        ):
-            value, optional = getattr(self, name), name == "max_depth"
-            if (value is None and optional) or (is_integer(value, low) and value <= high):
-                continue
-            limit = "2^31 - 1" if high == _UNLIMITED else str(high)
-            allowed = f"an integer from {low} to {limit}" + (" or None" if optional else "")
-            raise ValueError(f"{name} must be {allowed}; got {value!r}.")
+        for name, low in (("n_estimators", 1), ("max_leaf_nodes", 1), ("max_var", 0), ("min_samples_leaf", 1)):
+            check_integer(name, getattr(self, name), low)
+        check_integer("max_depth", self.max_depth, 1, none=True)
+        check_integer("max_bins", self.max_bins, 2, WIDTH)
         for name in ("reg_lambda", "reg_alpha", "min_child_weight"):
-            if not is_real(getattr(self, name), 0):
-                raise ValueError(f"{name} must be a finite number of at least 0; got {getattr(self, name)!r}.")
-        if not is_real(self.learning_rate, 0) or self.learning_rate == 0:
-            raise ValueError(f"learning_rate must be a finite number above 0; got {self.learning_rate!r}.")
+            check_real(name, getattr(self, name), 0)
+        check_real("learning_rate", self.learning_rate, 0, strict=True)
 
     # --------------------------------------------------------------------------------------------------- prediction
 

@@ -59,7 +59,8 @@ Piece SplitSearch::piece(const Sums& sums, Workspace& work) {
     q.b(0) = sums[kPieceG];
     q.b(1) = sums[kPieceGP];
     q.b(2) = sums[kPieceGX];
-    const double value = q.minimise(rules_.alpha, kSearchSweeps);
+    for (int i = 0; i < 3; ++i) q.alpha(i) = rules_.alpha;
+    const double value = q.minimise(kSearchSweeps);
     return {value, q.solution()[1], q.solution()[2]};
 }
 

@@ -1,0 +1,47 @@
+#include "../core/l1_logistic.hpp"
+
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const Array<double, 1>& y,
+           const Array<double, 1>& weight, double alpha, Out& coef, int max_iter, double tolerance) {
+    const std::size_t n = rows.shape(0), d = x.shape(1), n_outputs = coef.shape(0);
+    require(n > 0 && d > 0 && d < std::size_t{1} << 16, "1 row or more, 1 to 2^16 - 1 features");
+    require(y.shape(0) == n && weight.shape(0) == n, "y and weight need a value per row");
+    require(n_outputs >= 1 && n_outputs < std::size_t{1} << 16 && coef.shape(1) == 1 + d,
+            "coef needs an intercept and a slope per feature for each output");
+    const std::size_t n_classes = n_outputs == 1 ? 2 : n_outputs;
+    for (std::size_t i = 0; i < n; ++i) {
+        require(rows(i) >= 0 && static_cast<std::size_t>(rows(i)) < x.shape(0), "a row that does not exist");
+        require(y(i) >= 0 && y(i) < static_cast<double>(n_classes), "y must hold numbers of classes");
+    }
+    const LogisticProblem problem{x.data(),
+                                  static_cast<int>(d),
+                                  rows.data(),
+                                  static_cast<std::int64_t>(n),
+                                  y.data(),
+                                  weight.data(),
+                                  static_cast<int>(n_outputs),
+                                  alpha,
+                                  max_iter,
+                                  tolerance};
+    const nb::gil_scoped_release no_gil;
+    return L1Logistic().fit(problem, coef.data());
+}
+
+}  // namespace
+
+void register_l1_logistic(nb::module_& module) {
+    module.def("l1_logistic", &fit, nb::arg("x").noconvert(), nb::arg("rows").noconvert(), nb::arg("y").noconvert(),
+               nb::arg("weight").noconvert(), nb::arg("alpha"), nb::arg("coef").noconvert(), nb::arg("max_iter"),
+               nb::arg("tolerance"),
+               "Fit a logistic regression with an L1 penalty to some rows of x, from the coefficients in coef (outputs "
+               "× (intercept, slopes)), which are overwritten; return the objective.");
+}
+
+}  // namespace boostforest
