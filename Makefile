@@ -137,7 +137,8 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	PYTHONMALLOC=malloc \
 	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_m5p.py \
-		tests/test_python_nodes.py tests/test_lmt_against_twin.py $(PYTEST_ARGS)
+		tests/test_python_nodes.py tests/test_lmt_against_twin.py tests/test_roles_against_twin.py \
+		tests/test_io_bad_files.py tests/test_io_fuzz.py $(PYTEST_ARGS)
 
 # Only our own code is instrumented: what OpenBLAS and OpenMP do among themselves is left out.
 # ThreadSanitizer may not start under address randomisation; setarch turns it off where allowed.

@@ -17,6 +17,7 @@ from boostforest import (
     _core,
     load_model,
 )
+from boostforest._parameters import encode_tree_params
 from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from test_properties import SEEDS, TARGETS, TREE_SETTINGS, examples, new_rows, tables
 from test_roles import NAMES, frame
@@ -134,6 +135,29 @@ def test_a_warm_start_keeps_the_promise():
     forest = BoostForestRegressor(3, monotonic_cst=signs, warm_start=True, random_state=0).fit(X, y)
     forest.set_params(n_estimators=8).fit(X, y)
     assert_monotone(forest.predict, X, signs, np.random.default_rng(0))
+
+
+def test_stages_and_calibration_keep_the_promise():
+    X, y = example_data("regression", n=200, d=5)
+    signs, rng = [1, -1, 0, 0, 1], np.random.default_rng(0)
+    for params in ({"n_stages": 2}, {"preset": "best"}):
+        forest = BoostForestRegressor(60, monotonic_cst=signs, random_state=0, **params).fit(X, y)
+        assert_monotone(forest.predict, X, signs, rng)
+    for params in ({"n_stages": 2, "calibrate": "temperature"}, {"calibrate": "isotonic"}):
+        forest = BoostForestClassifier(60, monotonic_cst=signs, random_state=0, **params).fit(X, y > 0)
+        assert_monotone(probability(forest), X, signs, rng, 10 * SIGMOID)
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch_size": 60}, {"clip": False}], ids=str)
+def test_a_constrained_tree_that_starts_from_scores_is_the_tree_of_what_they_leave_over(settings):
+    X, y = map(np.ascontiguousarray, example_data("regression", n=200, d=5))
+    signs, start = np.array([1, -1, 0, 0, 1], dtype=np.int8), np.random.default_rng(0).normal(size=(200, 1))
+    tree = BoostTreeRegressor(scale=False, monotonic_cst=signs, random_state=0, **settings).fit(X, y - start[:, 0])
+    encoded = encode_tree_params(tree._tree_params, tree.tree_seeds_, 5)
+    fixed = (0, 0, encoded, False, 0, None, None, False, 1, None)
+    grown = _core.fit(X, np.zeros(5), np.ones(5), y, *fixed, monotone=signs, start=start)
+    for name in ("feature", "threshold", "lower", "upper", "params"):
+        assert_allclose(grown[name], getattr(tree.forest_, name), rtol=1e-7, atol=1e-9)
 
 
 # ------------------------------------------------------------------------------

@@ -298,19 +298,25 @@ void Grower::score_monotone_path(std::int32_t node, const Sample& sample, double
     for (node = builder_.parent(node); clip_ && node >= 0 && builder_.model(node) != nullptr;
          node = builder_.parent(node))
         path_.push_back(node);
+    double* own = path_sums_.get(sample.n);  // without what the tree starts from
+    std::fill_n(own, sample.n, 0.0);
     for (auto step = path_.rbegin(); step != path_.rend(); ++step) {
         const double low = builder_.lower(*step), high = builder_.upper(*step);
         const double* out = evaluate(builder_.model(*step), sample.n);
-        for (std::int64_t i = 0; i < sample.n; ++i) f[i] = std::min(std::max(out[i], f[i] + low), f[i] + high);
+        for (std::int64_t i = 0; i < sample.n; ++i) own[i] = std::min(std::max(out[i], own[i] + low), own[i] + high);
     }
+    for (std::int64_t i = 0; i < sample.n; ++i) f[i] += own[i];
 }
 
 // Under constraints and with clipping a step leads from the score, y less its residual, to the sum of the models on the
-// path: a model that was clipped further up may be needed in full here.
+// path and what the tree starts from: a model that was clipped further up may be needed in full here.
 void Grower::take_totals(std::int32_t node, const Sample& sample, double* fitted) {
     gather_rows(sample);
     const double* out = evaluate(builder_.model(node), sample.n);
-    for (std::int64_t i = 0; i < sample.n; ++i) fitted[i] = out[i] - (sample.y[i] - sample.state[i]);
+    for (std::int64_t i = 0; i < sample.n; ++i) {
+        const double start = data_.start == nullptr ? 0.0 : data_.start[sample.rows[i]];
+        fitted[i] = start + out[i] - (sample.y[i] - sample.state[i]);
+    }
 }
 
 Split Grower::find_split(const Leaf& leaf) {
