@@ -39,6 +39,7 @@ _FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a cha
 )
 _ROUNDS = 3
 _ACCEPTED, _HOPEFUL = -0.5, 1.0  # t values of the change of the loss
+_DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t value of -2
 _MOST_ELM_FEATURES = 60
 _LEAST_SHARE = 0.05
 
@@ -123,7 +124,22 @@ class Search:
         noise = [((t.group.oob.variance_of_mean[rows] * root**2).sum()) for t in self.trials]
         shares = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
         shares[shares < _LEAST_SHARE] = 0.0
-        return np.asarray(shares / shares.sum())
+        shares = np.asarray(shares / shares.sum())
+        if objective.n_classes > 0:
+            return shares
+        # Squared errors of few outlying rows can mislead. Where the gain may be chance, a part of the trees is grown
+        # with the first settings. (Errors of probabilities are bounded.)
+        doubt = float(np.clip(_DOUBT * (1 + self._gain(shares) / 2), 0, 1))
+        return np.asarray((1 - doubt) * shares + doubt * np.eye(len(shares))[0])
+
+    def _gain(self, shares: Floats) -> float:
+        """Return the t value of the change of the squared error by a mixture, against the first settings."""
+        objective, oobs = self._growth.objective, [t.group.oob for t in self.trials]
+        mean = sum(s * oob.mean for s, oob in zip(shares, oobs, strict=True))
+        noise = sum(s**2 * oob.variance_of_mean for s, oob in zip(shares, oobs, strict=True))
+        mixed = (mean - objective.targets) ** 2 - noise
+        first = (oobs[0].mean - objective.targets) ** 2 - oobs[0].variance_of_mean
+        return objective.t_value((mixed - first).sum(axis=1), self._judged_rows)
 
 
 def _least_mixture(products: Floats) -> Floats:

@@ -127,7 +127,7 @@ preset : {{"paper", "best"}}, default="paper"
 n_stages : int, "auto" or None, default=None
     Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
     corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage has
-    half of the trees. "auto": up to four, as long as the out-of-bag loss falls. None: as the preset has it (1, "auto").
+    half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it (1, "auto").
 pool : {{"uniform", "adaptive"}} or None, default=None
     "uniform": every tree draws its parameters from the pools as they are given. "adaptive": small groups of trees try
     other leaf sizes, penalties, numbers of cuts, shares of features and node models; their out-of-bag losses decide

@@ -13,9 +13,9 @@ from ._adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_sha
 from ._growth import Group, Growth, Settings, join, joint_oob
 from ._objective import Floats, OutOfBag
 
-MOST_STAGES = 4  # of n_stages="auto"
+MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
-_TRIAL_TREES = 10  # of each setting that a later stage tries
+_TRIAL_TREES = 16  # of each setting that a later stage tries
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _SMALL_VARIANCE = 0.1  # of a mean score
@@ -160,6 +160,8 @@ class StageGrower:
         seeds = growth.seeds(_TRIAL_TREES)
         tried = [growth.grow(settings, seeds, start) for settings in candidates]
         chosen = min(tried, key=lambda group: self._change(scores, group.oob))
+        if self._change(scores, chosen.oob) == 0:
+            return chosen, 0.0, chosen.oob.seen
         n_more = max(n_trees - len(tried) * _TRIAL_TREES, LEAST_TREES)
         more = growth.grow(chosen.settings, growth.seeds(n_more), start)
         columns, seeds, params = join([chosen, more])
