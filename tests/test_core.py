@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from sklearn.linear_model import Ridge
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, _core
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, _core
 from boostforest._threads import use_scipy_blas
 from twin import example_data
 
@@ -149,6 +149,18 @@ def test_ridge_without_penalty_fits_collinear_columns(n, d):
     design = np.column_stack([np.ones(n), X])
     best = design @ np.linalg.lstsq(design * root[:, None], z * root, rcond=None)[0]
     assert_allclose(params[0] + X @ params[1:], best, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore:min_samples_leaf=100 needs")
+def test_ridge_of_three_classes_without_penalty_is_least_squares():
+    X = np.random.default_rng(0).normal(size=(16, 13))
+    y = np.arange(16) % 3
+    tree = BoostTreeClassifier(min_samples_leaf=100, reg_lambda=0, scale=False).fit(X, y)
+    z = np.where(y[:, None] == np.arange(3), 3.0, -1.5)  # pseudo-labels at equal probabilities
+    design = np.column_stack([np.ones(16), X])
+    fitted = design @ np.linalg.lstsq(design, z, rcond=None)[0]
+    assert_allclose(tree.decision_function(X), 2 / 3 * (fitted - fitted.mean(axis=1)[:, None]), atol=1e-8)
 
 
 # ------------------------------------------------------------------------------

@@ -320,7 +320,9 @@ void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
     const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
     const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);
     const double in_features = outputs * (n * d * d / 2 + d * d * d / 6);
-    if (in_rows < in_features) return (outputs > 1 && n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
+    const bool solvable = n <= d || problem.lambda > 0;  // in the rows: without a penalty no residuals are left over
+    if (in_rows < in_features && solvable)
+        return (outputs > 1 && n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
     (outputs > 1 && d <= kLaneSize ? fit_features_in_lanes : fit_features)(problem, work);
 }
 
