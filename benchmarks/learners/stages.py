@@ -51,10 +51,13 @@ def fit_best_stage(model: Any, X: Floats, y: npt.NDArray, X_judge: Floats, y_jud
 
 
 def keep_best_members(model: Any, X: Floats, y: npt.NDArray, X_judge: Floats, y_judge: npt.NDArray) -> Params:
-    """Fit a forest of independent members, then keep the first ones with the least error of the second part."""
+    """Fit a forest of independent members, then keep the first ones with the least error of the second part.
+
+    Of equal numbers the largest: more members do no harm, and a few validation rows cannot tell them apart.
+    """
     model.fit(X, y)
     errors = [np.mean(predicted != y_judge) for predicted in model.staged_predict(X_judge)]
-    best = int(np.argmin(errors)) + 1
+    best = len(errors) - int(np.argmin(errors[::-1]))
     for name in ("estimators_", "estimators_features_", "member_params_", "member_seeds_"):
         setattr(model, name, getattr(model, name)[:best])
     return {"n_estimators": best}
