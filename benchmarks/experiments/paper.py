@@ -135,7 +135,7 @@ register(
         ),
         tuning=RANDOM,
         in_paper=True,
-        note="On YB, BoostForest and LMForest have 25 trees instead of 250, which would take 15 GB.",
+        note="On YB, BoostForest and LMForest have 25 trees instead of 250, which would take more than 10 GB.",
     )
 )
 register(

@@ -140,7 +140,7 @@ def lm_forest(settings: Settings, **params: Any) -> Any:
     return LMForestClassifier(n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
-# For YB: 250 trees, each leaf with 1,024 slopes for each of 38 classes, would take 15 GB.
+# For YB: 250 trees, each leaf with 1,024 slopes for each of 38 classes, would take more than 10 GB.
 variant("BoostForest (25 trees)", "BoostForest", tasks=CLASSIFICATION, n_estimators=25)
 variant("LMForest (25 trees)", "LMForest", n_estimators=25)
 
