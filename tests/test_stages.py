@@ -1,5 +1,7 @@
 """Forests in stages: each corrects what the ones before leave over."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -223,3 +225,12 @@ def test_a_warm_start_does_not_go_on_from_stages():
     with pytest.raises(ValueError, match="warm_start=True cannot add to a forest that was fitted with stages"):
         forest.set_params(n_stages=1, warm_start=True, n_estimators=80).fit(X, y)
     assert forest.n_stages_ == 2
+
+
+@pytest.mark.parametrize("settings", [{"preset": "best"}, {"n_estimators": "auto"}, {"n_stages": 2}], ids=str)
+def test_rows_that_no_tree_leaves_out_cannot_judge_but_do_no_harm(settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        forest = BoostForestRegressor(**{"n_estimators": 60, "random_state": 0, **settings}).fit([[1.0, 2.0]], [3.0])
+    assert forest.n_stages_ == 1
+    assert_allclose(forest.predict([[1.0, 2.0], [5.0, 5.0]]), 3.0)

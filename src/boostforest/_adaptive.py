@@ -86,7 +86,7 @@ class Search:
             compared = [(*self._compare(trial, best), change, trial) for change, trial in tried]
             compared.sort(key=lambda c: c[0])
             difference, t, change, trial = compared[0]
-            if difference >= 0 or t > _ACCEPTED:
+            if not difference < 0 or t > _ACCEPTED:  # also where no row can judge
                 break
             best = trial
             changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
@@ -116,8 +116,7 @@ class Search:
     def _shares(self) -> Floats:
         """Return the mixture of all settings with the least squared error out of bag."""
         rows, objective = self._judged_rows, self._growth.objective
-        weight = np.ones(rows.sum()) if objective.weight is None else objective.weight[rows]
-        root = np.sqrt(weight / weight.sum())[:, None]
+        root = np.sqrt(objective.shares(rows))[:, None]
         targets = objective.targets[rows]
         errors = np.stack([((t.group.oob.mean[rows] - targets) * root).ravel() for t in self.trials])
         # Of settings that get many trees only half of this noise is taken out: the estimates are noisy themselves.

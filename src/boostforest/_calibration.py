@@ -42,7 +42,7 @@ def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) 
     if how in ("temperature", "auto"):
         return Calibration(_temperature(objective, scores, rows))
     p, targets = objective.outputs(scores)[rows], objective.targets[rows]
-    weight = np.ones(rows.sum()) if objective.weight is None else objective.weight[rows]
+    weight = objective.shares(rows) * rows.sum()
     least = 1 / (rows.sum() + 2)  # as if each side had been seen once more: no probability is 0
     knots = []
     for k in range(p.shape[1]):

@@ -70,18 +70,22 @@ class Objective:
         return np.eye(self.n_classes)[self.y.astype(np.intp)]
 
     def average(self, losses: Floats, rows: Mask) -> float:
-        """Return the weighted mean over some rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return float(np.average(losses[rows], weights=weight))
+        """Return the weighted mean over some rows; NaN if there are none."""
+        return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
+
+    def shares(self, rows: Mask) -> Floats:
+        """Return the weights of some rows, adding up to 1; all the same if none of them has any weight."""
+        weight: Floats = np.ones(rows.sum()) if self.weight is None else self.weight[rows]
+        if not weight.any():
+            weight = np.ones(len(weight))
+        return np.asarray(weight / np.sum(weight))
 
     def t_value(self, differences: Floats, rows: Mask) -> float:
-        """Return the mean of differences in multiples of its standard error."""
-        values = differences[rows]
-        weight = np.ones(len(values)) if self.weight is None else self.weight[rows]
-        share = weight / weight.sum()
+        """Return the mean of differences in multiples of its standard error; 0 if there are none."""
+        values, share = differences[rows], self.shares(rows)
         mean = share @ values
         error = np.sqrt((share**2) @ (values - mean) ** 2)
-        return float(mean / max(error, np.finfo(np.float64).tiny))
+        return float(mean) / max(float(error), float(np.finfo(np.float64).tiny))
 
     def scores(self, mean: Floats) -> Floats:
         """Return the scores that mean outputs stand for: themselves, or the log-odds of probabilities."""

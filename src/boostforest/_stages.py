@@ -118,7 +118,7 @@ class StageGrower:
         noise = self._objective.average(oob.spread.sum(axis=1), rows)
         errors = (oob.mean - self._objective.targets) ** 2 - oob.variance_of_mean
         loss = self._objective.average(errors.sum(axis=1), rows)
-        if loss <= 0:
+        if not loss > 0:
             return _MOST_TREES
         return int(np.clip(np.ceil(noise / (_SETTLED * loss)), _PILOT_TREES, _MOST_TREES))
 
