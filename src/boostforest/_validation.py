@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import warnings
 from typing import Any
 
@@ -117,8 +118,16 @@ def warn_if_unconverged(n_models: int) -> None:
         warnings.warn(
             f"LinearSVR failed to converge at {n_models} nodes (counted once per class): increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=_level_of_caller(),
         )
+
+
+def _level_of_caller() -> int:
+    """Return the stack level of whoever called this library: a fit in stages goes deeper than a plain one."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:

@@ -38,7 +38,7 @@ class Booster {
           stride_(padded_rows(table.n_rows)),
           // Trees of several classes run side by side; a single one shares out its features instead.
           growers_(n_outputs_ > 1 ? std::clamp(n_threads, 1, std::min(n_outputs_, kMaxThreads)) : 1) {
-        const std::size_t size = static_cast<std::size_t>(n_outputs_) * stride_;
+        const std::int64_t size = n_outputs_ * stride_;
         double* scores = scores_.get(size);
         std::fill_n(p_.get(size), size, 0.0);
         g_.get(size);
