@@ -18,7 +18,7 @@ from ._progress import Progress
 from ._python_grower import TrainingData
 
 if TYPE_CHECKING:
-    from ._forest import ForestPart
+    from ._forest_part import ForestPart
 
 Settings = dict[str, Any]  # tree parameters that differ from the estimator's own
 

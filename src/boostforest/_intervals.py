@@ -17,7 +17,7 @@ from ._bagging import Sampling
 from ._objective import Floats
 
 if TYPE_CHECKING:
-    from ._forest import ForestPart
+    from ._forest_part import ForestPart
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24

@@ -15,7 +15,7 @@ from ._parameters import TREE_PARAMETERS
 from ._stages import LEAST_TREES
 
 if TYPE_CHECKING:
-    from ._forest import ForestPart
+    from ._forest_part import ForestPart
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._calibration import Calibration
-from ._forest import ForestPart
+from ._forest_part import ForestPart
 from ._intervals import LeftOut
 from ._safetensors import Tensors
 from ._stages import Stages

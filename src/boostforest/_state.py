@@ -17,7 +17,8 @@ import numpy.typing as npt
 from ._base import BoostBase
 from ._columns import ForestColumns
 from ._encoder_state import checked_fill, encode_encoder, take_encoder
-from ._forest import BoostForestClassifier, BoostForestRegressor, ForestPart
+from ._forest import BoostForestClassifier, BoostForestRegressor
+from ._forest_part import ForestPart
 from ._networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
 from ._plain import decode_params, decode_value, encode_params, encode_value
