@@ -1,0 +1,67 @@
+"""Files of forests beyond the paper that were damaged or made up: refused with one sentence."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from model_files import tensors_of, with_tensors
+
+BAD_REGRESSORS = {
+    "a stage beyond the trees": (
+        {"stage_end": lambda t: t["stage_end"] + 1},
+        "'stage_end' must hold integers",
+    ),
+    "a stage of no trees": ({"stage_end": lambda t: np.array([40, 40], dtype=np.int64)}, "'stage_end' must ascend"),
+    "stages of the wrong type": (
+        {"stage_end": lambda t: t["stage_end"].astype(np.int32)},
+        "'stage_end' must hold",
+    ),
+    "steps without stages": ({"stage_end": lambda t: None}, "tensors are missing: stage_end"),
+    "a step of 0": ({"stage_step": lambda t: np.array([1.0, 0.0])}, "'stage_step' must start with 1"),
+    "a step that is no number": ({"stage_step": lambda t: np.array([1.0, np.nan])}, "'stage_step' has values that are"),
+    "too many steps": ({"stage_step": lambda t: np.ones(3)}, "'stage_step' must hold 2 float64 values"),
+    "losses of other stages": ({"oob_loss": lambda t: np.ones(5)}, "'oob_loss' must hold 2 float64 values"),
+    "errors below zero": ({"residuals": lambda t: -1 - t["residuals"]}, "'residuals' has values below zero"),
+    "errors without trees": ({"absent": lambda t: None}, "tensors are missing: absent"),
+    "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have a bit for every tree"),
+    "sets of classes": ({"conformity": lambda t: np.ones(3)}, "tensors are unknown for regression: conformity"),
+}
+BAD_CLASSIFIERS = {
+    "a factor below zero": ({"calibration_factor": lambda t: np.array(-1.0)}, "'calibration_factor' must be a float64"),
+    "knots that fall": ({"knot_x": lambda t: t["knot_x"][::-1].copy()}, "knots must ascend"),
+    "knots that are no probabilities": ({"knot_y": lambda t: t["knot_y"] + 1}, "knots must ascend, and map to prob"),
+    "knots of other outputs": ({"knot_start": lambda t: np.array([0, 1, len(t["knot_x"])])}, "'knot_start' must begin"),
+    "knots that end elsewhere": ({"knot_start": lambda t: np.array([0, 2**62])}, "'knot_start' must hold integers"),
+    "knots without values": ({"knot_y": lambda t: None}, "tensors are missing: knot_y"),
+    "conformity in disorder": ({"conformity": lambda t: t["conformity"][::-1].copy()}, "'conformity' must ascend"),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return the bytes of a regressor with two stages and of a calibrated classifier."""
+    folder = tmp_path_factory.mktemp("models")
+    X, y = make_friedman1(120, noise=0.1, random_state=0)
+    BoostForestRegressor(40, n_stages=2, random_state=0).fit(X, y).save_model(folder / "r")
+    BoostForestClassifier(40, calibrate="isotonic", random_state=0).fit(X, y > y.mean()).save_model(folder / "c")
+    assert "stage_end" in tensors_of((folder / "r").read_bytes()), "the example must have two stages"
+    return {name: (folder / name).read_bytes() for name in "rc"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"), [*(("r", name) for name in BAD_REGRESSORS), *(("c", name) for name in BAD_CLASSIFIERS)]
+)
+def test_a_damaged_file_is_refused_with_one_sentence(files, kind, case, tmp_path):
+    changes, message = (BAD_REGRESSORS if kind == "r" else BAD_CLASSIFIERS)[case]
+    tensors = tensors_of(files[kind])
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(with_tensors(files[kind], **{name: change(tensors) for name, change in changes.items()}))
+    with pytest.raises(ValueError, match=message):
+        load_model(path)
+
+
+def test_the_files_are_good_before_they_are_damaged(files, tmp_path):
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(with_tensors(content))
+        assert load_model(tmp_path / name).forest_.n_trees == 40
