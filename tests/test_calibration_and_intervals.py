@@ -80,10 +80,11 @@ def test_sets_hold_the_true_class_as_often_as_was_asked_for():
     sizes = []
     for coverage in (0.7, 0.9):
         sets = forest.predict_set(X[700:], coverage=coverage)
-        assert abs(sets[np.arange(800), y[700:]].mean() - coverage) < 0.05 or coverage < 0.8
+        assert sets[np.arange(800), y[700:]].mean() > coverage - 0.05
         assert sets[np.arange(800), forest.predict_proba(X[700:]).argmax(axis=1)].all()
         sizes.append(sets.sum())
     assert sizes[0] < sizes[1]
+    assert abs(sets[np.arange(800), y[700:]].mean() - 0.9) < 0.05  # here the most probable class alone is not enough
 
 
 @pytest.mark.parametrize("coverage", [0, 1, 1.5, "high", True])

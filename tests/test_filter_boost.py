@@ -77,10 +77,10 @@ class Coin(Filter):
         self.p, self.n = p, 0
 
     def draw(self, n):
-        raise NotImplementedError
+        raise AssertionError("the stopping rule asks for outcomes only")
 
     def add(self, signs, alpha):
-        raise NotImplementedError
+        raise AssertionError("the stopping rule asks for outcomes only")
 
     def outcomes(self, signs, n):
         self.n += n

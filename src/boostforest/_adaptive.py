@@ -79,7 +79,7 @@ class Search:
         """Return the trials with their shares; ``budget``: trees that may be grown."""
         best, changes = self._try({}, 0), self._changes
         for number in range(1, _ROUNDS + 1):
-            affordable = (budget - self._growth.n_grown) // len(self._seeds)
+            affordable = max(budget - self._growth.n_grown, 0) // len(self._seeds)
             tried = [(change, self._try(best.settings | change, number)) for change in changes[:affordable]]
             if not tried:
                 break

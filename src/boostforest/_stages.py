@@ -15,6 +15,7 @@ from ._objective import Floats, OutOfBag
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
+_GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
 _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
@@ -88,29 +89,19 @@ class StageGrower:
 
     def _first_stage(self, n_stages: int) -> tuple[list[Group], list[Trial], int]:
         """Return the groups of the first stage, the trials behind them, and the trees of all stages."""
-        growth = self._growth
+        growth, parts = self._growth, 1 if n_stages == 1 else 2  # later stages have the second half of the trees
+        share = None if self._budget is None else self._budget // parts
         if self._own is None:
-            pilot = growth.grow({}, growth.seeds(_PILOT_TREES if self._budget is None else self._share(n_stages)))
-            if self._budget is not None:
-                return [pilot], [], self._budget
-            n = self._enough_trees(pilot.oob)
-            more = [growth.grow({}, growth.seeds(n - pilot.n_trees))] if n > pilot.n_trees else []
-            return [pilot, *more], [], n * (1 if n_stages == 1 else 2)
-        size = 10 if self._budget is None else max(8, self._budget // 50)
+            first = growth.grow({}, growth.seeds(_PILOT_TREES if share is None else share))
+            n = self._enough_trees(first.oob) if share is None else share
+            more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
+            return [first, *more], [], n * parts
+        size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
         search = Search(growth, size, allowed_changes(self._own, growth.data))
-        if self._budget is None:
-            trials = search.run(_MOST_TREES)
-            budget = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
-            budget *= 1 if n_stages == 1 else 2
-        else:
-            budget = self._budget
-            trials = search.run(int(0.8 * self._share(n_stages)))
-        share = budget if n_stages == 1 else budget // 2
-        return self._fill(trials, max(share - growth.n_grown, 0)), trials, budget
-
-    def _share(self, n_stages: int) -> int:
-        assert self._budget is not None
-        return self._budget if n_stages == 1 else self._budget // 2
+        trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
+        if share is None:
+            share = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
+        return self._fill(trials, max(share - growth.n_grown, 0)), trials, share * parts
 
     def _enough_trees(self, oob: OutOfBag) -> int:
         """Return how many trees make the noise of the forest a small share of its loss."""
@@ -140,7 +131,7 @@ class StageGrower:
         if seen.any():
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
         scores = self._objective.scores(mean)
-        loss = self._objective.average(self._objective.losses(scores), seen) if seen.any() else float("nan")
+        loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
         return Grown(list(groups), Stages((n,), (1.0,)), scores, seen, [loss], trials)
 
@@ -159,8 +150,9 @@ class StageGrower:
             return group, *self._step(scores, group.oob)
         seeds = growth.seeds(_TRIAL_TREES)
         tried = [growth.grow(settings, seeds, start) for settings in candidates]
-        chosen = min(tried, key=lambda group: self._change(scores, group.oob))
-        if self._change(scores, chosen.oob) == 0:
+        changes = [self._change(scores, group.oob) for group in tried]
+        chosen = tried[int(np.argmin(changes))]
+        if min(changes) == 0:
             return chosen, 0.0, chosen.oob.seen
         n_more = max(n_trees - len(tried) * _TRIAL_TREES, LEAST_TREES)
         more = growth.grow(chosen.settings, growth.seeds(n_more), start)
