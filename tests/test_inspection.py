@@ -259,12 +259,12 @@ DAMAGES = {
     "unknown feature": lambda f: {"feature": changed(f.feature, 0, 99)},
     "circle": lambda f: {"left": changed(f.left, 0, 0)},
     "child outside": lambda f: {"left": changed(f.left, 0, 2**31 - 1)},
-    "parameters outside": lambda f: {"param_start": changed(f.param_start, 1, len(f.params))},
-    "leaf without model": lambda f: {"param_start": changed(f.param_start, f.feature.argmin(), -1)},
+    "leaves with children": lambda f: {"left": f.left + 1},
     "tree without nodes": lambda f: {"tree_start": changed(f.tree_start, 1, 0)},
     "unknown model": lambda f: {"kind": changed(f.kind, 0, 7)},
     "short column": lambda f: {"threshold": f.threshold[:-1]},
-    "short parameters": lambda f: {"params": f.params[:-1]},
+    "parameters too few": lambda f: {"params": f.params[:-1]},
+    "parameters too many": lambda f: {"params": np.append(f.params, 0.0)},
     "other numbers": lambda f: {"params": f.params.astype(np.float32)},
 }
 

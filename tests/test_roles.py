@@ -249,7 +249,7 @@ DAMAGES = {
     "constraint unknown": (CONSTRAINED_FILE, {"monotonic_cst": [1, 2, 0]}, "monotonic_cst has values other than"),
     "constraints too few": (CONSTRAINED_FILE, {"monotonic_cst": [1, 1]}, "'monotonic_cst' must have the shape"),
     "paths are added up": (CONSTRAINED_FILE, {"sum_path": [True]}, "cannot keep constraints"),
-    "node without a model": (CONSTRAINED_FILE, {"param_start": -1}, "without a model"),
+    "node without a model": (CONSTRAINED_FILE, {"param_start": -1}, "param_start is not where"),
 }
 
 

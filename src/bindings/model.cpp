@@ -22,10 +22,9 @@ class Model {
           lower_(column<double>(columns, "lower")),
           upper_(column<double>(columns, "upper")),
           params_(column<double>(columns, "params")),
-          param_start_(column<std::int64_t>(columns, "param_start")),
           hidden_start_(column<std::int64_t>(columns, "hidden_start")),
           hidden_(column<double>(columns, "hidden")),
-          n_samples_(column<double>(columns, "n_samples")),
+          n_samples_(column<float>(columns, "n_samples")),
           model_features_(optional_column<std::int32_t>(columns, "model_features")),
           monotone_(optional_column<std::int8_t>(columns, "monotonic_cst")),
           n_features_(n_features),
@@ -38,14 +37,15 @@ class Model {
         require(kind_.shape(0) + 1 == tree_start_.shape(0) && sum_path_.shape(0) == kind_.shape(0),
                 "kind and sum_path must have one value per tree");
         require(left_.shape(0) == n_nodes && missing_left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes &&
-                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && param_start_.shape(0) == n_nodes &&
-                    n_samples_.shape(0) == n_nodes,
+                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && n_samples_.shape(0) == n_nodes,
                 "all node columns must have the same length");
         require(hidden_start_.shape(0) == tree_start_.shape(0) && hidden_start_(0) == 0 &&
                     static_cast<std::size_t>(hidden_start_(kind_.shape(0))) == hidden_.shape(0),
                 "hidden_start must run from 0 to the number of values in hidden");
         check_roles();
-        for (std::size_t t = 0; t < kind_.shape(0); ++t) add_tree(t, n_features, n_outputs);
+        std::int64_t n_params = 0;  // up to the end of each tree
+        for (std::size_t t = 0; t < kind_.shape(0); ++t) n_params = add_tree(t, n_params);
+        require(static_cast<std::size_t>(n_params) == params_.shape(0), "there are parameters of no model");
     }
 
     int n_features() const { return n_features_; }
@@ -100,38 +100,50 @@ class Model {
         for (int j = 0; j < features.n; ++j) slope_of_[features[j]] = j;
     }
 
-    void add_tree(std::size_t t, int n_features, int n_outputs) {
+    // Checks a tree whose parameters start at first_param; returns where they end.
+    std::int64_t add_tree(std::size_t t, std::int64_t first_param) {
         const std::int64_t begin = tree_start_(t), end = tree_start_(t + 1);
         const auto tree = static_cast<std::int64_t>(t);
         require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0), "has no nodes", tree);
         const auto kind = static_cast<ModelKind>(kind_(t));
         const bool python = kind == ModelKind::kPython;
         require(kind <= ModelKind::kHidden || python, "has an unknown node model", tree);
-        const auto n_params = static_cast<std::int64_t>(params_.shape(0));
         const std::int64_t n_inputs = count_inputs(t, kind);
-        const std::int64_t per_node = n_outputs * (1 + n_inputs);
-        require(!sum_path_(t) || n_outputs == 1 || python, "clips more than one output", tree);
+        require(!sum_path_(t) || n_outputs_ == 1 || python, "clips more than one output", tree);
         require(!monotone_ || (!sum_path_(t) && kind <= ModelKind::kLinear), "cannot keep constraints", tree);
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t feature = feature_(i), left = left_(i);
-            const std::int64_t start = param_start_(i);
-            require(feature >= -1 && feature < n_features, "splits on an unknown feature", tree);
+            require(feature >= -1 && feature < n_features_, "splits on an unknown feature", tree);
             // Children come after their parent: no path can run in a circle.
             require(feature < 0 || (left > i - begin && left + std::int64_t{1} < end - begin),
                     "has a child outside of it", tree);
-            require(start >= -1 && (start < 0 || (start <= n_params && per_node <= n_params - start)),
-                    "has parameters outside of the model", tree);
-            require(!python || start < 0, "has parameters beside models in Python", tree);
-            require(!monotone_ || start >= 0 || i == begin, "has a node without a model under constraints", tree);
-            require(feature >= 0 || ((start >= 0 || python) && left == 0),
-                    "has a leaf without a model, or with a child", tree);
+            require(feature >= 0 || left == 0, "has a leaf with a child", tree);
         }
+        const bool at_leaves = !sum_path_(t) && !monotone_ && !python;
+        const std::int64_t n_models = python      ? 0
+                                      : at_leaves ? number_leaves(begin, end)
+                                                  : end - begin - (end - begin > 1 ? 1 : 0);
+        const std::int64_t per_model = n_outputs_ * (1 + n_inputs),
+                           n_params = static_cast<std::int64_t>(params_.shape(0)) - first_param;
+        require(n_models <= n_params / per_model, "has models without parameters", tree);
         trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
                           left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
-                          param_start_.data() + begin, params_.data(), n_params, end - begin, model_features().n,
-                          n_outputs, static_cast<std::int32_t>(n_inputs), hidden_.data() + hidden_start_(t), kind,
-                          sum_path_(t), monotone_ ? monotone_->data() : nullptr, slope_of_.data(),
-                          n_samples_.data() + begin});
+                          params_.data() + first_param, n_params, at_leaves ? leaf_numbers_.back().data() : nullptr,
+                          end - begin, model_features().n, n_outputs_, static_cast<std::int32_t>(n_inputs),
+                          hidden_.data() + hidden_start_(t), kind, sum_path_(t),
+                          monotone_ ? monotone_->data() : nullptr, slope_of_.data(), n_samples_.data() + begin});
+        return first_param + n_models * per_model;
+    }
+
+    // Numbers the leaves of a tree in the order of its nodes; returns how many there are.
+    std::int64_t number_leaves(std::int64_t begin, std::int64_t end) {
+        std::vector<std::int32_t>& numbers = leaf_numbers_.emplace_back(end - begin);
+        std::int32_t n = 0;
+        for (std::int64_t i = begin; i < end; ++i) {
+            numbers[i - begin] = n;
+            n += feature_(i) < 0 ? 1 : 0;
+        }
+        return n;
     }
 
     // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature that they see for
@@ -154,11 +166,13 @@ class Model {
     Array<std::uint8_t, 1> missing_left_;
     Array<std::int32_t, 1> feature_, left_;
     Array<double, 1> threshold_, lower_, upper_, params_;
-    Array<std::int64_t, 1> param_start_, hidden_start_;
-    Array<double, 1> hidden_, n_samples_;
+    Array<std::int64_t, 1> hidden_start_;
+    Array<double, 1> hidden_;
+    Array<float, 1> n_samples_;
     std::optional<Array<std::int32_t, 1>> model_features_;
     std::optional<Array<std::int8_t, 1>> monotone_;
-    std::vector<std::int32_t> slope_of_;  // see TreeView
+    std::vector<std::int32_t> slope_of_;                   // see TreeView
+    std::vector<std::vector<std::int32_t>> leaf_numbers_;  // of the trees that have models at their leaves alone
     int n_features_, n_outputs_;
     std::vector<TreeView> trees_;
 };

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _core
 
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
@@ -29,8 +30,9 @@ class ForestColumns:
     """All trees of a forest joined; one value per node unless said otherwise.
 
     Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
-    Children stand behind their parent and next to each other. With ``monotonic_cst`` a node's parameters are the sum of
-    the models on its path, and the clip range is how far its score may be from its parent's.
+    Children stand behind their parent and next to each other. With ``sum_path`` all nodes have models, but for a root
+    that is split; otherwise leaves alone. With ``monotonic_cst`` these nodes all have the sum of the models on their
+    path, and the clip range is how far a node's score may be from its parent's.
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
@@ -40,13 +42,12 @@ class ForestColumns:
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
     missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
     left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
-    n_samples: Floats  #: weight of the training rows that reached the node
-    loss: Floats  #: training loss of these rows after the node's model
-    gain: Floats  #: the criterion's gain of the split
+    n_samples: Singles  #: weight of the training rows that reached the node
+    loss: Singles  #: training loss of these rows after the node's model
+    gain: Singles  #: the criterion's gain of the split
     lower: Floats  #: clip range of the node's model
     upper: Floats
-    param_start: Longs  #: first parameter of the node's model, -1 for none
-    params: Floats  #: all parameters; per model and output: intercept, then the slopes if it has any
+    params: Floats  #: parameters of all models in the order of their nodes; per output: intercept, then slopes if any
     hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
     hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
     split_features: Ints | None = None  #: features that may be cut, ascending; None: all
@@ -123,13 +124,51 @@ class ForestColumns:
         """Number of features that may be cut."""
         return self.n_features if self.split_features is None else len(self.split_features)
 
+    @cached_property
+    def _at_all_nodes(self) -> npt.NDArray[np.bool_]:
+        """Per tree: whether all nodes have models, but for a root that is split."""
+        return self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool)
+
+    @cached_property
+    def tree_params_start(self) -> Longs:
+        """First parameter of every tree in ``params``, and the number of parameters at the end."""
+        n_nodes = np.diff(self.tree_start)
+        n_models = np.where(self._at_all_nodes, n_nodes - (n_nodes > 1), (n_nodes + 1) // 2)
+        n_params = n_models * self.n_outputs * (1 + self.n_inputs)
+        return np.cumsum([0, *np.where(self.in_python, 0, n_params).tolist()])
+
+    @property
+    def has_model(self) -> npt.NDArray[np.bool_]:
+        """Per node: whether it has a model of the core, with parameters in ``params``."""
+        inner = self.feature >= 0
+        has_model = ~inner | self._at_all_nodes[self.tree_of_node]
+        root = self.tree_start[:-1]
+        has_model[root] = ~inner[root]
+        has_model[self.in_python[self.tree_of_node]] = False
+        return has_model
+
+    @property
+    def param_start(self) -> Longs:
+        """First parameter of every node's model in ``params``, -1 for none."""
+        start = np.full(len(self.feature), -1, dtype=np.int64)
+        for tree, nodes in self._model_nodes():
+            begin, end = self.tree_params_start[tree : tree + 2]
+            start[nodes] = np.arange(begin, end, self.n_outputs * (1 + self.n_inputs[tree]))
+        return start
+
+    def _model_nodes(self) -> Iterator[tuple[int, Longs]]:
+        """Yield every tree with models of the core, and the nodes that have them."""
+        has_model = self.has_model
+        for tree in np.flatnonzero(~self.in_python).tolist():
+            begin, end = self.tree_start[tree : tree + 2]
+            yield tree, begin + np.flatnonzero(has_model[begin:end])
+
     def _models(self) -> Iterator[tuple[int, Longs, Floats]]:
-        """Yield kind, nodes and parameters of models of one kind and size: nodes × outputs × (1 + inputs)."""
-        for kind, n_inputs in sorted(set(zip(self.kind.tolist(), self.n_inputs.tolist(), strict=True))):
-            trees = (self.kind == kind) & (self.n_inputs == n_inputs)
-            nodes = np.flatnonzero(trees[self.tree_of_node] & (self.param_start >= 0))
-            places = self.param_start[nodes, None] + np.arange(self.n_outputs * (1 + n_inputs))
-            yield kind, nodes, self.params[places].reshape(len(nodes), self.n_outputs, 1 + n_inputs)
+        """Yield kind, nodes and parameters of the models of each tree: nodes × outputs × (1 + inputs)."""
+        for tree, nodes in self._model_nodes():
+            begin, end = self.tree_params_start[tree : tree + 2]
+            shape = len(nodes), self.n_outputs, 1 + self.n_inputs[tree]
+            yield int(self.kind[tree]), nodes, self.params[begin:end].reshape(shape)
 
     def linear_models(self) -> Floats:
         """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
@@ -151,7 +190,8 @@ class ForestColumns:
     def from_python(cls, nodes: dict[str, list[Any]], n_features: int, n_outputs: int) -> ForestColumns:
         """Return a tree whose models are in Python, given its columns."""
         n_nodes = len(nodes["feature"])
-        dtypes = {"feature": np.int32, "missing_left": np.uint8, "left": np.int32}
+        dtypes: dict[str, Any] = {"feature": np.int32, "missing_left": np.uint8, "left": np.int32}
+        dtypes |= dict.fromkeys(("n_samples", "loss", "gain"), np.float32)
         columns: dict[str, Any] = {
             name: np.array(values, dtype=dtypes.get(name, np.float64))
             for name, values in nodes.items()
@@ -162,7 +202,6 @@ class ForestColumns:
             kind=np.array([PYTHON], dtype=np.uint8),
             sum_path=np.array([True]),
             **columns,
-            param_start=np.full(n_nodes, -1),
             params=np.zeros(0),
             hidden_start=np.zeros(2, dtype=np.int64),
             hidden=np.zeros(0),
@@ -193,23 +232,18 @@ class ForestColumns:
         """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own."""
         last = first + 1 if last is None else last
         begin, end = int(self.tree_start[first]), int(self.tree_start[last])
-        starts = self.param_start[begin:end]
-        widths = self.n_outputs * (1 + self.n_inputs[self.tree_of_node[begin:end]])
-        used = starts >= 0
-        low, high = (int(starts[used].min()), int((starts + widths)[used].max())) if used.any() else (0, 0)
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
             for name, column in self.arrays().items()
             if name not in _PER_TREE + _PER_FOREST
         }
-        nodes["param_start"] = np.where(used, starts - low, -1)
         hidden_start = self.hidden_start[first : last + 1]
         return replace(
             self,
             tree_start=self.tree_start[first : last + 1] - begin,
             kind=self.kind[first:last].copy(),
             sum_path=self.sum_path[first:last].copy(),
-            params=self.params[low:high].copy(),
+            params=self.params[self.tree_params_start[first] : self.tree_params_start[last]].copy(),
             hidden_start=hidden_start - hidden_start[0],
             hidden=self.hidden[hidden_start[0] : hidden_start[-1]].copy(),
             **nodes,
@@ -222,18 +256,11 @@ class ForestColumns:
         arrays = [part.arrays() for part in parts]
         names = [name for name in arrays[0] if name not in ROLES]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
-        first_param = np.cumsum([0, *(len(part.params) for part in parts)])
         for name in ("tree_start", "hidden_start"):
             first = np.cumsum([0, *(part[name][-1] for part in arrays)])
             joined[name] = np.concatenate(
                 [*(part[name][:-1] + n for part, n in zip(arrays, first, strict=False)), first[-1:]]
             )
-        joined["param_start"] = np.concatenate(
-            [
-                np.where(p.param_start < 0, -1, p.param_start + first)
-                for p, first in zip(parts, first_param, strict=False)
-            ]
-        )
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
         return replace(parts[0], **joined)

@@ -54,7 +54,7 @@ def mean_absolute_slopes(forest: ForestColumns, weights: Floats | None) -> Float
         )
     leaves = np.flatnonzero(forest.feature < 0)
     slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
-    of_leaves = forest.n_samples[leaves]
+    of_leaves = forest.n_samples[leaves].astype(np.float64)
     if weights is not None:
         of_leaves = of_leaves * weights[forest.tree_of_node[leaves]]
     means: Floats = np.average(slopes, axis=0, weights=of_leaves)
@@ -97,7 +97,7 @@ def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]
     on_layer = forest.kind[forest.tree_of_node] == 2
     intercept = np.where(on_layer[:, None], hidden[:, :, 0], linear[:, :, 0] - slopes @ estimator.feature_mean_)
     root = forest.tree_start[:-1]
-    bare = root[forest.sum_path & (forest.param_start[root] < 0)]  # stands for the mean of the target
+    bare = root[forest.sum_path & ~forest.has_model[root]]  # stands for the mean of the target
     intercept[bare] = 0.0
     slopes[bare[~on_layer[bare]]] = 0.0
     units = forest.n_inputs[forest.tree_of_node[bare]][:, None, None]

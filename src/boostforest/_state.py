@@ -40,14 +40,15 @@ _COLUMNS = {
     "threshold": (np.float64, "nodes"),
     "missing_left": (np.uint8, "nodes"),
     "left": (np.int32, "nodes"),
-    "n_samples": (np.float64, "nodes"),
-    "loss": (np.float64, "nodes"),
-    "gain": (np.float64, "nodes"),
+    "n_samples": (np.float32, "nodes"),
+    "loss": (np.float32, "nodes"),
+    "gain": (np.float32, "nodes"),
     "lower": (np.float64, "nodes"),
     "upper": (np.float64, "nodes"),
-    "param_start": (np.int64, "nodes"),
     "params": (np.float64, "params"),
 }
+_ANY_FLOAT = ("n_samples", "loss", "gain", "params")  # may have other types in files
+_IMPLIED = {"param_start": (np.int64, "nodes")}  # older files have it: where the parameters of each node start
 _HIDDEN = {"hidden_start": (np.int64, "starts"), "hidden": (np.float64, "hidden")}  # only if a tree has a hidden layer
 # What features are for; each only where it is not the same for all of them.
 _ROLES = {
@@ -215,23 +216,24 @@ def _checked(tensors: Tensors, task: str) -> Tensors:
     """Check names, types, lengths and numbers of all tensors but the classes; return them as the estimator has them."""
     expected: dict[str, tuple[Any, str]] = _COLUMNS | _SCALING | _SEEDS | (_TARGET if task == "regression" else {})
     expected |= _HIDDEN if tensors.keys() & _HIDDEN.keys() else {}
-    expected |= {name: _ROLES[name] for name in _ROLES if name in tensors}
+    expected |= {name: entry for name, entry in (_ROLES | _IMPLIED).items() if name in tensors}
     if tensors.keys() != expected.keys():
         wrong = ", ".join(sorted(tensors.keys() ^ expected.keys()))
         raise ValueError(f"tensors are missing or unknown: {wrong}")
     lengths: dict[str, int] = {}
     for name, (dtype, length) in expected.items():
         array = tensors[name]
-        short = name == "params" and array.dtype.kind == "f"
-        if array.dtype != dtype and not short:
+        any_float = name in _ANY_FLOAT and array.dtype.kind == "f"
+        if array.dtype != dtype and not any_float:
             raise ValueError(f"tensor {name!r} must be {np.dtype(dtype)}; got {array.dtype}")
         shape = () if length == "one" else (lengths.setdefault(length, array.size),)
         if array.shape != shape:
             raise ValueError(f"tensor {name!r} must have the shape {shape}; got {array.shape}")
     if lengths["trees"] < 1 or not 1 <= lengths["features"] < 2**31:
         raise ValueError("a model needs at least one tree and one feature")
+    with np.errstate(over="ignore", invalid="ignore"):
+        tensors |= {name: tensors[name].astype(_COLUMNS[name][0], copy=False) for name in _ANY_FLOAT}
     _check_numbers(tensors)
-    tensors["params"] = tensors["params"].astype(np.float64, copy=False)
     return tensors
 
 
@@ -252,7 +254,7 @@ def _check_numbers(tensors: Tensors) -> None:
         raise ValueError("tensor 'split_features' must hold numbers of features, ascending")
     n_samples = tensors["n_samples"]
     with np.errstate(over="ignore"):
-        total = n_samples[tensors["feature"] < 0].sum()
+        total = n_samples[tensors["feature"] < 0].sum(dtype=np.float64)
     if (n_samples < 0).any() or not 0 < total < np.inf:
         raise ValueError("tensor 'n_samples' has values that cannot be weights of rows")
 
@@ -269,6 +271,8 @@ def _decode_forest(tensors: Tensors, n_classes: int) -> ForestColumns:
     parents = np.bincount(np.concatenate([left, left + 1, forest.tree_start[:-1]]), minlength=len(forest.feature))
     if (parents != 1).any():
         raise ValueError("damaged model: every node but the roots needs one parent")
+    if "param_start" in tensors and not np.array_equal(tensors["param_start"], forest.param_start):
+        raise ValueError("damaged model: param_start is not where the parameters of the nodes are")
     return forest
 
 

@@ -33,7 +33,6 @@ void JoinedTrees::set_aside(const PackedTree& first, double share) {
 
 void JoinedTrees::append(const GrownTree& grown) {
     const PackedTree& tree = grown.tree;
-    const auto first_param = static_cast<std::int64_t>(columns.params.size());
     const char* from = tree.bytes.get();
     const double share = share_[kind.size()];
     if (kind.empty()) set_aside(tree, share);
@@ -42,9 +41,6 @@ void JoinedTrees::append(const GrownTree& grown) {
         from += PackedTree::column_bytes(tree.n_nodes, sizeof(*column.data()));
     });
     columns.params.append(from, tree.n_params, share);
-    for (std::int64_t* start = columns.param_start.data() + tree_start.back();
-         start != columns.param_start.data() + columns.param_start.size(); ++start)
-        *start += *start < 0 ? 0 : first_param;
     tree_start.push_back(tree_start.back() + tree.n_nodes);
     kind.push_back(static_cast<std::uint8_t>(grown.kind));
     sum_path.push_back(grown.sum_path ? 1 : 0);

@@ -18,12 +18,11 @@ struct Columns {
     Column<double> threshold;           // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
     Column<std::uint8_t> missing_left;  // 1: a missing value goes left, 0: right
     Column<std::int32_t> left;          // left child, counted from the tree's root (right = left + 1; 0 for a leaf)
-    Column<double> n_samples;           // weight of the training rows that reached the node
-    Column<double> loss;                // training loss of those rows after the node's model
-    Column<double> gain;                // criterion's gain of the split (0 for a leaf)
+    Column<float> n_samples;            // weight of the training rows that reached the node
+    Column<float> loss;                 // training loss of those rows after the node's model
+    Column<float> gain;                 // criterion's gain of the split (0 for a leaf)
     Column<double> lower, upper;        // clip range of the node's model (-inf, inf where nothing is clipped)
-    Column<std::int64_t> param_start;   // first parameter of the node's model in params; -1: none
-    Column<double> params;              // parameters, see ModelKind
+    Column<double> params;              // parameters (see ModelKind) of the nodes that have a model, in their order
 
     // The list of node columns, written once: visit(name, column) for each.
     template <class Self, class Visit>
@@ -37,7 +36,6 @@ struct Columns {
         visit("gain", self.gain);
         visit("lower", self.lower);
         visit("upper", self.upper);
-        visit("param_start", self.param_start);
     }
 };
 
@@ -54,7 +52,7 @@ struct PackedTree {
     static std::size_t column_bytes(std::int64_t n, std::size_t value_bytes) { return (n * value_bytes + 7) / 8 * 8; }
 };
 
-// What a node's parameters are, and which nodes keep them.
+// What a node's parameters are, and which nodes keep them. A root that is split has none.
 enum class PathForm : std::uint8_t {
     kOwnModels,  // the node's own model; all nodes
     kLeafSums,   // the sum of the models on the path; leaves
@@ -87,9 +85,9 @@ class TreeBuilder {
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
     void add_node(std::int32_t parent);
 
-    TreeColumns columns_;
+    TreeColumns columns_;  // params in the order of add_model
     std::vector<std::int32_t> parent_;
-    std::vector<double> kept_params_;  // scratch of finish
+    std::vector<std::int64_t> param_start_;  // of each node in params; -1: none
     int n_params_ = 0;
     PathForm form_ = PathForm::kOwnModels;
 };

@@ -9,6 +9,11 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
+// Where all nodes have models of one output, but for a root that is split: where that of a node starts; below 0: none.
+inline Index param_start(const TreeView& tree, std::int32_t node) {
+    return (Index{node} - (tree.n_nodes > 1)) * (1 + tree.n_inputs);
+}
+
 // Slopes are not padded in params: where a padded read would run past the end, they are copied first.
 inline double linear_model(const TreeView& tree, Index start, const double* row, int width) {
     const double* p = tree.params + start;
@@ -105,7 +110,7 @@ inline double boundary(const TreeView& tree, const double* row, const double* in
     for (std::int32_t side = left; side <= left + 1; ++side) {
         least = tree.lower[side] < least ? tree.lower[side] : least;
         most = tree.upper[side] > most ? tree.upper[side] : most;
-        const Index start = tree.param_start[node_at_cut(tree, row, side, feature, cut)];
+        const Index start = param_start(tree, node_at_cut(tree, row, side, feature, cut));
         const auto model = input_width == 4 ? model_at<V4> : model_at<V8>;
         total += 0.5 * model(tree, start, inputs, input_width, tree.slope_of[feature], cut);
     }
@@ -127,8 +132,8 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
         const std::int32_t feature = tree.feature[node];
         const double* row = x + Index{i} * width;
         const double* own_inputs = inputs + Index{i} * input_width;
-        if (tree.param_start[node] >= 0) {
-            const double value = linear_model(tree, tree.param_start[node], own_inputs, input_width);
+        if (const Index start = param_start(tree, node); start >= 0) {
+            const double value = linear_model(tree, start, own_inputs, input_width);
             out[i] = within(value, out[i] + tree.lower[node], out[i] + tree.upper[node]);
         }
         if (feature < 0) {
@@ -146,10 +151,11 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
                   double* out, Index stride) {
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
+        const Index step = 1 + tree.n_inputs, first = param_start(tree, 0);
         walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
-            if (tree.param_start[node] < 0) return;  // the root
-            const double* row = inputs + Index{i} * input_width;
-            const double value = linear_model(tree, tree.param_start[node], row, input_width);
+            const Index start = first + node * step;
+            if (start < 0) return;  // the root
+            const double value = linear_model(tree, start, inputs + Index{i} * input_width, input_width);
             const double low = tree.lower[node], high = tree.upper[node];
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
@@ -160,9 +166,10 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
     const Index step = 1 + tree.n_inputs;
     for (Index i = 0; i < n; ++i)
-        for (int c = 0; c < tree.n_outputs; ++c)
-            out[c * stride + i] =
-                linear_model(tree, tree.param_start[leaf[i]] + c * step, inputs + i * input_width, input_width);
+        for (int c = 0; c < tree.n_outputs; ++c) {
+            const Index start = (Index{tree.leaf_number[leaf[i]]} * tree.n_outputs + c) * step;
+            out[c * stride + i] = linear_model(tree, start, inputs + i * input_width, input_width);
+        }
 }
 
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
