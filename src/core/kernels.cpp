@@ -1,11 +1,12 @@
 // Compiled once for each instruction set (see CMakeLists.txt), each time into a namespace of its own (BF_ISA).
-// Vectors are written with the GCC/Clang vector extension: eight doubles are one AVX-512 register, two AVX ones or
-// four SSE2/NEON ones. No standard library in any of these files (kernels.hpp says why).
+// Vectors are written with the GCC/Clang vector extension, as long as a register: eight doubles for AVX-512, four for
+// AVX2, two for SSE2 and NEON. No standard library in any of these files (kernels.hpp says why).
 
 #include "kernels.hpp"
 
 #include "kernels/hidden.hpp"
 #include "kernels/histogram.hpp"
+#include "kernels/lanes.hpp"
 #include "kernels/linalg.hpp"
 #include "kernels/logit_boost.hpp"
 #include "kernels/loss.hpp"

@@ -20,15 +20,15 @@ void hidden_units(const double* x, const std::int32_t* rows, Index n, int width,
             const Index at = i + r < n ? i + r : n - 1;
             number[r] = rows == nullptr ? at : rows[at];
         }
-        for (Index k = 0; k < units_width; k += 8) {
-            V8 f[kHiddenRows];
-            for (V8& value : f) value = load<V8>(layer + k);
+        for (Index k = 0; k < units_width; k += kVec) {
+            Vec f[kHiddenRows];
+            for (Vec& value : f) value = load<Vec>(layer + k);
             for (Index j = 0; j < d; ++j) {
-                const V8 weight = load<V8>(layer + (1 + j) * units_width + k);
+                const Vec weight = load<Vec>(layer + (1 + j) * units_width + k);
                 for (Index r = 0; r < kHiddenRows; ++r) f[r] += x[number[r] * width + j] * weight;
             }
-            const I8 real = first(n_units - k);
-            for (V8& value : f) value = real ? sigmoid8(value) : V8{};
+            const VecMask real = first(n_units - k);
+            for (Vec& value : f) value = real ? sigmoid_of(value) : Vec{};
             for (Index r = 0; r < kHiddenRows; ++r) store(out + number[r] * units_width + k, f[r]);
         }
     }

@@ -11,22 +11,22 @@ namespace {
 void logit_responses(const double* rest, const double* p, const double* y, double label, const double* w, Index n,
                      double* v, double* vz) {
     const double kSmallest = 1.0 / 3;  // 1 / the largest response
-    for (Index i = 0; i < n; i += 8) {
-        const auto own = load<V8>(y + i) == label;
-        const V8 miss = own ? load<V8>(rest + i) : load<V8>(p + i), hit = 1 - miss;
-        const V8 error = load<V8>(w + i) * miss;
-        store(v + i, error * (hit > kSmallest ? hit : splat<V8>(kSmallest)));
+    for (Index i = 0; i < n; i += kVec) {
+        const auto own = load<Vec>(y + i) == label;
+        const Vec miss = own ? load<Vec>(rest + i) : load<Vec>(p + i), hit = 1 - miss;
+        const Vec error = load<Vec>(w + i) * miss;
+        store(v + i, error * (hit > kSmallest ? hit : splat<Vec>(kSmallest)));
         store(vz + i, own ? error : -error);
     }
 }
 
 template <int kColumns>
 inline void regression_block(const double* x, Index stride, Index n, const double* v, const double* vz, double* sums) {
-    V8 vx[kColumns] = {}, vxx[kColumns] = {}, vzx[kColumns] = {};
+    EightLanes vx[kColumns] = {}, vxx[kColumns] = {}, vzx[kColumns] = {};
     for (Index i = 0; i < n; i += 8) {
-        const V8 weight = load<V8>(v + i), product = load<V8>(vz + i);
+        const EightLanes weight = load_lanes<EightLanes>(v + i), product = load_lanes<EightLanes>(vz + i);
         for (int k = 0; k < kColumns; ++k) {
-            const V8 value = load<V8>(x + k * stride + i), weighted = weight * value;
+            const EightLanes value = load_lanes<EightLanes>(x + k * stride + i), weighted = weight * value;
             vx[k] += weighted;
             vxx[k] += weighted * value;
             vzx[k] += product * value;

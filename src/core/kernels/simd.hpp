@@ -1,4 +1,4 @@
-// Vectors of eight or four doubles, and what all kernels need of them. Part of kernels.cpp: compiled once per
+// Vectors of eight, four or two doubles, and what all kernels need of them. Part of kernels.cpp: compiled once per
 // instruction set, so no standard library here.
 #pragma once
 
@@ -13,6 +13,8 @@ typedef double V8 __attribute__((vector_size(64)));
 typedef double V4 __attribute__((vector_size(32)));
 typedef double V2 __attribute__((vector_size(16)));
 typedef std::int64_t I8 __attribute__((vector_size(64)));
+typedef std::int64_t I4 __attribute__((vector_size(32)));
+typedef std::int64_t I2 __attribute__((vector_size(16)));
 typedef double V8Memory __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double V4Memory __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double V2Memory __attribute__((vector_size(16), aligned(8), may_alias));
@@ -36,14 +38,26 @@ struct Traits<V2> {
     static constexpr int kSize = 2;
 };
 
-// Rows of the register tiles: what fits without spilling (32 registers of 8, 16 of 4, 16 or 32 of 2 doubles).
+// Vec is as long as a register: of longer vectors GCC computes comparisons one value at a time and keeps arrays in
+// memory. The rows of the register tiles are what fits without spilling (32 registers of 8, 16 of 4, 16 or 32 of 2
+// doubles).
 #if defined(__AVX512F__)
+using Vec = V8;
+using VecMask = I8;
+constexpr VecMask kPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr int kGramRows = 8, kProductRows = 4;
 #elif defined(__AVX__)
+using Vec = V4;
+using VecMask = I4;
+constexpr VecMask kPlaces = {0, 1, 2, 3};
 constexpr int kGramRows = 4, kProductRows = 2;
 #else
+using Vec = V2;
+using VecMask = I2;
+constexpr VecMask kPlaces = {0, 1};
 constexpr int kGramRows = 2, kProductRows = 2;
 #endif
+constexpr int kVec = Traits<Vec>::kSize;
 
 template <class V>
 inline V load(const double* p) {
@@ -57,58 +71,142 @@ template <class V>
 inline V splat(double s) {
     return s - V{};
 }
-template <class V>
-inline V places();
-template <>
-inline V4 places<V4>() {
-    return V4{0, 1, 2, 3};
+// Eight lanes (four, where rows have four values) in as many registers as it takes. Sums over lanes are taken in these,
+// so that they come out the same with AVX2 and AVX-512.
+template <class V, int kParts>
+struct Lanes {
+    static constexpr int kSize = kParts * Traits<V>::kSize;
+    V part[kParts];
+
+    friend Lanes operator*(const Lanes& a, const Lanes& b) {
+        Lanes c;
+        for (int k = 0; k < kParts; ++k) c.part[k] = a.part[k] * b.part[k];
+        return c;
+    }
+    Lanes& operator+=(const Lanes& other) {
+        for (int k = 0; k < kParts; ++k) part[k] += other.part[k];
+        return *this;
+    }
+};
+using EightLanes = Lanes<Vec, 8 / kVec>;
+
+template <class L>
+inline L load_lanes(const double* p) {
+    L lanes;
+    constexpr int kParts = sizeof(lanes.part) / sizeof(lanes.part[0]);
+    for (int k = 0; k < kParts; ++k) lanes.part[k] = load<decltype(+lanes.part[0])>(p + k * L::kSize / kParts);
+    return lanes;
 }
-template <>
-inline V8 places<V8>() {
-    return V8{0, 1, 2, 3, 4, 5, 6, 7};
+
+// A value that is rounded here: products are not fused with what they are added to next.
+template <class V>
+inline V rounded(V v) {
+#if defined(__AVX__)
+    asm("" : "+x"(v));
+#endif
+    return v;
+}
+
+// The halves are added first, then theirs: (v0 + v2) + (v1 + v3) of four.
+inline V2 folded(const Lanes<V2, 2>& v) {
+    return v.part[0] + v.part[1];
+}
+inline V2 folded(const Lanes<V2, 4>& v) {
+    return (v.part[0] + v.part[2]) + (v.part[1] + v.part[3]);
+}
+inline V4 folded(const Lanes<V4, 1>& v) {
+    return v.part[0];
+}
+inline V4 folded(const Lanes<V4, 2>& v) {
+    return rounded(v.part[0]) + rounded(v.part[1]);
+}
+inline V4 folded(V8 v) {
+    return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+inline V4 folded(const Lanes<V8, 1>& v) {
+    return folded(v.part[0]);
+}
+inline double sum(V2 v) {
+    return v[0] + v[1];
 }
 inline double sum(V4 v) {
     return (v[0] + v[2]) + (v[1] + v[3]);
 }
 inline double sum(V8 v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+    return sum(folded(v));
+}
+template <class V, int kParts>
+inline double sum(const Lanes<V, kParts>& v) {
+    return sum(folded(v));
 }
 
-// The sums of four vectors, in the order of sum(): (v0 + v2) + (v1 + v3) of four values, of eight the halves first.
-inline V4 sums(V4 p, V4 q, V4 r, V4 s) {
-    const V4 pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) + __builtin_shufflevector(p, q, 2, 3, 6, 7);
-    const V4 rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) + __builtin_shufflevector(r, s, 2, 3, 6, 7);
-    return __builtin_shufflevector(pq, rs, 0, 2, 4, 6) + __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
-}
-inline V4 sums(V8 a, V8 b, V8 c, V8 d) {
-    const auto folded = [](V8 v) {
-        return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
-    };
-    return sums(folded(a), folded(b), folded(c), folded(d));
-}
-
-// All ones in the first m of 8 places: what lies behind the end of an array may be anything.
-inline I8 first(Index m) {
-    return I8{0, 1, 2, 3, 4, 5, 6, 7} < m;
+// out[i] = shift + sum of v[i].
+template <class L>
+inline void store_sums(double* out, double shift, const L (&v)[4]) {
+    const auto a = folded(v[0]), b = folded(v[1]), c = folded(v[2]), d = folded(v[3]);
+    if constexpr (sizeof(a) == sizeof(V2)) {
+        store<V2>(out, shift + V2{sum(a), sum(b)});
+        store<V2>(out + 2, shift + V2{sum(c), sum(d)});
+    } else {
+        const V4 ab = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+        const V4 cd = __builtin_shufflevector(c, d, 0, 1, 4, 5) + __builtin_shufflevector(c, d, 2, 3, 6, 7);
+        store<V4>(out,
+                  shift + (__builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7)));
+    }
 }
 
-inline void store_first(double* p, V8 v, Index m) {
-    if (m >= 8) return store(p, v);
+// All ones in the first m places: what lies behind the end of an array may be anything.
+inline VecMask first(Index m) {
+    return kPlaces < m;
+}
+
+inline void store_first(double* p, Vec v, Index m) {
+    if (m >= kVec) return store(p, v);
     for (Index i = 0; i < m; ++i) p[i] = v[i];
 }
 
-// Calls body with the vector type and the first column of every vector. They are as long as a register: of longer ones
-// GCC computes comparisons and selections one value at a time.
+// body<kFrom>() … body<kTo - 1>(): arrays of vectors stay in registers only where every index is a constant.
+template <int kFrom, int kTo, class Body>
+[[gnu::always_inline]] inline void unrolled(Body body) {
+    if constexpr (kFrom < kTo) {
+        body.template operator()<kFrom>();
+        unrolled<kFrom + 1, kTo>(body);
+    }
+}
+
+// Calls body<k>(i) for every vector of n values, eight values at a time: i is its first value, k its part of eight
+// lanes.
+template <class Body>
+[[gnu::always_inline]] inline void for_lanes(Index n, Body body) {
+    for (Index i = 0; i < n; i += 8) unrolled<0, 8 / kVec>([&]<int k>() { body.template operator()<k>(i + k * kVec); });
+}
+
+// Calls body with the longest vector type that rows of `width` doubles, 4 or a multiple of 8, are made of.
+template <class Body>
+inline auto with_vector([[maybe_unused]] Index width, Body body) {
+#if defined(__AVX512F__)
+    if (width % 8 != 0) return body.template operator()<V4>();
+#endif
+    return body.template operator()<Vec>();
+}
+
+// Calls body with the lanes that sums over rows of `width` doubles are taken in.
+template <class Body>
+inline auto with_lanes(Index width, Body body) {
+    if (width % 8 == 0) return body.template operator()<EightLanes>();
+#if defined(__AVX__)
+    return body.template operator()<Lanes<V4, 1>>();
+#else
+    return body.template operator()<Lanes<V2, 2>>();
+#endif
+}
+
+// Calls body with the vector type and the first column of every vector.
 template <class Body>
 inline void for_columns(int width, Body body) {
-#if defined(__AVX512F__)
-    if (width == 4) return body.template operator()<V4>(0);
-    for (int j = 0; j < width; j += 8) body.template operator()<V8>(j);
-#elif defined(__AVX__)
-    for (int j = 0; j < width; j += 4) body.template operator()<V4>(j);
-#else
-    for (int j = 0; j < width; j += 2) body.template operator()<V2>(j);
-#endif
+    with_vector(width, [&]<class V>() {
+        for (int j = 0; j < width; j += Traits<V>::kSize) body.template operator()<V>(j);
+    });
 }
 
 }  // namespace

@@ -60,24 +60,18 @@ void left_sums(const double* x, const std::int32_t* rows, Index n, int width, co
     }
 }
 
-template <class V>
-inline void add_members_of(const std::uint32_t* start, const std::uint16_t* member, const std::int32_t* rows, Index n,
-                           const double* values, Index step, double* sums) {
-    constexpr int kSize = Traits<V>::kSize;
-    for (Index i = 0; i < n; ++i) {
-        const std::uint16_t* last = member + start[rows[i] + 1];
-        for (const std::uint16_t* m = member + start[rows[i]]; m != last; ++m) {
-            double* sum = sums + *m * step;
-            for (Index k = 0; k < step; k += kSize)
-                store<V>(sum + k, load<V>(sum + k) + load<V>(values + i * step + k));
-        }
-    }
-}
-
 void add_members(const std::uint32_t* start, const std::uint16_t* member, const std::int32_t* rows, Index n,
                  const double* values, int step, double* sums) {
-    if (step == 4) return add_members_of<V4>(start, member, rows, n, values, 4, sums);
-    add_members_of<V8>(start, member, rows, n, values, step, sums);
+    with_vector(step, [=]<class V>() {
+        for (Index i = 0; i < n; ++i) {
+            const std::uint16_t* last = member + start[rows[i] + 1];
+            for (const std::uint16_t* m = member + start[rows[i]]; m != last; ++m) {
+                double* sum = sums + *m * Index{step};
+                for (int k = 0; k < step; k += Traits<V>::kSize)
+                    store<V>(sum + k, load<V>(sum + k) + load<V>(values + i * step + k));
+            }
+        }
+    });
 }
 
 void add_gain(int width, double g, double h, const double* g_left, const double* h_left, double lambda, double* gain) {
