@@ -67,17 +67,19 @@ auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<
               const std::int8_t* monotone = nullptr, const double* path_slopes = nullptr) {
     const auto n = static_cast<std::int64_t>(x.shape(0));
     const int d = static_cast<int>(x.shape(1)), width = padded_width(d);
-    const std::vector<double> zeros(width, 0.0), ones(std::max<std::int64_t>(width, n), 1.0);
-    Buffer<double> scaled, fitted;
-    scale_rows({x.data(), n, d, zeros.data(), ones.data()}, 0, n, scaled.get(static_cast<std::size_t>(n) * width));
+    Buffer<double> padded, fitted;
+    double* table = padded.get(static_cast<std::size_t>(n) * width);
+    for (std::int64_t i = 0; i < n; ++i)
+        std::fill_n(std::copy_n(x.data() + i * d, d, table + i * width), width - d, 0.0);
+    const std::vector<double> ones(n, 1.0);
     std::vector<std::int32_t> rows(n);
     std::iota(rows.begin(), rows.end(), 0);
     const Padded labels(z), weights(v);
     const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
-    const auto indicators = monotone == nullptr ? find_indicators(scaled.data(), n, d, nullptr) : nullptr;
+    const auto indicators = monotone == nullptr ? find_indicators(table, n, d, nullptr) : nullptr;
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
-    make_node_model(rules.fit)->fit({scaled.data(),
+    make_node_model(rules.fit)->fit({table,
                                      width,
                                      d,
                                      1,
