@@ -54,6 +54,8 @@ std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows
     constexpr std::int64_t kMostMembers = 0xFFFFFFFF;
     if (n_features < kFewest) return nullptr;
     const std::vector<TwoValues> columns = look_at_columns(x, n_rows, n_features, missing);
+    if (std::none_of(columns.begin(), columns.end(), [](const TwoValues& column) { return column.possible; }))
+        return nullptr;
     auto found = std::make_unique<Indicators>();
     found->number.resize(n_features);
     std::int64_t n_members = 0;

@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "kernels/gram.hpp"
 #include "kernels/hidden.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/lanes.hpp"

@@ -16,88 +16,35 @@ void gather_shifted(const double* x, const std::int32_t* rows, Index n, int widt
     }
 }
 
+// Weighted sums of kVectors vectors of columns, divided by `total`.
+template <class V, int kVectors>
+inline void mean_tile(const double* x, const std::int32_t* rows, Index n, Index width, const double* w, double total,
+                      double* mean) {
+    constexpr int kSize = Traits<V>::kSize;
+    V s0[kVectors] = {}, s1[kVectors] = {};
+    const auto add = [&](Index i, V(&s)[kVectors]) {
+        const double* row = x + rows[i] * width;
+        for (int k = 0; k < kVectors; ++k) s[k] += w[i] * load<V>(row + k * kSize);
+    };
+    Index i = 0;
+    for (; i + 1 < n; i += 2) {
+        add(i, s0);
+        add(i + 1, s1);
+    }
+    if (i < n) add(i, s0);
+    for (int k = 0; k < kVectors; ++k) store<V>(mean + k * kSize, (s0[k] + s1[k]) / total);
+}
+
 void gather_centred(const double* x, const std::int32_t* rows, Index n, int width, const double* w, double* mean,
                     double* out) {
-    double total = 0;
-    for (Index i = 0; i < n; ++i) total += w[i];
-    for_columns(width, [&]<class V>(int j) {
-        V s0{}, s1{};
-        Index i = 0;
-        for (; i + 1 < n; i += 2) {
-            s0 += w[i] * load<V>(x + rows[i] * Index{width} + j);
-            s1 += w[i + 1] * load<V>(x + rows[i + 1] * Index{width} + j);
-        }
-        if (i < n) s0 += w[i] * load<V>(x + rows[i] * Index{width} + j);
-        store<V>(mean + j, (s0 + s1) / total);
-    });
+    EightLanes lanes{};
+    Index whole = 0;
+    for (; whole + 8 <= n; whole += 8) lanes += load_lanes<EightLanes>(w + whole);
+    double total = sum(lanes);
+    for (; whole < n; ++whole) total += w[whole];
+    for_tiles(width,
+              [&]<class V, int kVectors>(int j) { mean_tile<V, kVectors>(x + j, rows, n, width, w, total, mean + j); });
     gather_shifted(x, rows, n, width, mean, out);
-}
-
-// One register tile of the Gram matrix: kRows rows from i on, kVectors vectors of columns from j on.
-template <class V, int kRows, int kVectors, bool kSums>
-inline void gram_tile(const double* x, Index n, Index width, Index i, Index j, const double* v, const double* z,
-                      double* gram, double* sum_x, double* sum_zx) {
-    constexpr int kSize = Traits<V>::kSize;
-    V tile[kRows][kVectors] = {}, sx[kVectors] = {}, szx[kVectors] = {};
-    for (Index r = 0; r < n; ++r) {
-        const double* row = x + r * width;
-        V b[kVectors];
-        for (int k = 0; k < kVectors; ++k) b[k] = v[r] * load<V>(row + j + k * kSize);
-        if constexpr (kSums)
-            for (int k = 0; k < kVectors; ++k) {
-                sx[k] += b[k];
-                szx[k] += z[r] * b[k];
-            }
-        for (int m = 0; m < kRows; ++m)
-            for (int k = 0; k < kVectors; ++k) tile[m][k] += row[i + m] * b[k];
-    }
-    for (int k = 0; k < kVectors; ++k) {
-        for (int m = 0; m < kRows; ++m) store<V>(gram + (i + m) * width + j + k * kSize, tile[m][k]);
-        if constexpr (kSums) {
-            store<V>(sum_x + j + k * kSize, sx[k]);
-            store<V>(sum_zx + j + k * kSize, szx[k]);
-        }
-    }
-}
-
-template <int kColumns>
-inline void gram_columns(const double* x, Index n, Index width, int d, Index j, const double* v, const double* z,
-                         double* gram, double* sum_x, double* sum_zx) {
-    constexpr int kVectors = kColumns / kVec;
-    const Index end = j + kColumns < d ? j + kColumns : d;  // rows below the diagonal are not wanted
-    gram_tile<Vec, kGramRows, kVectors, true>(x, n, width, 0, j, v, z, gram, sum_x, sum_zx);
-    for (Index i = kGramRows; i < end; i += kGramRows)
-        gram_tile<Vec, kGramRows, kVectors, false>(x, n, width, i, j, v, z, gram, sum_x, sum_zx);
-}
-
-void normal_equations(const double* x, Index n, int width, int d, const double* v, const double* z, double* gram,
-                      double* sum_x, double* sum_zx) {
-    if (width == 4)
-        return with_vector(4, [&]<class V>() {
-            gram_tile<V, 4, 4 / Traits<V>::kSize, true>(x, n, width, 0, 0, v, z, gram, sum_x, sum_zx);
-        });
-    Index j = 0;
-#if defined(__AVX512F__)
-    for (; width >= 48 && j + 16 <= width; j += 16) gram_columns<16>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
-#endif
-    for (; j < width; j += 8) gram_columns<8>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
-}
-
-void normal_equations_of_lists(const std::uint32_t* start, const std::uint16_t* member, const double* x, Index n,
-                               int width, const double* v, const double* z, int first, Index ld, double* gram,
-                               double* sum_x, double* sum_zx) {
-    for (Index i = 0; i < n; ++i) {
-        const double weight = v[i], label = v[i] * z[i];
-        const std::uint16_t* last = member + start[i + 1];
-        for (const std::uint16_t* m = member + start[i]; m != last; ++m) {
-            double* row = gram + *m * ld;
-            for (const std::uint16_t* k = m; k != last; ++k) row[*k] += weight;
-            for (int j = 0; j < width; j += kVec)
-                store<Vec>(row + first + j, load<Vec>(row + first + j) + weight * load<Vec>(x + i * width + j));
-            sum_x[*m] += weight;
-            sum_zx[*m] += label;
-        }
-    }
 }
 
 // Scalar products of kRows rows from i on with kRows rows from j on.

@@ -190,6 +190,18 @@ inline auto with_vector([[maybe_unused]] Index width, Body body) {
     return body.template operator()<Vec>();
 }
 
+// Calls body with the vector type, how many vectors of columns to take together (4, 2 or 1), and the first column.
+template <class Body>
+inline void for_tiles(int width, Body body) {
+    with_vector(width, [&]<class V>() {
+        constexpr int kSize = Traits<V>::kSize;
+        int j = 0;
+        for (; j + 4 * kSize <= width; j += 4 * kSize) body.template operator()<V, 4>(j);
+        for (; j + 2 * kSize <= width; j += 2 * kSize) body.template operator()<V, 2>(j);
+        for (; j < width; j += kSize) body.template operator()<V, 1>(j);
+    });
+}
+
 // Calls body with the lanes that sums over rows of `width` doubles are taken in.
 template <class Body>
 inline auto with_lanes(Index width, Body body) {
