@@ -39,6 +39,35 @@ def test_it_finds_large_leaves_where_there_is_mostly_noise():
     assert learned.n_leaves_.mean() < plain.n_leaves_.mean()
 
 
+def table_of_few_features(n):
+    """Return a table with thirty features, of which the first four matter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 30))
+    y = 2 * np.sign(X[:, 0]) * (X[:, 1] > 0.5) + np.abs(X[:, 2]) + np.cos(3 * X[:, 3])
+    return X, y + 0.2 * rng.normal(size=n)
+
+
+def test_it_cuts_only_features_that_matter_where_they_are_few(monkeypatch):
+    X, y = table_of_few_features(1600)
+    forest = BoostForestRegressor(preset="best", random_state=0).fit(X[:600], y[:600])
+    monkeypatch.setattr("boostforest._adaptive._HALVINGS", 0)
+    without = BoostForestRegressor(preset="best", random_state=0).fit(X[:600], y[:600])
+    errors = [mean_squared_error(y[600:], f.predict(X[600:])) for f in (forest, without)]
+    assert errors[0] < 0.9 * errors[1], errors
+    choices = [set(r["settings"]["split_features"]) for r in forest.pool_report_ if "split_features" in r["settings"]]
+    assert [len(choice) for choice in choices] == [15, 7, 3]  # the last one is too small, and says so
+    assert choices[0] > choices[1] > {0, 1, 2, 3}
+    assert forest.pool_report_[-1]["share"] == 0
+    assert forest.forest_.split_features is None
+
+
+def test_features_are_not_chosen_for_a_user_who_has_done_so():
+    X, y = table_of_few_features(400)
+    forest = BoostForestRegressor(preset="best", split_features=range(10), random_state=0).fit(X, y)
+    assert all("split_features" not in row["settings"] for row in forest.pool_report_)
+    assert forest.forest_.feature.max() < 10
+
+
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
 def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task):
     X, y = example_data(task)

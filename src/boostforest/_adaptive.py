@@ -1,8 +1,9 @@
 """A pool that learns: small groups of trees with other settings, judged out of bag, decide how the rest is grown.
 
 The search is greedy. Every round changes the best settings so far in one way at a time and grows a small group for each
-change, on the same replicas, so that the groups differ in nothing else. After the search the shares of all settings
-that were tried are those that minimise the squared error of the mixture's out-of-bag outputs.
+change, on the same replicas, so that the groups differ in nothing else. Then features that hardly matter are no longer
+cut, half of them at a time, while that helps. After the search the shares of the settings that are not clearly worse
+than the best are those that minimise the squared error of the mixture's out-of-bag outputs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ._growth import Group, Growth, Settings
+from ._inspection import gain_importances
 from ._objective import Floats
 from ._python_grower import TrainingData
 
@@ -37,10 +39,11 @@ _FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a cha
     ({"min_samples_leaf": LARGE_LEAVES}, {"min_samples_leaf": (40, 60, 80, 100)}),
     ({"min_samples_leaf": (40, 60, 80, 100)}, {"min_samples_leaf": (150, 200, 300, 400)}),
 )
-_ROUNDS = 3
-_ACCEPTED, _HOPEFUL = -0.5, 1.0  # t values of the change of the loss
+_ROUNDS, _HALVINGS = 3, 3
+_ACCEPTED, _HOPEFUL, _MUCH_WORSE = -0.5, 1.0, 2.0  # t values of the change of the loss
 _DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t value of -2
 _MOST_ELM_FEATURES = 60
+_LEAST_FEATURES = 8  # to choose from
 _LEAST_SHARE = 0.05
 
 
@@ -79,7 +82,7 @@ class Search:
         """Return the trials with their shares; ``budget``: trees that may be grown."""
         best, changes = self._try({}, 0), self._changes
         for number in range(1, _ROUNDS + 1):
-            affordable = max(budget - self._growth.n_grown, 0) // len(self._seeds)
+            affordable = self._affordable(budget)
             tried = [(change, self._try(best.settings | change, number)) for change in changes[:affordable]]
             if not tried:
                 break
@@ -91,8 +94,31 @@ class Search:
             best = trial
             changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
             changes += [further for before, further in _FURTHER if before == change]
-        shares = self._shares()
+        best = self._choose_features(best, budget)
+        shares = self._shares(best)
         return [replace(trial, share=float(s)) for trial, s in zip(self.trials, shares, strict=True)]
+
+    def _affordable(self, budget: int) -> int:
+        """Return how many more groups may be grown."""
+        return max(budget - self._growth.n_grown, 0) // len(self._seeds)
+
+    def _choose_features(self, best: Trial, budget: int) -> Trial:
+        """Cut only the half of the features with the larger gains, and a half of these, while that helps."""
+        data = self._growth.data
+        n_features = data.X.shape[1]
+        if data.roles.split_features is not None or n_features < _LEAST_FEATURES:
+            return best
+        features = np.arange(n_features)
+        for _ in range(min(_HALVINGS, self._affordable(budget))):
+            gains = gain_importances(best.group.columns, None)[features]
+            features = np.sort(features[np.argsort(-gains, kind="stable")[: len(features) // 2]])
+            settings = best.settings | {"split_features": tuple(features.tolist())}
+            trial = self._try(settings, self.trials[-1].round + 1)
+            difference, t = self._compare(trial, best)
+            if not difference < 0 or t > _ACCEPTED:
+                break
+            best = trial
+        return best
 
     def _try(self, settings: Settings, number: int) -> Trial:
         for trial in self.trials:
@@ -113,15 +139,18 @@ class Search:
         # The same replicas in all groups, so the same rows.
         return self.trials[0].group.oob.n_trees[:, 0] >= 2
 
-    def _shares(self) -> Floats:
-        """Return the mixture of all settings with the least squared error out of bag."""
+    def _shares(self, best: Trial) -> Floats:
+        """Return the mixture with the least squared error out of bag."""
         rows, objective = self._judged_rows, self._growth.objective
         root = np.sqrt(objective.shares(rows))[:, None]
         targets = objective.targets[rows]
-        errors = np.stack([((t.group.oob.mean[rows] - targets) * root).ravel() for t in self.trials])
+        good = [i for i, t in enumerate(self.trials) if t is best or not self._compare(t, best)[1] > _MUCH_WORSE]
+        oobs = [self.trials[i].group.oob for i in good]
+        errors = np.stack([((oob.mean[rows] - targets) * root).ravel() for oob in oobs])
         # Of settings that get many trees only half of this noise is taken out: the estimates are noisy themselves.
-        noise = [((t.group.oob.variance_of_mean[rows] * root**2).sum()) for t in self.trials]
-        shares = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
+        noise = [((oob.variance_of_mean[rows] * root**2).sum()) for oob in oobs]
+        shares = np.zeros(len(self.trials))
+        shares[good] = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
         shares[shares < _LEAST_SHARE] = 0.0
         shares = np.asarray(shares / shares.sum())
         if objective.n_classes > 0:

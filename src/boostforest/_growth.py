@@ -20,7 +20,8 @@ from ._python_grower import TrainingData
 if TYPE_CHECKING:
     from ._forest_part import ForestPart
 
-Settings = dict[str, Any]  # tree parameters that differ from the estimator's own
+#: Tree parameters that differ from the estimator's own, and ``split_features``: numbers of features.
+Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,11 @@ class Growth:
         changed = {p.name: p.pool(settings[p.name]) for p in TREE_PARAMETERS if p.name in settings}
         params = draw_tree_params(self._pools | changed, seeds, forest._task, forest._shorthands)
         self.data.roles.check_fit(self.data.n_classes, params["node_model"])
-        columns = forest._grow(replace(self.data, start=start), params, seeds, self.n_grown, quiet=True)
+        data = replace(self.data, start=start)
+        if "split_features" in settings:
+            data.roles = replace(data.roles, split_features=np.array(settings["split_features"], dtype=np.int32))
+        columns = forest._grow(data, params, seeds, self.n_grown, quiet=True)
+        columns = replace(columns, split_features=self.data.roles.split_features)
         self.n_grown += len(seeds)
         if self._progress is not None:
             self._progress(self.n_grown)

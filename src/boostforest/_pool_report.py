@@ -57,6 +57,9 @@ def _label(settings: dict[str, Any]) -> str:
         return "as given"
     parts = []
     for name, value in settings.items():
+        if name == "split_features":
+            parts.append(f"{len(value)} features")
+            continue
         several = isinstance(value, tuple) and len(value) > 1
         parts.append(f"{name} {value[0]:g}…{value[-1]:g}" if several else f"{name} {value}")
     return ", ".join(parts)

@@ -143,7 +143,8 @@ class StageGrower:
         n_trees = max(n_trees, LEAST_TREES)
         candidates = [best]
         if self._own is not None:
-            plain = [{**PLAIN_TREES}, {**PLAIN_TREES, "n_cuts": 32}]
+            cut = {name: value for name, value in best.items() if name == "split_features"}
+            plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
             candidates += [s for s in plain if s != best and not s.keys() & self._own]
         if len(candidates) == 1:
             group = growth.grow(best, growth.seeds(n_trees), start)
