@@ -58,7 +58,7 @@ def path(tmp_path_factory):
         fill(store, "C2", repeats=2, datasets=["SON", "SEE", "QB"])
         fill(store, "R3", ["BoostForest", "XGBoost"], repeats=1, datasets=["BH", "CCS"])
         fill(store, "Ex_alpha_MSL", experiments.find("Ex_alpha_MSL").blocks[0].learners, 2, datasets=["SON", "BH"])
-        fill(store, "mnist_higgs", ["RandomForest", "Extra-Trees"], 1, datasets=["MNIST"])
+        fill(store, "mnist_higgs", ["RandomForest", "Extra-Trees"], 1, datasets=["MNIST"])  # run last, shown before
     return path
 
 
@@ -68,8 +68,8 @@ def results(path):
         return read_results(store, Wish([]))
 
 
-def test_all_experiments_that_were_run_are_reported(results):
-    assert [result.experiment.name for result in results] == ["Ex1", "C2", "R3", "Ex_alpha_MSL", "mnist_higgs"]
+def test_all_experiments_that_were_run_are_reported_in_the_order_of_the_registry(results):
+    assert [result.experiment.name for result in results] == ["Ex1", "C2", "R3", "mnist_higgs", "Ex_alpha_MSL"]
     ex1 = results[0]
     assert ex1.left_out == {"GBDT-PL": "there is no such thing"}
     assert ex1.blocks[0].learners == FIVE, "the base comes first"

@@ -229,10 +229,10 @@ class Result:
 
 
 def read_results(store: Store, wish: Wish) -> list[Result]:
-    """Read the wished experiments, or all that were ever run; those without any result are left out."""
+    """Read the wished experiments, or all that were ever run, in the order of the registry; none without a result."""
     rows, runs, machines = store.rows(), store.runs(), store.machines()
     stored = {(job.dataset, job.learner) for job in rows}
-    wanted = wish.experiments or [name for name in runs if name in experiments.EXPERIMENTS]
+    wanted = wish.experiments or [name for name in experiments.EXPERIMENTS if name in runs]
     results = []
     for name in wanted:
         experiment = experiments.find(name)
