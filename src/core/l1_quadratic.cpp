@@ -54,23 +54,35 @@ double Quadratic::minimise(int max_sweeps, const double* start) {
     return value(k_.data());
 }
 
+// The gradient is kept up to date instead of being computed for each unknown: most of them are 0 and stay so.
 void Quadratic::descend(int max_sweeps) {
+    for (int i = 0; i < m_; ++i)
+        for (int j = 0; j < i; ++j) a_[i * ld_ + j] = a_[j * ld_ + i];
+    gradient_.assign(b_.begin(), b_.end());
+    for (int i = 0; i < m_; ++i)
+        if (k_[i] != 0) add_to_gradient(i, k_[i]);
     for (int sweep = 0; sweep < max_sweeps; ++sweep) {
         double largest = 0, largest_step = 0;
         for (int i = 0; i < m_; ++i) {
             const double diagonal = a_[i * ld_ + i];
             if (diagonal <= 0) continue;
-            double gradient = b_[i];  // without the unknown's own part
-            for (int j = 0; j < m_; ++j)
-                if (j != i) gradient += a_[std::min(i, j) * ld_ + std::max(i, j)] * k_[j];
-            const double size = std::max(std::abs(gradient) - alpha_[i], 0.0) / diagonal;
-            const double next = gradient > 0 ? -size : size, root = std::sqrt(diagonal);
+            const double others = gradient_[i] - diagonal * k_[i];
+            const double size = std::max(std::abs(others) - alpha_[i], 0.0) / diagonal;
+            const double next = others > 0 ? -size : size, root = std::sqrt(diagonal);
             largest_step = std::max(largest_step, std::abs(next - k_[i]) * root);
             largest = std::max(largest, std::abs(next) * root);
+            if (next == k_[i]) continue;
+            add_to_gradient(i, next - k_[i]);
             k_[i] = next;
         }
         if (largest_step <= kTolerance * largest) return;
     }
+}
+
+void Quadratic::add_to_gradient(int i, double change) {
+    const double* row = a_.data() + static_cast<std::size_t>(i) * ld_;
+    double* gradient = gradient_.data();
+    for (int j = 0; j < m_; ++j) gradient[j] += change * row[j];
 }
 
 double Quadratic::value(const double* k) const {

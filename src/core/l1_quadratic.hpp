@@ -22,10 +22,11 @@ class Quadratic {
    private:
     void solve(const double* b, double* k);
     void descend(int max_sweeps);
+    void add_to_gradient(int i, double change);
     double value(const double* k) const;
 
     int m_ = 0, ld_ = 0;
-    std::vector<double> a_, b_, alpha_, k_, factors_, inverse_pivots_, right_, trial_, shifted_;
+    std::vector<double> a_, b_, alpha_, k_, factors_, inverse_pivots_, right_, trial_, shifted_, gradient_;
 };
 
 }  // namespace boostforest
