@@ -120,6 +120,7 @@ def test_a_criterion_of_the_other_task_is_refused(cls, criterion, given):
         ("n_jobs", [0, "all", 1.5]),
         ("max_samples", [0, -1, 0.0, 1.5, np.nan, True, "half"]),
         ("scale", [1, None, "yes"]),
+        ("dtype", ["double", None, float, np.float32]),
         ("bootstrap", [1, None, "yes"]),
         ("warm_start", [1, None]),
         ("oob_score", ["yes", None, 1]),
@@ -136,7 +137,7 @@ def test_bad_forest_parameters_are_refused(cls, name, values):
         assert_refused(cls, f"^{name} must be", {name: value})
 
 
-@pytest.mark.parametrize("params", [{"scale": 1}, {"random_state": -1}], ids=str)
+@pytest.mark.parametrize("params", [{"scale": 1}, {"dtype": "f4"}, {"random_state": -1}], ids=str)
 def test_other_bad_parameters_of_a_tree_are_refused(params):
     assert_refused(BoostTreeRegressor, f"^{next(iter(params))} must be", params)
 

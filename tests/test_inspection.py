@@ -266,6 +266,7 @@ DAMAGES = {
     "parameters too few": lambda f: {"params": f.params[:-1]},
     "parameters too many": lambda f: {"params": np.append(f.params, 0.0)},
     "other numbers": lambda f: {"params": f.params.astype(np.float32)},
+    "no numbers": lambda f: {"params": f.params.astype(np.int64)},
 }
 
 

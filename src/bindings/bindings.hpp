@@ -17,6 +17,12 @@
 
 namespace nb = nanobind;
 
+template <>
+struct nanobind::detail::dtype_traits<boostforest::Half> {
+    static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
+    static constexpr auto name = const_name("float16");
+};
+
 namespace boostforest {
 
 template <class T, int kDimensions>

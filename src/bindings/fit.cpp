@@ -67,11 +67,20 @@ auto copy_to_numpy(const std::vector<From>& values) {
     return array;
 }
 
+Stored read_stored(const std::string& dtype) {
+    require(dtype == "float64" || dtype == "float32" || dtype == "float16", "dtype must be a float");
+    return dtype == "float64" ? Stored::kDouble : dtype == "float32" ? Stored::kSingle : Stored::kHalf;
+}
+
 nb::dict to_dict(JoinedTrees& trees) {
     nb::dict result;
-    decltype(trees.columns)::for_each_node_column(
-        trees.columns, [&](const char* name, auto& column) { result[name] = to_numpy(column); });
-    result["params"] = to_numpy(trees.columns.params);
+    std::visit(
+        [&](auto& columns) {
+            columns.for_each_node_column([&](const char* name, auto& column) { result[name] = to_numpy(column); },
+                                         columns);
+            result["params"] = to_numpy(columns.params);
+        },
+        trees.columns);
     result["hidden"] = copy_to_numpy<double>(trees.hidden);
     result["hidden_start"] = copy_to_numpy<std::int64_t>(trees.hidden_start);
     result["n_unconverged"] = trees.n_unconverged;
@@ -87,7 +96,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
              const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
              const nb::object& progress, const Fill& fill, const FeatureNumbers& split_features,
              const FeatureNumbers& model_features, const std::optional<Array<std::int8_t, 1>>& monotone,
-             const std::optional<Array<double, 2>>& start) {
+             const std::optional<Array<double, 2>>& start, const std::string& dtype) {
     const std::vector<TreeParams> tree_params = read_params(params);
     require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
     require(y.shape(0) == x.shape(0) && (!weight || weight->shape(0) == x.shape(0)) &&
@@ -115,7 +124,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
                        normal ? &*normal : nullptr};
     const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
                             weight ? weight->data() : nullptr, balance_classes};
-    JoinedTrees trees(tree_params);
+    JoinedTrees trees(tree_params, read_stored(dtype));
     run_without_gil(progress, [&](Control& control) {
         Buffer<double> scaled, some;
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
@@ -177,14 +186,15 @@ void register_fit(nb::module_& module) {
         nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
         nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none(),
         nb::arg("model_features").noconvert().none() = nb::none(), nb::arg("monotone").noconvert().none() = nb::none(),
-        nb::arg("start").noconvert().none() = nb::none(),
+        nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
         nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                 "n_threads: int, progress: object, fill: numpy.ndarray | None = None, "
                 "split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, "
-                "monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
-        "Grow one tree per entry of the parameter columns; return the forest's columns.");
+                "monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') "
+                "-> dict[str, typing.Any]"),
+        "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.");
 }
 
 }  // namespace boostforest

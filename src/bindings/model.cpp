@@ -19,9 +19,10 @@ class Model {
           feature_(column<std::int32_t>(columns, "feature")),
           left_(column<std::int32_t>(columns, "left")),
           threshold_(column<double>(columns, "threshold")),
-          lower_(column<double>(columns, "lower")),
-          upper_(column<double>(columns, "upper")),
-          params_(column<double>(columns, "params")),
+          lower_(read<Coefficients>(columns, "lower")),
+          upper_(read<Coefficients>(columns, "upper")),
+          params_(read<Coefficients>(columns, "params")),
+          stored_(stored_type(params_)),
           hidden_start_(column<std::int64_t>(columns, "hidden_start")),
           hidden_(column<double>(columns, "hidden")),
           n_samples_(column<float>(columns, "n_samples")),
@@ -30,6 +31,8 @@ class Model {
           n_features_(n_features),
           n_outputs_(n_outputs) {
         const std::size_t n_nodes = feature_.shape(0);
+        require(stored_type(lower_) == stored_ && stored_type(upper_) == stored_,
+                "lower, upper and params must have the same type");
         require(n_features >= 1 && n_outputs >= 1, "a model needs at least one feature and one output");
         require(tree_start_.shape(0) >= 1 && tree_start_(0) == 0 &&
                     static_cast<std::size_t>(tree_start_(tree_start_.shape(0) - 1)) == n_nodes,
@@ -65,12 +68,19 @@ class Model {
     }
 
    private:
-    template <class T>
-    static Array<T, 1> column(const nb::dict& columns, const char* name) {
-        Array<T, 1> array;
-        const bool good = columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false);
+    using Coefficients = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // see Stored
+
+    template <class A>
+    static A read(const nb::dict& columns, const char* name) {
+        A array;
+        const bool good = columns.contains(name) && nb::try_cast<A>(columns[name], array, false);
         require(good, (std::string(name) + " is missing or has the wrong type").c_str());
         return array;
+    }
+
+    template <class T>
+    static Array<T, 1> column(const nb::dict& columns, const char* name) {
+        return read<Array<T, 1>>(columns, name);
     }
 
     template <class T>
@@ -84,6 +94,16 @@ class Model {
         if (condition) return;
         const std::string where = tree < 0 ? "" : "tree " + std::to_string(tree) + " ";
         throw std::invalid_argument("damaged model: " + where + message);
+    }
+
+    static Stored stored_type(const Coefficients& column) {
+        const bool is_single = column.dtype() == nb::dtype<float>(), is_half = column.dtype() == nb::dtype<Half>();
+        require(is_single || is_half || column.dtype() == nb::dtype<double>(), "coefficients must be floats");
+        return is_single ? Stored::kSingle : is_half ? Stored::kHalf : Stored::kDouble;
+    }
+
+    const void* at(const Coefficients& column, std::int64_t i) const {
+        return static_cast<const char*>(column.data()) + static_cast<std::size_t>(i) * stored_bytes(stored_);
     }
 
     void check_roles() {
@@ -126,12 +146,26 @@ class Model {
         const std::int64_t per_model = n_outputs_ * (1 + n_inputs),
                            n_params = static_cast<std::int64_t>(params_.shape(0)) - first_param;
         require(n_models <= n_params / per_model, "has models without parameters", tree);
-        trees_.push_back({feature_.data() + begin, threshold_.data() + begin, missing_left_.data() + begin,
-                          left_.data() + begin, lower_.data() + begin, upper_.data() + begin,
-                          params_.data() + first_param, n_params, at_leaves ? leaf_numbers_.back().data() : nullptr,
-                          end - begin, model_features().n, n_outputs_, static_cast<std::int32_t>(n_inputs),
-                          hidden_.data() + hidden_start_(t), kind, sum_path_(t),
-                          monotone_ ? monotone_->data() : nullptr, slope_of_.data(), n_samples_.data() + begin});
+        trees_.push_back({feature_.data() + begin,
+                          threshold_.data() + begin,
+                          missing_left_.data() + begin,
+                          left_.data() + begin,
+                          stored_,
+                          at(lower_, begin),
+                          at(upper_, begin),
+                          at(params_, first_param),
+                          n_params,
+                          at_leaves ? leaf_numbers_.back().data() : nullptr,
+                          end - begin,
+                          model_features().n,
+                          n_outputs_,
+                          static_cast<std::int32_t>(n_inputs),
+                          hidden_.data() + hidden_start_(t),
+                          kind,
+                          sum_path_(t),
+                          monotone_ ? monotone_->data() : nullptr,
+                          slope_of_.data(),
+                          n_samples_.data() + begin});
         return first_param + n_models * per_model;
     }
 
@@ -165,7 +199,9 @@ class Model {
     Array<bool, 1> sum_path_;
     Array<std::uint8_t, 1> missing_left_;
     Array<std::int32_t, 1> feature_, left_;
-    Array<double, 1> threshold_, lower_, upper_, params_;
+    Array<double, 1> threshold_;
+    Coefficients lower_, upper_, params_;
+    Stored stored_;  // what these hold
     Array<std::int64_t, 1> hidden_start_;
     Array<double, 1> hidden_;
     Array<float, 1> n_samples_;

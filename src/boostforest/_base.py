@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core, _inspection
 from ._bagging import Sampling
-from ._columns import ForestColumns
+from ._columns import DTYPES, ForestColumns
 from ._draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
 from ._encoder import N_FOLDS, TableEncoder, fit_encoder
 from ._fill import fit_fill, rescale
@@ -78,6 +78,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     split_features: Any
     model_features: Any
     monotonic_cst: Any
+    dtype: str
 
     forest_: ForestColumns
     encoder_: TableEncoder | None
@@ -134,6 +135,11 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             self._set_scaling(X, weight, roles)
         else:
             roles.check_same(self.forest_)
+            if self.forest_.dtype != self.dtype:
+                raise ValueError(
+                    f"warm_start=True goes on with the dtype of the first fit, {self.forest_.dtype.name!r}; "
+                    f"got {self.dtype!r}."
+                )
         total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
         batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
@@ -170,7 +176,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
         threads = n_threads(getattr(self, "n_jobs", None))
         trees = grow_in_python(data, plans, threads, verbose)
-        parts = dict(zip(in_python, trees, strict=True))
+        parts = {t: tree.astype(self.dtype) for t, tree in zip(in_python, trees, strict=True)}
         if rest := [t for t in range(len(seeds)) if t not in parts]:
             own = {name: [values[t] for t in rest] for name, values in params.items()}
             in_core = self._grow_in_core(data, own, seeds[rest], verbose)
@@ -202,12 +208,16 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 data.roles.model_features,
                 data.roles.monotonic_cst,
                 data.start,
+                self.dtype,
             )
         if progress is not None:
             progress.close()
         warn_if_unconverged(columns.pop("n_unconverged"))
-        if not math.isfinite(columns["params"].sum()):
-            raise ValueError("X or y has values too large to compute with; rescale them, or use scale=True.")
+        rounded = self.dtype != "float64"
+        ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
+        if not ranges_fit or not math.isfinite(columns["params"].sum(dtype=np.float64)):
+            fewer = f" in dtype={self.dtype!r}" if rounded else ""
+            raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
         return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.n_outputs)
 
     def _encode_training(
@@ -240,6 +250,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Check what is no tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
+        if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {self.dtype!r}.")
         check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
 
     def _n_trees(self) -> int:
@@ -422,7 +434,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return _inspection.nodes_frame(self)
 
-    def save_model(self, path: str | os.PathLike[str], dtype: str = "float64") -> None:
+    def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 
         The file is in the safetensors layout and holds everything but the out-of-bag predictions, which have a value
@@ -433,9 +445,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         ----------
         path : str or path-like
             The file, by custom ``*.safetensors``.
-        dtype : {"float64", "float32", "float16"}, default="float64"
-            Type of the stored coefficients. With "float64" the loaded model predicts the same to the bit; the others
-            make the file smaller and round the coefficients. Cut-points are never rounded: every row keeps its leaf.
+        dtype : {"float64", "float32", "float16"}, default=None
+            Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
+            the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
+            type again. Cut-points are never rounded: every row keeps its leaf.
 
         See Also
         --------

@@ -14,10 +14,13 @@ from . import _core
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
+Coefficients = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
 
+DTYPES = ("float64", "float32", "float16")  # that coefficients may have
+COEFFICIENTS = ("lower", "upper", "params")  # they have the same type
 ROLES = ("split_features", "model_features", "monotonic_cst")
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
@@ -45,9 +48,9 @@ class ForestColumns:
     n_samples: Singles  #: weight of the training rows that reached the node
     loss: Singles  #: training loss of these rows after the node's model
     gain: Singles  #: the criterion's gain of the split
-    lower: Floats  #: clip range of the node's model
-    upper: Floats
-    params: Floats  #: parameters of all models in the order of their nodes; per output: intercept, then slopes if any
+    lower: Coefficients  #: clip range of the node's model
+    upper: Coefficients
+    params: Coefficients  #: of all models, in the order of their nodes; per output: intercept, then the slopes if any
     hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
     hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
     split_features: Ints | None = None  #: features that may be cut, ascending; None: all
@@ -72,6 +75,18 @@ class ForestColumns:
         """Return the columns by name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the coefficients."""
+        return self.params.dtype
+
+    def astype(self, dtype: str) -> ForestColumns:
+        """Return the same trees with coefficients of another type."""
+        if self.dtype == dtype:
+            return self
+        with np.errstate(over="ignore"):
+            return replace(self, **{name: getattr(self, name).astype(dtype) for name in COEFFICIENTS})
 
     @property
     def n_trees(self) -> int:
@@ -163,7 +178,7 @@ class ForestColumns:
             begin, end = self.tree_start[tree : tree + 2]
             yield tree, begin + np.flatnonzero(has_model[begin:end])
 
-    def _models(self) -> Iterator[tuple[int, Longs, Floats]]:
+    def _models(self) -> Iterator[tuple[int, Longs, Coefficients]]:
         """Yield kind, nodes and parameters of the models of each tree: nodes × outputs × (1 + inputs)."""
         for tree, nodes in self._model_nodes():
             begin, end = self.tree_params_start[tree : tree + 2]

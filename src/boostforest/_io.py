@@ -16,28 +16,29 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BoostBase
+from ._columns import DTYPES
 from ._networks import own_module
 from ._safetensors import Header, read_header, read_tensors, to_chunks
 from ._state import ESTIMATORS, decode, encode
 
 FORMAT = "boostforest"
 FORMAT_VERSION = 2
-DTYPES = ("float64", "float32", "float16")
 
 _MAX_REASON = 300  # characters: a reason may quote the file
 
 Path = str | os.PathLike[str]
 
 
-def save(estimator: BoostBase, path: Path, dtype: str) -> None:
+def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
     """Write a fitted estimator; see ``BoostBase.save_model``."""
     path = os.fsdecode(path)
     check_is_fitted(estimator)
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise ValueError(f"save_model can store {', '.join(ESTIMATORS)}, but not a class of your own; got {name}.")
+    dtype = estimator.forest_.dtype.name if dtype is None else dtype
     if dtype not in DTYPES:
-        raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
+        raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
         tensors, metadata, lost = encode(estimator, dtype)
         decode(name, tensors, metadata, own_module(estimator._tree_params["node_model"]))  # what is written can be read

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._base import BoostBase
-from ._columns import ForestColumns
+from ._columns import COEFFICIENTS, DTYPES, ForestColumns
 from ._encoder_state import checked_fill, encode_encoder, take_encoder
 from ._forest import BoostForestClassifier, BoostForestRegressor
 from ._forest_part import ForestPart
@@ -66,6 +66,7 @@ _POSITIVE = ("feature_scale", "feature_deviation", "target_scale")
 METADATA = {
     "params", "not_stored", "n_features", "feature_names", "classes", "tree_params", "entropy", "draws", "oob_score",
 }  # fmt: skip
+_DEFAULTS = {"dtype": '"float64"'}  # metadata that older files have not
 
 
 # ------------------------------------------------------------------------------------------------------------- encoding
@@ -105,14 +106,15 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
         "entropy": _encode_entropy(estimator._entropy),
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
         "oob_score": _encode_score(getattr(estimator, "oob_score_", None)),
+        "dtype": estimator.forest_.dtype.name,
     }
     return tensors, {name: to_json(value) for name, value in metadata.items()}, lost
 
 
-def _shorten(params: npt.NDArray[np.float64], dtype: str) -> npt.NDArray[Any]:
+def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
     """Return the coefficients in another type, or say that one does not fit."""
     with np.errstate(over="ignore"):
-        short = params.astype(dtype)
+        short = params.astype(dtype, copy=False)
     too_large = np.isinf(short) & np.isfinite(params)
     if too_large.any():
         raise ValueError(
@@ -160,7 +162,8 @@ def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = No
     """
     if name not in ESTIMATORS:
         raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(ESTIMATORS)}")
-    if metadata.keys() != METADATA:
+    metadata = _DEFAULTS | metadata
+    if metadata.keys() != METADATA | _DEFAULTS.keys():
         raise ValueError(f"its metadata must be {', '.join(sorted(METADATA))}; got {', '.join(sorted(metadata))}")
     cls = ESTIMATORS[name]
     fields = {key: parse_json(text, f"metadata {key!r}") for key, text in metadata.items()}
@@ -182,7 +185,9 @@ def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = No
     fill = tensors.pop("fill", None)
     is_forest = issubclass(cls, ForestPart)
     staged = {name: tensors.pop(name) for name in STAGE_TENSORS if is_forest and name in tensors}
-    tensors = _checked(tensors, cls._task)
+    if fields["dtype"] not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {fields['dtype']!r}")
+    tensors = _checked(tensors, cls._task, np.dtype(fields["dtype"]))
     fitted["forest_"] = forest = _decode_forest(tensors, fitted.get("n_classes_", 0))
     fitted["fill_"] = checked_fill(fill, forest.n_features)
     if not is_forest and forest.n_trees != 1:
@@ -212,9 +217,10 @@ def _check_params(estimator: Any) -> None:
         raise ValueError("n_jobs must be below 2^31")
 
 
-def _checked(tensors: Tensors, task: str) -> Tensors:
+def _checked(tensors: Tensors, task: str, coefficient: np.dtype[Any]) -> Tensors:
     """Check names, types, lengths and numbers of all tensors but the classes; return them as the estimator has them."""
     expected: dict[str, tuple[Any, str]] = _COLUMNS | _SCALING | _SEEDS | (_TARGET if task == "regression" else {})
+    expected |= {name: (coefficient, expected[name][1]) for name in COEFFICIENTS}
     expected |= _HIDDEN if tensors.keys() & _HIDDEN.keys() else {}
     expected |= {name: entry for name, entry in (_ROLES | _IMPLIED).items() if name in tensors}
     if tensors.keys() != expected.keys():
@@ -232,7 +238,7 @@ def _checked(tensors: Tensors, task: str) -> Tensors:
     if lengths["trees"] < 1 or not 1 <= lengths["features"] < 2**31:
         raise ValueError("a model needs at least one tree and one feature")
     with np.errstate(over="ignore", invalid="ignore"):
-        tensors |= {name: tensors[name].astype(_COLUMNS[name][0], copy=False) for name in _ANY_FLOAT}
+        tensors |= {name: tensors[name].astype(expected[name][0], copy=False) for name in _ANY_FLOAT}
     _check_numbers(tensors)
     return tensors
 

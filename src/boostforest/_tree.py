@@ -109,6 +109,7 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         model_features: Any = None,
         monotonic_cst: Any = None,
         random_state: Any = None,
+        dtype: str = "float64",
     ) -> None:
         self.node_model = node_model
         self.criterion = criterion
@@ -129,6 +130,7 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         self.model_features = model_features
         self.monotonic_cst = monotonic_cst
         self.random_state = random_state
+        self.dtype = dtype
 
 
 @describe("classification", forest=False)
@@ -191,6 +193,7 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         monotonic_cst: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
+        dtype: str = "float64",
     ) -> None:
         self.node_model = node_model
         self.criterion = criterion
@@ -211,3 +214,4 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
         self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight
         self.random_state = random_state
+        self.dtype = dtype

@@ -9,7 +9,9 @@
 namespace boostforest {
 
 // The size of a tree goes with the number of its leaves.
-JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params) : waiting_(params.size()) {
+JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored) : waiting_(params.size()) {
+    if (stored == Stored::kSingle) columns.emplace<1>();
+    if (stored == Stored::kHalf) columns.emplace<2>();
     double total = 0;
     for (const TreeParams& tree : params) share_.push_back(total += 1 / tree.split.min_samples_leaf);
     for (double& share : share_) share /= total;
@@ -17,30 +19,33 @@ JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params) : waiting_(param
 
 // One block for all columns, unless they are so small that a large page costs more than a few small ones, or so large
 // that each has large pages enough for itself.
-void JoinedTrees::set_aside(const PackedTree& first, double share) {
+template <class C>
+void JoinedTrees::set_aside(JoinedColumns<C>& joined, const PackedTree& first, double share) {
     constexpr double kSmallest = 3 << 18, kLargest = 1 << 28;
     const double factor = 1.25 / share;  // what is never touched costs nothing
-    double n_bytes = factor * static_cast<double>(first.n_params * sizeof(double));
+    double n_bytes = factor * static_cast<double>(first.n_params * sizeof(C));
     const auto n_nodes = static_cast<std::size_t>(factor * static_cast<double>(first.n_nodes));
-    decltype(columns)::for_each_node_column(
-        columns, [&](const char*, auto& column) { n_bytes += static_cast<double>(n_nodes * sizeof(*column.data())); });
+    joined.for_each_node_column(
+        [&](const char*, auto& column) { n_bytes += static_cast<double>(n_nodes * sizeof(*column.data())); }, joined);
     if (waiting_.size() == 1 || n_bytes < kSmallest || n_bytes > kLargest) return;
     const auto block = std::make_shared<ColumnBlock>(static_cast<std::size_t>(n_bytes));
-    decltype(columns)::for_each_node_column(columns,
-                                            [&](const char*, auto& column) { column.start_in(block, n_nodes); });
-    columns.params.start_in(block, static_cast<std::size_t>(factor * static_cast<double>(first.n_params)));
+    joined.for_each_node_column([&](const char*, auto& column) { column.start_in(block, n_nodes); }, joined);
+    joined.params.start_in(block, static_cast<std::size_t>(factor * static_cast<double>(first.n_params)));
 }
 
 void JoinedTrees::append(const GrownTree& grown) {
     const PackedTree& tree = grown.tree;
-    const char* from = tree.bytes.get();
     const double share = share_[kind.size()];
-    if (kind.empty()) set_aside(tree, share);
-    decltype(columns)::for_each_node_column(columns, [&](const char*, auto& column) {
-        column.append(from, tree.n_nodes, share);
-        from += PackedTree::column_bytes(tree.n_nodes, sizeof(*column.data()));
-    });
-    columns.params.append(from, tree.n_params, share);
+    std::visit(
+        [&]<class C>(JoinedColumns<C>& joined) {
+            if (kind.empty()) set_aside(joined, tree, share);
+            const auto from = tree.columns<C>();
+            joined.for_each_node_column(
+                [&](const char*, auto& column, const auto* place) { column.append(place, tree.n_nodes, share); },
+                joined, from);
+            joined.params.append(from.params, tree.n_params, share);
+        },
+        columns);
     tree_start.push_back(tree_start.back() + tree.n_nodes);
     kind.push_back(static_cast<std::uint8_t>(grown.kind));
     sum_path.push_back(grown.sum_path ? 1 : 0);
@@ -63,7 +68,7 @@ void grow_forest(const Dataset& data, const Sampling& sampling, const std::vecto
     std::vector<std::unique_ptr<Grower>> growers(kMaxThreads);
     parallel_for(static_cast<std::int64_t>(params.size()), n_threads, control, [&](std::int64_t t, Worker& worker) {
         auto& grower = growers[worker.number()];
-        if (!grower) grower = std::make_unique<Grower>(data, sampling);
+        if (!grower) grower = std::make_unique<Grower>(data, sampling, trees.stored());
         trees.add(t, grower->grow(params[t], worker));
     });
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "expected.hpp"
@@ -15,12 +16,16 @@ namespace boostforest {
 // The trees of a forest, joined into flat columns as they are finished: no tree is kept twice for long.
 class JoinedTrees {
    public:
-    explicit JoinedTrees(const std::vector<TreeParams>& params);
+    JoinedTrees(const std::vector<TreeParams>& params, Stored stored);
 
     // Takes tree t, from any thread; trees that come before their turn wait.
     void add(std::size_t t, GrownTree tree);
 
-    Columns<GrowingArray> columns;
+    Stored stored() const { return static_cast<Stored>(columns.index()); }
+
+    template <class C>
+    using JoinedColumns = Columns<GrowingArray, C>;
+    std::variant<JoinedColumns<double>, JoinedColumns<float>, JoinedColumns<Half>> columns;  // in the order of Stored
     std::vector<std::int64_t> tree_start{0};    // first node of each tree, then the number of nodes
     std::vector<std::uint8_t> kind;             // ModelKind of each tree
     std::vector<std::uint8_t> sum_path;         // as in TreeView
@@ -29,7 +34,8 @@ class JoinedTrees {
     std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
 
    private:
-    void set_aside(const PackedTree& first, double share);
+    template <class C>
+    void set_aside(JoinedColumns<C>& columns, const PackedTree& first, double share);
     void append(const GrownTree& tree);
 
     std::vector<double> share_;  // of the whole forest that is there after each tree, as far as one can tell

@@ -41,9 +41,10 @@ void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std
     }
 }
 
-Grower::Grower(const Dataset& data, const Sampling& sampling)
+Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
     : data_(data),
       sampling_(sampling),
+      stored_(stored),
       width_(padded_width(data.n_features)),
       model_width_(padded_width(data.n_model_features)),
       loss_(make_loss(data.task, data.n_classes)),
@@ -102,9 +103,11 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     n_inputs_ = kind == ModelKind::kConstant ? 0
                 : kind == ModelKind::kLinear ? data_.n_model_features
                                              : params.node.n_hidden;
-    builder_.start(n_outputs_ * (1 + n_inputs_), sum_path_       ? PathForm::kOwnModels
-                                                 : is_monotone() ? PathForm::kAllSums
-                                                                 : PathForm::kLeafSums);
+    builder_.start(n_outputs_ * (1 + n_inputs_),
+                   sum_path_       ? PathForm::kOwnModels
+                   : is_monotone() ? PathForm::kAllSums
+                                   : PathForm::kLeafSums,
+                   stored_);
     node_work_.n_unconverged = 0;
 
     Leaf root = draw_replica(params.seed);
@@ -438,7 +441,7 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
         centre_outputs(model, 1 + n_inputs_, 1 + n_inputs_);  // the models are linear in their parameters
         centre_outputs(fitted, sample.n, stride);
     }
-    builder_.finish_model(leaf.node);
+    builder_.finish_model(leaf.node, uses_batch(leaf));
 
     double lower = -kInfinity, upper = kInfinity;
     if (clip_) kernels().value_range(labels.z, sample.n, lower, upper);

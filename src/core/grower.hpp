@@ -70,7 +70,7 @@ void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std
 // Grows trees one after another; one per thread, so that its scratch memory is reused.
 class Grower {
    public:
-    Grower(const Dataset& data, const Sampling& sampling);
+    Grower(const Dataset& data, const Sampling& sampling, Stored stored);
     GrownTree grow(const TreeParams& params, Worker& worker);
 
    private:
@@ -111,6 +111,7 @@ class Grower {
 
     const Dataset& data_;
     const Sampling& sampling_;
+    const Stored stored_;
     const int width_, model_width_;  // doubles per row of x and model_x
     const std::unique_ptr<Loss> loss_;
     const int n_outputs_;

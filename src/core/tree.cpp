@@ -1,22 +1,75 @@
 #include "tree.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
 namespace boostforest {
 
-void TreeBuilder::start(int n_params_per_node, PathForm form) {
-    TreeColumns::for_each_node_column(columns_, [](const char*, auto& column) { column.clear(); });
+namespace {
+
+// The nearest number of half precision, ties to even; infinite from half a unit above 65504, the largest, on.
+Half to_half(double value) {
+    const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+    const double size = std::abs(value);
+    std::uint64_t bits = 0;
+    if (std::isnan(value)) {
+        bits = 0x7e00;
+    } else if (size >= 65520) {
+        bits = 0x7c00;
+    } else if (size < 0x1p-14) {  // in units of the smallest
+        bits = static_cast<std::uint64_t>(std::nearbyint(size * 0x1p24));
+    } else {  // ten digits behind the first, another bias of the exponent
+        const auto exact = std::bit_cast<std::uint64_t>(size);
+        const std::uint64_t half_a_unit = (std::uint64_t{1} << 41) - 1 + (exact >> 42 & 1);
+        bits = ((exact + half_a_unit) >> 42) - ((1023 - 15) << 10);
+    }
+    return {static_cast<std::uint16_t>(sign | bits)};
+}
+
+template <class To, class From>
+To round_to(From value) {
+    if constexpr (std::is_same_v<To, Half>) {
+        return to_half(value);
+    } else {
+        return static_cast<To>(value);
+    }
+}
+
+// Calls body with the type that stands for `stored`.
+template <class Body>
+auto with_type(Stored stored, Body body) {
+    switch (stored) {
+        case Stored::kSingle: return body.template operator()<float>();
+        case Stored::kHalf: return body.template operator()<Half>();
+        default: return body.template operator()<double>();
+    }
+}
+
+template <class To, class From>
+To* copy_rounded(const From* from, std::int64_t n, To* to) {
+    if constexpr (std::is_same_v<To, From>) return std::copy_n(from, n, to);
+    return std::transform(from, from + n, to, [](From value) { return round_to<To>(value); });
+}
+
+}  // namespace
+
+void TreeBuilder::start(int n_params_per_node, PathForm form, Stored stored) {
+    TreeColumns::for_each_node_column([](const char*, auto& column) { column.clear(); }, columns_);
     columns_.params.clear();
     parent_.clear();
     param_start_.clear();
+    rounded_.clear();
     n_params_ = n_params_per_node;
     form_ = form;
+    stored_ = stored;
     add_node(-1);
 }
 
 void TreeBuilder::add_node(std::int32_t parent) {
-    TreeColumns::for_each_node_column(columns_, [](const char*, auto& column) { column.push_back(0); });
+    TreeColumns::for_each_node_column([](const char*, auto& column) { column.push_back(0); }, columns_);
     columns_.feature.back() = -1;
     columns_.lower.back() = -std::numeric_limits<double>::infinity();
     columns_.upper.back() = std::numeric_limits<double>::infinity();
@@ -44,11 +97,25 @@ double* TreeBuilder::add_model(std::int32_t node) {
     return columns_.params.data() + start;
 }
 
-void TreeBuilder::finish_model(std::int32_t node) {
+void TreeBuilder::finish_model(std::int32_t node, bool is_read) {
+    if (rounds_early()) {
+        round(node);
+        if (is_read) return;
+        columns_.params.resize(param_start_[node]);  // it was the last one
+        param_start_[node] = -1;
+        return;
+    }
     const double* above = parent_[node] < 0 ? nullptr : model(parent_[node]);
     if (form_ == PathForm::kOwnModels || above == nullptr) return;
     double* own = columns_.params.data() + param_start_[node];
     for (int i = 0; i < n_params_; ++i) own[i] += above[i];
+}
+
+void TreeBuilder::round(std::int32_t node) {
+    const std::size_t start = rounded_.size();
+    rounded_.resize(start + n_params_ * stored_bytes(stored_));
+    with_type(stored_,
+              [&]<class C>() { copy_rounded(model(node), n_params_, reinterpret_cast<C*>(rounded_.data() + start)); });
 }
 
 void TreeBuilder::set_node(std::int32_t node, double n_samples, double loss, double lower, double upper) {
@@ -63,26 +130,29 @@ const double* TreeBuilder::model(std::int32_t node) const {
     return start < 0 ? nullptr : columns_.params.data() + start;
 }
 
-PackedTree TreeBuilder::finish() {
+template <class C>
+PackedTree TreeBuilder::pack() const {
     const std::int64_t n_nodes = this->n_nodes();
     const std::int64_t n_models = form_ == PathForm::kLeafSums ? (n_nodes + 1) / 2 : n_nodes - (n_nodes > 1 ? 1 : 0);
-    const std::int64_t n_params = n_models * n_params_;
-    std::size_t n_bytes = PackedTree::column_bytes(n_params, sizeof(double));
+    PackedTree tree = PackedTree::with_room<C>(n_nodes, n_models * n_params_);
+    auto to = tree.columns<C>();
     TreeColumns::for_each_node_column(
-        columns_, [&](const char*, auto& column) { n_bytes += PackedTree::column_bytes(n_nodes, sizeof(column[0])); });
-    PackedTree tree{std::make_unique_for_overwrite<char[]>(n_bytes), n_nodes, n_params};
-    char* to = tree.bytes.get();
-    TreeColumns::for_each_node_column(columns_, [&](const char*, auto& column) {
-        std::memcpy(to, column.data(), column.size() * sizeof(column[0]));
-        to += PackedTree::column_bytes(n_nodes, sizeof(column[0]));
-    });
+        [&](const char*, const auto& column, auto* place) { copy_rounded(column.data(), n_nodes, place); }, columns_,
+        to);
+    if (rounds_early()) {
+        std::memcpy(to.params, rounded_.data(), rounded_.size());
+        return tree;
+    }
     for (std::int32_t node = 0; node < n_nodes; ++node) {
         const double* own = model(node);
         if (own == nullptr || (form_ == PathForm::kLeafSums && columns_.feature[node] >= 0)) continue;
-        std::memcpy(to, own, n_params_ * sizeof(double));
-        to += n_params_ * sizeof(double);
+        to.params = copy_rounded(own, n_params_, to.params);
     }
     return tree;
+}
+
+PackedTree TreeBuilder::finish() const {
+    return with_type(stored_, [&]<class C>() { return pack<C>(); });
 }
 
 }  // namespace boostforest

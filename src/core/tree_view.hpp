@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "stored.hpp"
+
 namespace boostforest {
 
 // What the nodes of a tree carry. The numbers are part of the model file format.
@@ -18,9 +20,10 @@ struct TreeView {
     const double* threshold;           // x[feature] <= threshold goes left
     const std::uint8_t* missing_left;  // 1: a missing value goes left, 0: right
     const std::int32_t* left;          // left child, counted from this tree's root; the right child is left + 1
-    const double* lower;               // clip range of the node's output (-inf, inf where nothing is clipped)
-    const double* upper;
-    const double* params;   // the tree's parameters, model after model in the order of their nodes
+    Stored stored;                     // what the next three hold
+    const void* lower;                 // clip range of the node's output (-inf, inf where nothing is clipped)
+    const void* upper;
+    const void* params;     // the tree's parameters, model after model in the order of their nodes
     std::int64_t n_params;  // values that may be read from params on: those of later trees as well
     const std::int32_t*
         leaf_number;                // leaves before the node, where only leaves have models; otherwise null: all nodes

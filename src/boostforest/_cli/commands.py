@@ -166,7 +166,7 @@ def fit(
     drop: Drop = [],  # noqa: B006
     drop_missing_target: DropMissing = False,
     param: Param = [],  # noqa: B006
-    dtype: Annotated[Dtype, typer.Option(help="Type of the stored coefficients.")] = Dtype.float64,
+    dtype: Annotated[Dtype | None, typer.Option(help="Type of the stored coefficients. [default: the model's]")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -182,7 +182,7 @@ def fit(
         start = time.perf_counter()
         model = problem.estimator.fit(problem.X, problem.y)
         seconds = time.perf_counter() - start
-        model.set_params(verbose=0, n_jobs=None).save_model(output, dtype=dtype.value)
+        model.set_params(verbose=0, n_jobs=None).save_model(output, dtype and dtype.value)
         score = getattr(model, "oob_score_", None)
         report = {
             "model": str(output),

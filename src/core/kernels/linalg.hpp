@@ -3,6 +3,7 @@
 #pragma once
 
 #include "simd.hpp"
+#include "stored.hpp"
 
 namespace boostforest {
 namespace BF_ISA {
@@ -185,13 +186,14 @@ void weigh_products(const double* products, Index ld, Index n, const double* roo
     });
 }
 
-template <class L>
-inline double dot(const double* a, const double* b, int width) {
+template <class L, class T>
+inline double dot(const double* a, const T* b, int width) {
     L total = load_lanes<L>(a) * load_lanes<L>(b);
     for (int j = L::kSize; j < width; j += L::kSize) total += load_lanes<L>(a + j) * load_lanes<L>(b + j);
     return sum(total);
 }
-inline double dot(const double* a, const double* b, int width) {
+template <class T>
+inline double dot(const double* a, const T* b, int width) {
     return with_lanes(width, [=]<class L>() { return dot<L>(a, b, width); });
 }
 

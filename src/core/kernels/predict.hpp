@@ -4,6 +4,7 @@
 
 #include "linalg.hpp"
 #include "simd.hpp"
+#include "stored.hpp"
 
 namespace boostforest {
 namespace BF_ISA {
@@ -14,16 +15,27 @@ inline Index param_start(const TreeView& tree, std::int32_t node) {
     return (Index{node} - (tree.n_nodes > 1)) * (1 + tree.n_inputs);
 }
 
-// Slopes are not padded in params: where a padded read would run past the end, they are copied first.
+// T: what the tree stores, see Stored.
+template <class T>
+inline double lower(const TreeView& tree, std::int32_t node) {
+    return widen(static_cast<const T*>(tree.lower)[node]);
+}
+template <class T>
+inline double upper(const TreeView& tree, std::int32_t node) {
+    return widen(static_cast<const T*>(tree.upper)[node]);
+}
+
+// Slopes are not padded in params: where a padded read would run past the end, they are read one by one.
+template <class T>
 inline double linear_model(const TreeView& tree, Index start, const double* row, int width) {
-    const double* p = tree.params + start;
-    if (tree.n_inputs == 0) return p[0];
+    const T* p = static_cast<const T*>(tree.params) + start;
+    double total = widen(p[0]);
+    if (tree.n_inputs == 0) return total;
     if (start + 1 + width > tree.n_params) {
-        double total = p[0];
-        for (int j = 0; j < tree.n_inputs; ++j) total += p[1 + j] * row[j];
+        for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * row[j];
         return total;
     }
-    return p[0] + dot(row, p + 1, width);
+    return total + dot(row, p + 1, width);
 }
 
 // Rows go down a tree together, one level at a time: the steps of different rows do not wait for each other, and
@@ -65,14 +77,14 @@ inline bool goes_left(const TreeView& tree, std::int32_t node, double value) {
 }
 
 // linear_model with `value` in place of the row's own value in one column (-1: none).
-template <class V>
+template <class V, class T>
 double model_at(const TreeView& tree, Index start, const double* row, int width, int column, double value) {
     constexpr int kSize = Traits<V>::kSize;
-    const double* p = tree.params + start;
-    if (tree.n_inputs == 0) return p[0];
+    const T* p = static_cast<const T*>(tree.params) + start;
+    if (tree.n_inputs == 0) return widen(p[0]);
     if (start + 1 + width > tree.n_params) {
-        double total = p[0];
-        for (int j = 0; j < tree.n_inputs; ++j) total += p[1 + j] * (j == column ? value : row[j]);
+        double total = widen(p[0]);
+        for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * (j == column ? value : row[j]);
         return total;
     }
     V total{};
@@ -81,7 +93,7 @@ double model_at(const TreeView& tree, Index start, const double* row, int width,
         if (column >= j && column < j + kSize) x[column - j] = value;
         total += x * load<V>(p + 1 + j);
     }
-    return p[0] + sum(total);
+    return widen(p[0]) + sum(total);
 }
 
 // Fewer rows than this do not decide where a boundary is.
@@ -102,16 +114,18 @@ inline std::int32_t node_at_cut(const TreeView& tree, const double* row, std::in
 
 // What scores on the lower side of a split on a constrained feature do not exceed, nor scores on the upper side
 // undercut: the mean of what both sides give at the cut, no further from the node's own score than they may go.
+template <class T>
 inline double boundary(const TreeView& tree, const double* row, const double* inputs, int input_width,
                        std::int32_t node, double score) {
     const std::int32_t feature = tree.feature[node], left = tree.left[node];
     const double cut = tree.threshold[node];
-    double least = tree.lower[left], most = tree.upper[left], total = 0;
+    double least = lower<T>(tree, left), most = upper<T>(tree, left), total = 0;
     for (std::int32_t side = left; side <= left + 1; ++side) {
-        least = tree.lower[side] < least ? tree.lower[side] : least;
-        most = tree.upper[side] > most ? tree.upper[side] : most;
+        const double low = lower<T>(tree, side), high = upper<T>(tree, side);
+        least = low < least ? low : least;
+        most = high > most ? high : most;
         const Index start = param_start(tree, node_at_cut(tree, row, side, feature, cut));
-        const auto model = input_width == 4 ? model_at<V4> : model_at<V8>;
+        const auto model = input_width == 4 ? model_at<V4, T> : model_at<V8, T>;
         total += 0.5 * model(tree, start, inputs, input_width, tree.slope_of[feature], cut);
     }
     return within(total, score + least, score + most);
@@ -120,6 +134,7 @@ inline double boundary(const TreeView& tree, const double* row, const double* in
 // Under constraints a node's parameters are the sum of the models on its path, with slopes of the right sign, and a
 // score is no further from the parent's than the clip range, nor on the wrong side of a boundary on the path. All of
 // these rise (or fall) with a constrained feature, so the score does: to the last bit, since rounding keeps the order.
+template <class T>
 void monotone_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                      double* out) {
     double low[kRowsAtOnce], high[kRowsAtOnce];
@@ -133,20 +148,20 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
         const double* row = x + Index{i} * width;
         const double* own_inputs = inputs + Index{i} * input_width;
         if (const Index start = param_start(tree, node); start >= 0) {
-            const double value = linear_model(tree, start, own_inputs, input_width);
-            out[i] = within(value, out[i] + tree.lower[node], out[i] + tree.upper[node]);
+            const double value = linear_model<T>(tree, start, own_inputs, input_width);
+            out[i] = within(value, out[i] + lower<T>(tree, node), out[i] + upper<T>(tree, node));
         }
         if (feature < 0) {
             out[i] = within(out[i], low[i], high[i]);
         } else if (tree.monotone[feature] != 0) {
             const bool left = goes_left(tree, node, row[feature]);
-            const double value = within(boundary(tree, row, own_inputs, input_width, node, out[i]), low[i], high[i]);
+            const double value = within(boundary<T>(tree, row, own_inputs, input_width, node, out[i]), low[i], high[i]);
             (left == (tree.monotone[feature] > 0) ? high[i] : low[i]) = value;  // those further up count more
         }
     });
 }
 
-template <bool kGaps>
+template <class T, bool kGaps>
 void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                   double* out, Index stride) {
     if (tree.sum_path) {
@@ -155,8 +170,8 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
         walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
             const Index start = first + node * step;
             if (start < 0) return;  // the root
-            const double value = linear_model(tree, start, inputs + Index{i} * input_width, input_width);
-            const double low = tree.lower[node], high = tree.upper[node];
+            const double value = linear_model<T>(tree, start, inputs + Index{i} * input_width, input_width);
+            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
         });
@@ -168,22 +183,31 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     for (Index i = 0; i < n; ++i)
         for (int c = 0; c < tree.n_outputs; ++c) {
             const Index start = (Index{tree.leaf_number[leaf[i]]} * tree.n_outputs + c) * step;
-            out[c * stride + i] = linear_model(tree, start, inputs + i * input_width, input_width);
+            out[c * stride + i] = linear_model<T>(tree, start, inputs + i * input_width, input_width);
         }
 }
 
-void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
-                 int input_width, double* out, Index stride) {
-    const auto block = has_gaps ? block_scores<true> : block_scores<false>;
+template <class T>
+void stored_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
+                   int input_width, double* out, Index stride) {
+    const auto block = has_gaps ? block_scores<T, true> : block_scores<T, false>;
     for (Index i = 0; i < n; i += kRowsAtOnce) {
         const Index n_rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
         const double* own_inputs = inputs + i * input_width;
         if (tree.monotone != nullptr) {
-            monotone_scores(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i);
+            monotone_scores<T>(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i);
         } else {
             block(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i, stride);
         }
     }
+}
+
+void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
+                 int input_width, double* out, Index stride) {
+    const auto scores = tree.stored == Stored::kDouble   ? stored_scores<double>
+                        : tree.stored == Stored::kSingle ? stored_scores<float>
+                                                         : stored_scores<Half>;
+    scores(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
 }
 
 }  // namespace

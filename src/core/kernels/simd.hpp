@@ -64,6 +64,10 @@ inline V load(const double* p) {
     return *reinterpret_cast<const typename Traits<V>::Memory*>(p);
 }
 template <class V>
+inline V load(const float* p);  // these two: stored.hpp
+template <class V>
+inline V load(const Half* p);
+template <class V>
 inline void store(double* p, V v) {
     *reinterpret_cast<typename Traits<V>::Memory*>(p) = v;
 }
@@ -90,8 +94,8 @@ struct Lanes {
 };
 using EightLanes = Lanes<Vec, 8 / kVec>;
 
-template <class L>
-inline L load_lanes(const double* p) {
+template <class L, class T>
+inline L load_lanes(const T* p) {
     L lanes;
     constexpr int kParts = sizeof(lanes.part) / sizeof(lanes.part[0]);
     for (int k = 0; k < kParts; ++k) lanes.part[k] = load<decltype(+lanes.part[0])>(p + k * L::kSize / kParts);

@@ -1,0 +1,280 @@
+"""Coefficients of fewer digits: those of the float64 forest rounded once, and everything reads what is stored."""
+
+import copy
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._columns import COEFFICIENTS, DTYPES
+from model_files import field, tensors_of, with_metadata, with_tensors
+from test_core import TABLES
+from twin import example_data
+
+SHORT = ("float32", "float16")
+FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+SETTINGS = {
+    "plain": {},
+    "unclipped": {"clip": False},
+    "constants": {"node_model": "constant"},
+    "hidden layers": {"node_model": ["elm", "ridge"]},
+    "one leaf": {"max_leaf_nodes": 2, "min_samples_leaf": [10, 100]},
+    "fewer features": {"model_features": [0, 2, 3]},
+    "constraints": {"monotonic_cst": {"x0": 1, "x2": -1}},
+    "large leaves": {"batch_size": 20, "min_samples_leaf": 30},
+}
+
+
+def fit(task, dtype, data=None, **params):
+    """Return a small fitted forest and its rows."""
+    X, y = data or example_data(task, n=120, d=5)
+    if isinstance(signs := params.get("monotonic_cst"), dict):
+        params["monotonic_cst"] = [signs.get(f"x{j}", 0) for j in range(X.shape[1])]
+    names = FORESTS[task]().get_params()
+    params = {name: value for name, value in params.items() if name in names}
+    return FORESTS[task](**{"n_estimators": 4, "random_state": 0, "dtype": dtype, **params}).fit(X, y), X
+
+
+def output(model, X):
+    """Return predictions, or probabilities."""
+    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+def rounded(exact, dtype):
+    """Return a float64 forest whose coefficients were rounded by NumPy."""
+    short = {name: getattr(exact.forest_, name).astype(dtype).astype(np.float64) for name in COEFFICIENTS}
+    forest = copy.copy(exact)
+    forest.forest_ = replace(exact.forest_, **short)
+    return forest
+
+
+# ------------------------------------------------------------------------------
+# What is stored, and what is predicted with it.
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("params", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("task", FORESTS)
+@pytest.mark.filterwarnings("ignore:min_samples_leaf")
+def test_a_forest_is_that_of_float64_with_its_coefficients_rounded(task, params, dtype):
+    if task == "multiclass" and "monotonic_cst" in params:
+        pytest.skip("constraints need one output")
+    exact, X = fit(task, "float64", **params)
+    short, _ = fit(task, dtype, **params)
+    assert short.forest_.dtype == dtype
+    for name, column in exact.forest_.arrays().items():
+        own = getattr(short.forest_, name)
+        assert own.dtype == (dtype if name in COEFFICIENTS else column.dtype)
+        assert_array_equal(own, column.astype(own.dtype), err_msg=name)
+    assert_allclose(output(short, 3 * X), output(rounded(exact, dtype), 3 * X), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(90, d))
+    exact, _ = fit("regression", "float64", data=(X, X[:, 0] * rng.normal(size=90)))
+    exact.forest_.params[::7] *= 1e-7  # some are subnormal in half precision, some are nothing
+    short = copy.copy(exact)
+    short.forest_ = exact.forest_.astype(dtype)
+    gaps = np.where(rng.uniform(size=X.shape) < 0.2, np.nan, X)
+    before = _core.kernels()
+    try:
+        if not _core.select_kernels(table):
+            pytest.skip(f"no {table} here")
+        for rows in (X, X[:1], gaps):
+            assert_allclose(short.predict(rows), rounded(exact, dtype).predict(rows), rtol=1e-11, atol=1e-13)
+    finally:
+        assert _core.select_kernels(before)
+
+
+def stored_value(value, dtype):
+    """Return what a tree stores for a number: the constant of a root that has this label alone."""
+    tree = BoostTreeRegressor(node_model="constant", reg_lambda=0, scale=False, min_samples_leaf=2, dtype=dtype)
+    params = tree.fit(np.zeros((2, 1)), np.full(2, value)).forest_.params
+    assert params.shape == (1,) and params.dtype == dtype
+    return params[0]
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+@given(value=st.floats(-65504, 65504) | st.floats(-1e-4, 1e-4))
+@example(65519.99999)
+@example(2.0**-25)
+@example(3 * 2.0**-25)
+@example(2.0**-14 - 2.0**-26)
+@example(1 + 2.0**-11)
+@example(1 + 3 * 2.0**-11)
+@settings(max_examples=60, deadline=None)
+@pytest.mark.filterwarnings("ignore:min_samples_leaf")
+def test_numbers_are_rounded_as_numpy_rounds_them(dtype, value):
+    expected = np.float64(value).astype(dtype)
+    found = stored_value(value, dtype)
+    assert found == expected and (value == 0 or np.signbit(found) == np.signbit(expected))
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
+    forest, X = fit(task, "float16", n_estimators=20, oob_score=True)
+    n = len(X)
+    outs = [_core.bootstrap_counts(int(seed), n, n, None) == 0 for seed in forest.tree_seeds_]
+    trees = [output(forest.get_tree(i), X) for i in range(20)]
+    total = sum(np.where(out if t.ndim == 1 else out[:, None], t, 0) for out, t in zip(outs, trees, strict=True))
+    count = np.sum(outs, axis=0)
+    found = forest.oob_prediction_ if task == "regression" else forest.oob_decision_function_
+    assert_allclose(found, total / (count if task == "regression" else count[:, None]), rtol=1e-12)
+
+
+def test_constraints_hold_to_the_last_bit():
+    X, y = example_data("regression", n=200)
+    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0).fit(X, y)
+    grid = np.repeat(X[:40, None], 60, axis=1)
+    for j, sign in ((0, 1), (2, -1)):
+        rows = grid.copy()
+        rows[:, :, j] = np.linspace(-3, 3, 60)
+        steps = np.diff(forest.predict(rows.reshape(-1, 4)).reshape(40, 60), axis=1)
+        assert (sign * steps >= 0).all()
+
+
+# ------------------------------------------------------------------------------
+# What goes with it: memory, threads, warm starts, other trees, files.
+
+
+def test_a_model_takes_half_or_a_third_of_the_memory():
+    X, y = example_data("regression", n=300, d=20)
+    sizes = [fit("regression", dtype, data=(X, y))[0].model_size_ for dtype in DTYPES]
+    assert sizes[1] < 0.6 * sizes[0] and sizes[2] < 0.4 * sizes[0]
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_threads_change_nothing(dtype):
+    one, X = fit("multiclass", dtype, n_estimators=9)
+    two, _ = fit("multiclass", dtype, n_estimators=9, n_jobs=2)
+    assert_array_equal(one.forest_.params, two.forest_.params)
+    assert_array_equal(output(one, X), output(two, X))
+
+
+def test_a_warm_start_goes_on_in_the_same_type():
+    whole, X = fit("regression", "float32", n_estimators=6)
+    X, y = example_data("regression", n=120, d=5)
+    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=6).fit(X, y)
+    assert_array_equal(grown.forest_.params, whole.forest_.params)
+    with pytest.raises(ValueError, match=r"goes on with the dtype of the first fit, 'float32'; got 'float16'\.$"):
+        grown.set_params(n_estimators=8, dtype="float16").fit(X, y)
+    assert grown.forest_.n_trees == 6
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_trees_of_models_in_python_are_joined_with_others(dtype):
+    forest, X = fit("regression", dtype, node_model=["ridge", KernelRidge(alpha=1.0)], min_samples_leaf=30)
+    assert forest.forest_.in_python.any() and not forest.forest_.in_python.all()
+    assert forest.forest_.dtype == forest.forest_.lower.dtype == dtype
+    trees = [forest.get_tree(i).predict(X) for i in range(4)]
+    assert_allclose(forest.predict(X), np.mean(trees, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+def test_forests_in_stages_and_adaptive_pools_have_it_too(task, tmp_path):
+    forest, X = fit(task, "float16", n_estimators=80, n_stages=2, pool="adaptive", oob_score=True)
+    assert forest.forest_.dtype == "float16"
+    forest.save_model(tmp_path / "a")
+    assert_array_equal(output(load_model(tmp_path / "a"), X), output(forest, X))
+
+
+def test_a_tree_of_the_forest_has_its_type():
+    forest, _ = fit("binary", "float32")
+    tree = forest.get_tree(1)
+    assert tree.dtype == "float32" == tree.forest_.dtype
+    assert clone(tree).dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("task", FORESTS)
+def test_copies_and_files_keep_the_type(task, dtype, tmp_path):
+    forest, X = fit(task, dtype)
+    forest.save_model(tmp_path / "a")
+    for other in (load_model(tmp_path / "a"), pickle.loads(pickle.dumps(forest)), copy.deepcopy(forest)):
+        assert other.dtype == dtype == other.forest_.dtype
+        assert_array_equal(output(other, X), output(forest, X))
+    content = (tmp_path / "a").read_bytes()
+    assert {tensors_of(content)[name].dtype.name for name in COEFFICIENTS} == {dtype}
+
+
+@pytest.mark.parametrize("own", DTYPES)
+@pytest.mark.parametrize("written", DTYPES)
+def test_a_file_of_another_type_is_read_as_the_models_own(own, written, tmp_path):
+    forest, _ = fit("regression", own)
+    forest.save_model(tmp_path / "a", dtype=written)
+    loaded = load_model(tmp_path / "a")
+    assert tensors_of((tmp_path / "a").read_bytes())["params"].dtype == written
+    assert loaded.forest_.dtype == own
+    assert_array_equal(loaded.forest_.params, forest.forest_.params.astype(written).astype(own))
+    assert_array_equal(loaded.forest_.lower, forest.forest_.lower)
+
+
+def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(tmp_path):
+    forest, _ = fit("regression", "float32")
+    forest.set_params(dtype="float64").save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    assert loaded.dtype == "float64" and loaded.forest_.dtype == "float32"
+
+
+# ------------------------------------------------------------------------------
+# What is refused.
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_what_does_not_fit_is_refused_and_the_forest_stays(dtype):
+    forest, X = fit("regression", dtype)
+    before = forest.predict(X)
+    y = np.linspace(0.5, 1, len(X)) * (1e6 if dtype == "float16" else 1e39)
+    with pytest.raises(ValueError, match=f"too large to compute with in dtype='{dtype}'; rescale them, or use scale="):
+        forest.set_params(scale=False).fit(X, y)
+    assert_array_equal(forest.predict(X), before)
+
+
+def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
+    forest, _ = fit("regression", "float32")
+    path = tmp_path / "a"
+    forest.save_model(path)
+    content = path.read_bytes()
+    assert field(content, "dtype") == "float32"
+    lower = tensors_of(content)["lower"]
+    for bad, reason in (
+        (with_metadata(content, dtype='"bfloat16"'), "dtype must be one of 'float64', .* got 'bfloat16'"),
+        (with_metadata(content, dtype=["float32"]), "dtype must be one of"),
+        (with_metadata(content, dtype='"float64"'), "'lower' must be float64; got float32"),
+        (with_metadata(content, dtype=None), "'lower' must be float64; got float32"),
+        (with_tensors(content, lower=lower.astype(np.float64)), "'lower' must be float32; got float64"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):
+            load_model(path)
+
+
+def test_columns_of_different_types_are_refused():
+    forest, X = fit("regression", "float32")
+    forest.forest_ = replace(forest.forest_, lower=forest.forest_.lower.astype(np.float64))
+    with pytest.raises(ValueError, match="damaged model: lower, upper and params must have the same type"):
+        forest.predict(X)
+
+
+def test_the_benchmark_of_memory_counts_nodes_and_bytes():
+    pytest.importorskip("resource", reason="the benchmark asks the system, and this one has no such module")
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the benchmarks are no installed package
+    from benchmarks.memory import fit_once
+
+    found = fit_once(400, 20, 3, "float16", 1)
+    assert found["model"] < found["peak"]
+    assert 1e9 * found["model"] / found["nodes"] == pytest.approx(75, abs=5)  # and the scaling of 20 features
