@@ -1,7 +1,6 @@
 #include "grower.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -14,16 +13,6 @@ namespace {
 constexpr int kMaxRootAttempts = 100;
 constexpr std::int64_t kKeptUnits = std::int64_t{1} << 22;  // hidden units that a thread keeps: 32 MB
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Bits set among `count` from `position` on. The words have one more behind them.
-int count_bits(const std::uint64_t* words, std::int64_t position, std::int64_t count) {
-    int set = 0;
-    for (; count > 63; position += 63, count -= 63) set += count_bits(words, position, 63);
-    const std::uint64_t* word = words + position / 64;
-    const int shift = static_cast<int>(position % 64);
-    const std::uint64_t bits = word[0] >> shift | word[1] << 1 << (63 - shift);
-    return set + std::popcount(bits & ((std::uint64_t{1} << count) - 1));
-}
 
 }  // namespace
 
@@ -207,17 +196,13 @@ Sample Grower::take_batch(const Leaf& leaf, Key key) {
     double* w = batch_w_.get(b + 1);
     double* y = batch_y_.get(b + 1);
     Sample sample{rows, 0, 0, w, y, batch_state_.get(loss_->n_state() * padded_rows(b)), padded_rows(b)};
-    std::int64_t position = 0;
-    for (std::int64_t i = leaf.begin; i < leaf.end;
-         ++i) {  // without branches: which rows are drawn cannot be predicted
-        const std::int32_t row = rows_.data()[i], count = counts_[row];
-        const int drawn = count_bits(taken, position, count);
-        position += count;
-        rows[sample.n] = row;
-        w[sample.n] = weights_[row] * drawn / count;
-        y[sample.n] = data_.y[row];
-        sample.weight += w[sample.n];
-        sample.n += drawn > 0;
+    std::int32_t* drawn = batch_drawn_.get(b + 1);
+    sample.n = kernels().take_draws(rows_.data() + leaf.begin, leaf.end - leaf.begin, counts_.data(), taken,
+                                    leaf.count > 4 * b, rows, drawn);
+    for (std::int64_t i = 0; i < sample.n; ++i) {
+        w[i] = weights_[rows[i]] * drawn[i] / counts_[rows[i]];
+        y[i] = data_.y[rows[i]];
+        sample.weight += w[i];
     }
     return sample;
 }

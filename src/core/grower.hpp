@@ -139,7 +139,7 @@ class Grower {
     Buffer<std::uint8_t> goes_left_;    // scratch of partition
     Buffer<double> right_;
     Buffer<std::int32_t> right_rows_;
-    Buffer<std::int32_t> batch_rows_;  // the current batch
+    Buffer<std::int32_t> batch_rows_, batch_drawn_;  // the current batch, and how often it has each row
     Buffer<double> batch_w_, batch_y_, batch_state_;
     Buffer<std::uint64_t> batch_taken_;
     double start_loss_ = 0;  // of the last state that was computed from a path

@@ -29,6 +29,7 @@ const Kernels kTable = {
     .add_gain = add_gain,
     .part_values = part_values,
     .part_rows = part_rows,
+    .take_draws = take_draws,
     .gather_centred = gather_centred,
     .gather_shifted = gather_shifted,
     .normal_equations = normal_equations,

@@ -56,6 +56,12 @@ struct Kernels {
     std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
     std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
 
+    // Row rows[i] has counts[rows[i]] draws, which have one bit each in `taken`, one after another; a word of ones
+    // follows. Writes the rows of which any draw is taken, and how many are; returns how many rows. few: most rows have
+    // none. Room for one row more.
+    std::int64_t (*take_draws)(const std::int32_t* rows, std::int64_t n, const std::int32_t* counts,
+                               const std::uint64_t* taken, bool few, std::int32_t* taken_rows, std::int32_t* n_taken);
+
     // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i]; out[i] = row i - mean, rows next to each other.
     void (*gather_centred)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
                            double* mean, double* out);

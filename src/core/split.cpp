@@ -321,7 +321,8 @@ Split SplitFinder::find(const SplitProblem& p, const SplitRules& rules, Key atte
 const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken) {
     const std::int64_t n_words = (n + 63) / 64;
     std::uint64_t* bits = taken.get(n_words + 1);
-    std::fill_n(bits, n_words + 1, 0);
+    std::fill_n(bits, n_words, 0);
+    bits[n_words] = ~std::uint64_t{0};
     for (std::int64_t t = 0; t < b; ++t) {
         const auto last = static_cast<std::uint64_t>(n - b + t), drawn = below(key, t, last + 1);
         const bool fresh = (bits[drawn / 64] >> (drawn % 64) & 1) == 0;

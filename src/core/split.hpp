@@ -96,7 +96,7 @@ class SplitFinder {
     Buffer<std::int32_t> order_, identity_;
 };
 
-// b of the positions 0 … n-1 without replacement (Floyd's algorithm), as set bits; one more word follows them.
+// b of the positions 0 … n-1 without replacement (Floyd's algorithm), as set bits; a word of ones follows them.
 const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken);
 
 }  // namespace boostforest

@@ -1,5 +1,5 @@
-// Rows moving to their side of a split. Part of kernels.cpp: compiled once per instruction set, so no standard library
-// here.
+// Rows moving to their side of a split, or into a batch. Part of kernels.cpp: compiled once per instruction set, so no
+// standard library here.
 #pragma once
 
 #include "simd.hpp"
@@ -62,6 +62,50 @@ Index part_values(double* values, const std::uint8_t* left, Index n, double* scr
 
 Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int32_t* scratch) {
     return part(rows, left, n, scratch);
+}
+
+// Bits set among `count` from `position` on.
+inline int count_bits(const std::uint64_t* words, Index position, Index count) {
+    int set = 0;
+    for (; count > 63; position += 63, count -= 63) set += count_bits(words, position, 63);
+    const std::uint64_t* word = words + position / 64;
+    const int shift = static_cast<int>(position % 64);
+    const std::uint64_t bits = word[0] >> shift | word[1] << 1 << (63 - shift);
+    return set + __builtin_popcountll(bits & ((std::uint64_t{1} << count) - 1));
+}
+
+// Number of the first bit that is set, from `position` on. There is one.
+inline Index next_bit(const std::uint64_t* words, Index position) {
+    Index word = position / 64;
+    std::uint64_t bits = words[word] >> (position % 64) << (position % 64);
+    while (bits == 0) bits = words[++word];
+    return word * 64 + __builtin_ctzll(bits);
+}
+
+Index take_draws(const std::int32_t* rows, Index n, const std::int32_t* counts, const std::uint64_t* taken, bool few,
+                 std::int32_t* taken_rows, std::int32_t* n_taken) {
+    Index n_out = 0, position = 0;
+    if (few) {
+        Index next = next_bit(taken, 0);
+        for (Index i = 0; i < n; ++i) {
+            const Index begin = position;
+            position += counts[rows[i]];
+            if (next >= position) continue;
+            taken_rows[n_out] = rows[i];
+            n_taken[n_out++] = count_bits(taken, begin, position - begin);
+            next = next_bit(taken, position);
+        }
+        return n_out;
+    }
+    for (Index i = 0; i < n; ++i) {  // without branches: which rows are drawn cannot be predicted
+        const std::int32_t count = counts[rows[i]];
+        const int drawn = count_bits(taken, position, count);
+        position += count;
+        taken_rows[n_out] = rows[i];
+        n_taken[n_out] = drawn;
+        n_out += drawn > 0;
+    }
+    return n_out;
 }
 
 }  // namespace
