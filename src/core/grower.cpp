@@ -225,27 +225,24 @@ void Grower::score_path(std::int32_t node, const Sample& sample, double* f, std:
     const int width = lists == nullptr ? input_width_ : lists->width;
     double* slopes = path_slopes_.get(2 * std::max(model_width_, input_width_));
     double* out = path_out_.get(n);
-    double* x = path_rows_.get(static_cast<std::size_t>(n) * width);
     std::fill_n(slopes, std::max(model_width_, input_width_), 0.0);
-    kernels().gather_shifted(inputs, seen.rows, n, width, slopes, x);
     for (; node >= 0 && builder_.model(node) != nullptr; node = sum_path_ ? builder_.parent(node) : -1) {
         const double* params = builder_.model(node);
         const double low = builder_.lower(node), high = builder_.upper(node);
         for (int c = 0; c < n_outputs_; ++c, params += 1 + n_inputs_) {
             if (lists != nullptr) {
-                score_lists(*lists, sample, x, params, out);
+                score_lists(*lists, sample, params, out);
             } else {
                 std::copy_n(params + 1, n_inputs_, slopes);
-                kernels().linear(x, n, width, slopes, params[0], out);
+                kernels().linear_rows(inputs, seen.rows, n, width, slopes, params[0], out);
             }
             for (std::int64_t i = 0; i < n; ++i) f[c * stride + i] += std::min(std::max(out[i], low), high);
         }
     }
 }
 
-// One linear model on rows whose indicators are lists; x are their other features.
-void Grower::score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params,
-                         double* out) {
+// One linear model on rows whose indicators are lists.
+void Grower::score_lists(const Indicators& lists, const Sample& sample, const double* params, double* out) {
     double* slopes = path_slopes_.data();  // zeros behind the features
     double* steps = slopes + model_width_;
     double intercept = params[0];
@@ -255,7 +252,7 @@ void Grower::score_lists(const Indicators& lists, const Sample& sample, const do
         intercept += slope * lists.frequent[m];
         steps[m] = slope * (lists.rare[m] - lists.frequent[m]);
     }
-    kernels().linear(x, sample.n, lists.width, slopes, intercept, out);
+    kernels().linear_rows(lists.x.data(), sample.rows, sample.n, lists.width, slopes, intercept, out);
     for (std::int64_t i = 0; i < sample.n; ++i)
         for (const std::uint16_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
             out[i] += steps[*m];

@@ -100,7 +100,7 @@ class Grower {
     void take_totals(std::int32_t node, const Sample& sample, double* fitted);
     void gather_rows(const Sample& sample);
     const double* evaluate(const double* params, std::int64_t n);
-    void score_lists(const Indicators& lists, const Sample& sample, const double* x, const double* params, double* out);
+    void score_lists(const Indicators& lists, const Sample& sample, const double* params, double* out);
     Split find_split(const Leaf& leaf);
     void split(const Leaf& leaf, Split split, Leaf (&children)[2]);
     bool left_is_larger(const Leaf& leaf, const Split& split) const;

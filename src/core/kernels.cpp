@@ -42,6 +42,7 @@ const Kernels kTable = {
     .solve_lanes = solve_lanes,
     .dual_lanes = dual_lanes,
     .linear = linear,
+    .linear_rows = linear_rows,
     .add_weighted_rows = add_weighted_rows,
     .weighted_sums = weighted_sums,
     .sum = sum_of,

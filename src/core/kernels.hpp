@@ -117,6 +117,10 @@ struct Kernels {
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
 
+    // The same for rows of a table.
+    void (*linear_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
+                        double intercept, double* out);
+
     // out[j] += Σ_i a[i] x[i, j].
     void (*add_weighted_rows)(const double* x, std::int64_t n, int width, const double* a, double* out);
 

@@ -197,24 +197,30 @@ inline double dot(const double* a, const T* b, int width) {
     return with_lanes(width, [=]<class L>() { return dot<L>(a, b, width); });
 }
 
-// Four rows side by side: the sum of a vector takes longer than its product.
-template <class L>
-inline Index linear_in_fours(const double* x, Index n, Index width, const double* slopes, double intercept,
-                             double* out) {
-    Index i = 0;
-    for (; i + 4 <= n; i += 4, x += 4 * width) {
-        L total[4];
-        for (int r = 0; r < 4; ++r) total[r] = load_lanes<L>(slopes) * load_lanes<L>(x + r * width);
-        for (Index j = L::kSize; j < width; j += L::kSize)
-            for (int r = 0; r < 4; ++r) total[r] += load_lanes<L>(slopes + j) * load_lanes<L>(x + r * width + j);
-        store_sums(out + i, intercept, total);
-    }
-    return i;
+// Four rows side by side: the sum of a vector takes longer than its product. row(i): where row i is.
+template <class Row>
+inline void linear_of(Row row, Index n, Index width, const double* slopes, double intercept, double* out) {
+    with_lanes(width, [=]<class L>() {
+        Index i = 0;
+        for (; i + 4 <= n; i += 4) {
+            const double* x[4] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
+            L total[4];
+            for (int r = 0; r < 4; ++r) total[r] = load_lanes<L>(slopes) * load_lanes<L>(x[r]);
+            for (Index j = L::kSize; j < width; j += L::kSize)
+                for (int r = 0; r < 4; ++r) total[r] += load_lanes<L>(slopes + j) * load_lanes<L>(x[r] + j);
+            store_sums(out + i, intercept, total);
+        }
+        for (; i < n; ++i) out[i] = intercept + dot<L>(row(i), slopes, static_cast<int>(width));
+    });
 }
 
 void linear(const double* x, Index n, int width, const double* slopes, double intercept, double* out) {
-    Index i = with_lanes(width, [=]<class L>() { return linear_in_fours<L>(x, n, width, slopes, intercept, out); });
-    for (; i < n; ++i) out[i] = intercept + dot(x + i * width, slopes, width);
+    linear_of([=](Index i) { return x + i * width; }, n, width, slopes, intercept, out);
+}
+
+void linear_rows(const double* x, const std::int32_t* rows, Index n, int width, const double* slopes, double intercept,
+                 double* out) {
+    linear_of([=](Index i) { return x + rows[i] * Index{width}; }, n, width, slopes, intercept, out);
 }
 
 void add_weighted_rows(const double* x, Index n, int width, const double* a, double* out) {
