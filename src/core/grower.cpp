@@ -252,6 +252,7 @@ void Grower::score_lists(const Indicators& lists, const Sample& sample, const do
         intercept += slope * lists.frequent[m];
         steps[m] = slope * (lists.rare[m] - lists.frequent[m]);
     }
+    for (std::int64_t i = 0; i < sample.n; ++i) __builtin_prefetch(lists.begin(sample.rows[i]));
     kernels().linear_rows(lists.x.data(), sample.rows, sample.n, lists.width, slopes, intercept, out);
     for (std::int64_t i = 0; i < sample.n; ++i)
         for (const std::uint16_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
