@@ -90,17 +90,35 @@ inline void subtract_row(double* row, const double* pivot_row, double share, Ind
         store<V>(row + j, load<V>(row + j) - share * load<V>(pivot_row + j));
 }
 
+constexpr int kPivots = 4, kFactorRows = 4;
+
+// Rows i … i + kRows - 1 less their shares of kPivots pivot rows, from column i on (or a few before it).
+template <class V, int kRows>
+inline void subtract_panel(double* a, Index ld, Index d, const double* panel, const double* inverse_pivots, Index i) {
+    constexpr Index kSize = Traits<V>::kSize;
+    double share[kRows][kPivots];
+    for (int r = 0; r < kRows; ++r)
+        for (int p = 0; p < kPivots; ++p) share[r][p] = panel[p * ld + i + r] * inverse_pivots[p];
+    for (Index j = i / kSize * kSize; j < d; j += kSize) {
+        V rest[kRows];
+        for (int r = 0; r < kRows; ++r) rest[r] = load<V>(a + (i + r) * ld + j);
+        for (int p = 0; p < kPivots; ++p) {
+            const V pivot_row = load<V>(panel + p * ld + j);
+            for (int r = 0; r < kRows; ++r) rest[r] -= share[r][p] * pivot_row;
+        }
+        for (int r = 0; r < kRows; ++r) store<V>(a + (i + r) * ld + j, rest[r]);
+    }
+}
+
 // LDLᵀ, without square roots: rows of the upper triangle updated a vector at a time. The vectors start at a multiple of
 // their length, so some of what lies below the diagonal is overwritten too; nothing reads it.
 template <class V>
 inline void factor_of(double* a, Index ld, int d, double* inverse_pivots) {
-    constexpr Index kSize = Traits<V>::kSize;
     double largest = 0;
     for (Index k = 0; k < d; ++k) largest = a[k * ld + k] > largest ? a[k * ld + k] : largest;
     const double tiny = largest * d * (8 * 2.220446049250313e-16);
     Index k = 0;
-    // Four pivots at a time: rows below them are loaded and stored once for all four. The arithmetic is the same.
-    constexpr int kPivots = 4;
+    // Some pivots at a time: rows below them are loaded and stored once for all of them. The arithmetic is the same.
     for (; d - k > 2 * kPivots; k += kPivots) {
         double* panel = a + k * ld;
         for (int p = 0; p < kPivots; ++p) {
@@ -109,16 +127,10 @@ inline void factor_of(double* a, Index ld, int d, double* inverse_pivots) {
             for (int q = p + 1; q < kPivots; ++q)
                 subtract_row<V>(panel + q * ld, pivot_row, pivot_row[k + q] * inverse_pivots[k + p], k + q, d);
         }
-        for (Index i = k + kPivots; i < d; ++i) {
-            double share[kPivots];
-            for (int p = 0; p < kPivots; ++p) share[p] = panel[p * ld + i] * inverse_pivots[k + p];
-            double* row = a + i * ld;
-            for (Index j = i / kSize * kSize; j < d; j += kSize) {
-                V rest = load<V>(row + j);
-                for (int p = 0; p < kPivots; ++p) rest -= share[p] * load<V>(panel + p * ld + j);
-                store<V>(row + j, rest);
-            }
-        }
+        Index i = k + kPivots;
+        for (; i + kFactorRows <= d; i += kFactorRows)
+            subtract_panel<V, kFactorRows>(a, ld, d, panel, inverse_pivots + k, i);
+        for (; i < d; ++i) subtract_panel<V, 1>(a, ld, d, panel, inverse_pivots + k, i);
     }
     for (; k < d; ++k) {
         const double* pivot_row = a + k * ld;
