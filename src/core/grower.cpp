@@ -252,11 +252,11 @@ void Grower::score_lists(const Indicators& lists, const Sample& sample, const do
         intercept += slope * lists.frequent[m];
         steps[m] = slope * (lists.rare[m] - lists.frequent[m]);
     }
-    for (std::int64_t i = 0; i < sample.n; ++i) __builtin_prefetch(lists.begin(sample.rows[i]));
+    path_lists_.read(lists, sample.rows, sample.n);
     kernels().linear_rows(lists.x.data(), sample.rows, sample.n, lists.width, slopes, intercept, out);
-    for (std::int64_t i = 0; i < sample.n; ++i)
-        for (const std::uint16_t* m = lists.begin(sample.rows[i]); m != lists.end(sample.rows[i]); ++m)
-            out[i] += steps[*m];
+    const std::uint16_t* member = path_lists_.member.data();
+    const std::int32_t* owner = path_lists_.owner.data();
+    for (std::int64_t i = 0; i < path_lists_.n_members; ++i) out[owner[i]] += steps[member[i]];
 }
 
 // The features of a sample's rows that node models see, next to each other, for evaluate().

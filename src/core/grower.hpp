@@ -144,6 +144,7 @@ class Grower {
     Buffer<std::uint64_t> batch_taken_;
     double start_loss_ = 0;  // of the last state that was computed from a path
     LossWorkspace loss_work_;
+    RowLists path_lists_;
     Buffer<double> fitted_, path_f_, path_rows_, path_slopes_, path_out_, path_sums_;
 };
 

@@ -8,6 +8,8 @@ namespace boostforest {
 
 namespace {
 
+constexpr int kAtOnce = 8;  // members that are copied together, wanted or not: few rows have more
+
 // What is known of a column after some rows.
 struct TwoValues {
     double first = 0, second = 0;
@@ -79,7 +81,7 @@ std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows
     if (found->n() > kMost || n_members > kMostMembers) return nullptr;
 
     found->start.reserve(n_rows + 1);
-    found->member.reserve(n_members);
+    found->member.reserve(n_members + kAtOnce);
     found->n_words = (n_rows + 63) / 64;
     found->is_rare.resize(found->n() * found->n_words);
     found->x.resize(n_rows * found->width);
@@ -94,7 +96,27 @@ std::unique_ptr<Indicators> find_indicators(const double* x, std::int64_t n_rows
         for (int k = 0; k < found->n_rest(); ++k) found->x[i * found->width + k] = row[found->rest[k]];
     }
     found->start.push_back(static_cast<std::uint32_t>(found->member.size()));
+    found->member.resize(found->member.size() + kAtOnce);
     return found;
+}
+
+void RowLists::read(const Indicators& table, const std::int32_t* rows, std::int64_t n) {
+    std::uint32_t* first = start.get(n + 1);
+    first[0] = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        __builtin_prefetch(table.begin(rows[i]));
+        first[i + 1] = first[i] + (table.start[rows[i] + 1] - table.start[rows[i]]);
+    }
+    n_members = first[n];
+    std::uint16_t* to = member.get(n_members);  // a buffer has room for more, which the copies below need
+    std::int32_t* owners = owner.get(n_members);
+    for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint16_t* from = table.begin(rows[i]);
+        for (std::uint32_t k = first[i]; k < first[i + 1]; k += kAtOnce, from += kAtOnce) {
+            std::copy_n(from, kAtOnce, to + k);
+            std::fill_n(owners + k, kAtOnce, static_cast<std::int32_t>(i));
+        }
+    }
 }
 
 }  // namespace boostforest

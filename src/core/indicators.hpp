@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "buffer.hpp"
 #include "missing.hpp"
 
 namespace boostforest {
@@ -14,7 +15,7 @@ struct Indicators {
     std::vector<std::int32_t> feature;   // number of the column in the table, ascending
     std::vector<double> frequent, rare;  // its two values
     std::vector<std::uint32_t> start;    // row i has the rare value in the indicators
-    std::vector<std::uint16_t> member;   //   member[start[i]] … member[start[i + 1] - 1], ascending
+    std::vector<std::uint16_t> member;   //   member[start[i]] … member[start[i + 1] - 1], ascending; 8 more follow
     std::vector<std::int32_t> rest;      // numbers of the other columns, ascending,
     std::vector<double> x;               //   and their values, rows of `width` doubles, padded with zeros
     std::vector<std::int32_t> number;    // of a feature: its place in `feature`, or -1 - its place in `rest`
@@ -26,6 +27,17 @@ struct Indicators {
     int n_rest() const { return static_cast<int>(rest.size()); }
     const std::uint16_t* begin(std::int64_t row) const { return member.data() + start[row]; }
     const std::uint16_t* end(std::int64_t row) const { return member.data() + start[row + 1]; }
+};
+
+// The lists of some rows of a table, next to each other: loops over all their members need not know where a row ends,
+// which cannot be predicted.
+struct RowLists {
+    Buffer<std::uint32_t> start;  // as in Indicators, by the number of the row among these
+    Buffer<std::uint16_t> member;
+    Buffer<std::int32_t> owner;  // row of a member
+    std::int64_t n_members = 0;
+
+    void read(const Indicators& table, const std::int32_t* rows, std::int64_t n);
 };
 
 // The indicators of a table of scaled features (rows of padded_width(n_features) doubles); null where lists would not

@@ -42,10 +42,9 @@ struct Kernels {
     void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
                       const double* const* stats, int n_stats, double* sums);
 
-    // The same for lists: sums[m * step + k] += values[i * step + k] for every member m of row rows[i], which are
-    // member[start[rows[i]]] … member[start[rows[i] + 1] - 1]; step is 4 or a multiple of 8.
-    void (*add_members)(const std::uint32_t* start, const std::uint16_t* member, const std::int32_t* rows,
-                        std::int64_t n, const double* values, int step, double* sums);
+    // The same for lists: sums[member[i] * step + k] += values[owner[i] * step + k]; step is 4 or a multiple of 8.
+    void (*add_members)(const std::uint16_t* member, const std::int32_t* owner, std::int64_t n, const double* values,
+                        int step, double* sums);
 
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,

@@ -9,59 +9,60 @@ namespace boostforest {
 void SparseRows::read(const Indicators& table, const Sample& sample) {
     table_ = &table;
     n_ = sample.n;
-    std::uint32_t* start = start_.get(n_ + 1);
-    start[0] = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-        const std::int32_t row = sample.rows[i];
-        start[i + 1] = start[i] + (table.start[row + 1] - table.start[row]);
-    }
-    std::uint16_t* member = member_.get(start[n_]);
+    lists_.read(table, sample.rows, n_);
+    std::uint16_t* member = lists_.member.data();
     column_.assign(table.n(), 0);
-    for (std::int64_t i = 0; i < n_; ++i) {
-        std::uint16_t* to = member + start[i];
-        for (const std::uint16_t* m = table.begin(sample.rows[i]); m != table.end(sample.rows[i]); ++m) {
-            ++column_[*m];
-            *to++ = *m;
-        }
-    }
-    active_.clear();
-    step_.clear();
-    for (int m = 0; m < table.n(); ++m) {
+    for (std::int64_t k = 0; k < lists_.n_members; ++k) ++column_[member[k]];
+    active_.resize(table.n());
+    step_.resize(table.n());
+    n_active_ = 0;
+    bool all_active = true;
+    for (int m = 0; m < table.n(); ++m) {  // without branches: they could not be predicted
         const bool active = column_[m] > 0 && column_[m] < n_;
-        column_[m] = active ? static_cast<std::int32_t>(active_.size()) : -1;
-        if (!active) continue;
-        active_.push_back(m);
-        step_.push_back(table.rare[m] - table.frequent[m]);
+        all_active &= column_[m] < n_;
+        column_[m] = active ? n_active_ : -1;
+        active_[n_active_] = m;
+        step_[n_active_] = table.rare[m] - table.frequent[m];
+        n_active_ += active;
     }
-    std::uint32_t n_kept = 0, next = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-        for (const std::uint32_t end = start[i + 1]; next < end; ++next) {
-            const std::int32_t column = column_[member[next]];
-            member[n_kept] = static_cast<std::uint16_t>(column);
-            n_kept += column >= 0 ? 1 : 0;
-        }
-        start[i + 1] = n_kept;
-    }
-    first_ = (static_cast<int>(active_.size()) + 7) / 8 * 8;
+    if (!all_active) drop_inactive();
+    for (std::int64_t k = 0; k < lists_.n_members; ++k) member[k] = static_cast<std::uint16_t>(column_[member[k]]);
+    first_ = (n_active_ + 7) / 8 * 8;
     width_ = first_ + table.width;
     double* mean = mean_.get(table.width);
     kernels().gather_centred(table.x.data(), sample.rows, n_, table.width, sample.w, mean, x_.get(n_ * table.width));
 }
 
+// Takes the indicators that all rows have out of the lists.
+void SparseRows::drop_inactive() {
+    std::uint32_t* start = lists_.start.data();
+    std::uint16_t* member = lists_.member.data();
+    std::uint32_t n_kept = 0, next = 0;
+    for (std::int64_t i = 0; i < n_; ++i) {
+        for (const std::uint32_t end = start[i + 1]; next < end; ++next) {
+            member[n_kept] = member[next];
+            lists_.owner.data()[n_kept] = static_cast<std::int32_t>(i);
+            n_kept += column_[member[next]] >= 0 ? 1 : 0;
+        }
+        start[i + 1] = n_kept;
+    }
+    lists_.n_members = n_kept;
+}
+
 // out = intercept + Σ slopes, per row.
 void SparseRows::score(const double* slopes, double intercept, double* out) {
     kernels().linear(x_.data(), n_, table_->width, slopes + first_, intercept, out);
-    const std::uint32_t* start = start_.data();
-    const std::uint16_t* member = member_.data();
-    for (std::int64_t i = 0; i < n_; ++i)
-        for (std::uint32_t k = start[i]; k < start[i + 1]; ++k) out[i] += slopes[member[k]] * step_[member[k]];
+    double* change = changes_.get(n_active_);
+    for (int a = 0; a < n_active_; ++a) change[a] = slopes[a] * step_[a];
+    const std::uint16_t* member = lists_.member.data();
+    const std::int32_t* owner = lists_.owner.data();
+    for (std::int64_t k = 0; k < lists_.n_members; ++k) out[owner[k]] += change[member[k]];
 }
 
 // Normal equations from the lists. Indicators count as 0 and 1 first; their rows and columns are multiplied by the step
 // at the end.
 void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work) {
     const int d = first_ + table_->n_rest(), dense = table_->width;
-    const auto n_active = static_cast<int>(active_.size());
     double* gram = work.matrix.get(static_cast<std::size_t>(width_) * width_);
     double* rest = work.factors.get(static_cast<std::size_t>(dense) * dense);
     double* sum_x = work.vectors.get(3 * static_cast<std::size_t>(width_));
@@ -76,15 +77,15 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
         for (int i = 0; i < first_; ++i)
             std::fill_n(gram + static_cast<std::ptrdiff_t>(i) * width_ + i, width_ - i, 0.0);
         std::fill_n(sum_x, 2 * width_, 0.0);
-        kernels().normal_equations_of_lists(start_.data(), member_.data(), x_.data(), n_, dense, v, z, first_, width_,
-                                            gram, sum_x, sum_zx);
+        kernels().normal_equations_of_lists(lists_.start.data(), lists_.member.data(), x_.data(), n_, dense, v, z,
+                                            first_, width_, gram, sum_x, sum_zx);
         kernels().normal_equations(x_.data(), n_, dense, table_->n_rest(), v, z, rest, sum_x + first_, sum_zx + first_);
         for (int i = 0; i < table_->n_rest(); ++i)
             std::copy_n(rest + static_cast<std::ptrdiff_t>(i) * dense + i, dense - i,
                         gram + static_cast<std::ptrdiff_t>(first_ + i) * width_ + first_ + i);
-        for (int i = 0; i < n_active; ++i) {
+        for (int i = 0; i < n_active_; ++i) {
             double* row = gram + static_cast<std::ptrdiff_t>(i) * width_;
-            for (int j = i; j < n_active; ++j) row[j] *= step_[i] * step_[j];
+            for (int j = i; j < n_active_; ++j) row[j] *= step_[i] * step_[j];
             for (int j = first_; j < width_; ++j) row[j] *= step_[i];
             sum_x[i] *= step_[i];
             sum_zx[i] *= step_[i];
@@ -100,14 +101,15 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
 void SparseRows::fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work,
                            double* fitted, std::int64_t fitted_stride) {
     double* x = dense_.get(static_cast<std::size_t>(n_) * width_);
-    const std::uint32_t* start = start_.data();
-    const std::uint16_t* member = member_.data();
     for (std::int64_t i = 0; i < n_; ++i) {
         double* row = x + i * width_;
         std::fill_n(row, first_, 0.0);
-        for (std::uint32_t k = start[i]; k < start[i + 1]; ++k) row[member[k]] = step_[member[k]];
         std::copy_n(x_.data() + i * table_->width, table_->width, row + first_);
     }
+    const std::uint16_t* member = lists_.member.data();
+    const std::int32_t* owner = lists_.owner.data();
+    for (std::int64_t k = 0; k < lists_.n_members; ++k)
+        x[owner[k] * std::int64_t{width_} + member[k]] = step_[member[k]];
     boostforest::fit_ridge({x, n_, width_, first_ + table_->n_rest(), labels.z, labels.v, labels.stride, n_outputs,
                             lambda, slopes_.data(), intercepts_.data(), fitted, fitted_stride},
                            work);
@@ -119,7 +121,7 @@ void SparseRows::fit_ridge(const PseudoLabels& labels, int n_outputs, double lam
     intercepts_.get(n_outputs);
     // Steps per output, a vector of eight counting as one; the solver is the same for lists and dense rows.
     const auto n = static_cast<double>(n_), d = static_cast<double>(width_), rest = static_cast<double>(table_->width);
-    const auto n_members = static_cast<double>(start_.data()[n_]);
+    const auto n_members = static_cast<double>(lists_.n_members);
     const double lists = n_members * (n_members / n / 2 + rest / 8) + d * d / 8;
     const double dense = std::min(n * d * d / 16, n * n * d / 16 / n_outputs + n * n * n / 24);
     const double solve = d * d * d / 24;
@@ -135,7 +137,7 @@ void SparseRows::fit_ridge(const PseudoLabels& labels, int n_outputs, double lam
         const double* slopes = slopes_.data() + static_cast<std::ptrdiff_t>(c) * width_;
         std::fill_n(params, n_features + 1, 0.0);
         params[0] = intercepts_.data()[c];
-        for (std::size_t a = 0; a < active_.size(); ++a) {
+        for (int a = 0; a < n_active_; ++a) {
             params[1 + table_->feature[active_[a]]] = slopes[a];
             params[0] -= slopes[a] * table_->frequent[active_[a]];
         }

@@ -23,6 +23,7 @@ class SparseRows {
                    int n_features, double* fitted, std::int64_t fitted_stride);
 
    private:
+    void drop_inactive();
     void fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work);
     void fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work, double* fitted,
                    std::int64_t fitted_stride);
@@ -30,13 +31,13 @@ class SparseRows {
 
     const Indicators* table_ = nullptr;
     std::int64_t n_ = 0;                // rows
+    int n_active_ = 0;                  // indicators that have both values in these rows: the first columns
     int first_ = 0, width_ = 0;         // column where the other features begin; columns
     std::vector<std::int32_t> column_;  // column of an indicator, -1: it has one value in all rows
-    std::vector<std::int32_t> active_;  // indicator of a column
-    Buffer<std::uint32_t> start_;       // as in Indicators, in the node's numbering
-    Buffer<std::uint16_t> member_;
-    std::vector<double> step_;  // rare minus frequent value, by column
-    Buffer<double> mean_, x_, dense_, slopes_, intercepts_;
+    std::vector<std::int32_t> active_;  // indicator of a column, n_active_ of them
+    RowLists lists_;                    // in the node's numbering
+    std::vector<double> step_;          // rare minus frequent value, by column
+    Buffer<double> mean_, x_, dense_, slopes_, intercepts_, changes_;
 };
 
 }  // namespace boostforest

@@ -219,13 +219,15 @@ void SplitFinder::try_indicators(const SplitProblem& p, const SplitRules& rules,
     const int n_stats = static_cast<int>(stats_.size());
     const int step = padded_width(n_stats + 1);  // the last one counts rows
     double* values = row_stats_.get(static_cast<std::size_t>(step) * s.n);
-    std::fill_n(values, step * s.n, 0.0);
-    for (int k = 0; k < n_stats; ++k)
-        for (std::int64_t i = 0; i < s.n; ++i) values[i * step + k] = stats_[k][i];
-    for (std::int64_t i = 0; i < s.n; ++i) values[i * step + n_stats] = 1;
+    for (std::int64_t i = 0; i < s.n; ++i) {
+        for (int k = 0; k < n_stats; ++k) values[i * step + k] = stats_[k][i];
+        values[i * step + n_stats] = 1;
+        for (int k = n_stats + 1; k < step; ++k) values[i * step + k] = 0;
+    }
     double* rare = member_sums_.get(static_cast<std::size_t>(step) * table.n());
     std::fill_n(rare, static_cast<std::size_t>(step) * table.n(), 0.0);
-    kernels().add_members(table.start.data(), table.member.data(), s.rows, s.n, values, step, rare);
+    lists_.read(table, s.rows, s.n);
+    kernels().add_members(lists_.member.data(), lists_.owner.data(), lists_.n_members, values, step, rare);
 
     active_.clear();
     for (int m = 0; m < table.n(); ++m) {

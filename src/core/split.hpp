@@ -90,8 +90,9 @@ class SplitFinder {
     std::vector<std::uint8_t> seen_missing_;
     int best_column_ = 0;
     Buffer<double> row_stats_, member_sums_;  // statistics of a row or an indicator next to each other
-    std::vector<int> active_;                 // indicators that have both values in these rows
-    std::vector<std::int32_t> some_;          // features that may be cut and are no indicators
+    RowLists lists_;
+    std::vector<int> active_;         // indicators that have both values in these rows
+    std::vector<std::int32_t> some_;  // features that may be cut and are no indicators
     Buffer<double> copied_;
     Buffer<std::int32_t> order_, identity_;
 };

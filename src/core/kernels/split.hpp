@@ -60,16 +60,13 @@ void left_sums(const double* x, const std::int32_t* rows, Index n, int width, co
     }
 }
 
-void add_members(const std::uint32_t* start, const std::uint16_t* member, const std::int32_t* rows, Index n,
-                 const double* values, int step, double* sums) {
+void add_members(const std::uint16_t* member, const std::int32_t* owner, Index n, const double* values, int step,
+                 double* sums) {
     with_vector(step, [=]<class V>() {
         for (Index i = 0; i < n; ++i) {
-            const std::uint16_t* last = member + start[rows[i] + 1];
-            for (const std::uint16_t* m = member + start[rows[i]]; m != last; ++m) {
-                double* sum = sums + *m * Index{step};
-                for (int k = 0; k < step; k += Traits<V>::kSize)
-                    store<V>(sum + k, load<V>(sum + k) + load<V>(values + i * step + k));
-            }
+            double* sum = sums + member[i] * Index{step};
+            const double* value = values + owner[i] * Index{step};
+            for (int k = 0; k < step; k += Traits<V>::kSize) store<V>(sum + k, load<V>(sum + k) + load<V>(value + k));
         }
     });
 }
