@@ -15,17 +15,17 @@ void SparseRows::read(const Indicators& table, const Sample& sample) {
     for (std::int64_t k = 0; k < lists_.n_members; ++k) ++column_[member[k]];
     active_.resize(table.n());
     step_.resize(table.n());
-    n_active_ = 0;
-    bool all_active = true;
+    int n_active = 0, n_everywhere = 0;
     for (int m = 0; m < table.n(); ++m) {  // without branches: they could not be predicted
-        const bool active = column_[m] > 0 && column_[m] < n_;
-        all_active &= column_[m] < n_;
-        column_[m] = active ? n_active_ : -1;
-        active_[n_active_] = m;
-        step_[n_active_] = table.rare[m] - table.frequent[m];
-        n_active_ += active;
+        const bool everywhere = column_[m] == n_, active = column_[m] > 0 && !everywhere;
+        column_[m] = active ? n_active : -1;
+        active_[n_active] = m;
+        step_[n_active] = table.rare[m] - table.frequent[m];
+        n_active += active;
+        n_everywhere += everywhere;
     }
-    if (!all_active) drop_inactive();
+    n_active_ = n_active;
+    if (n_everywhere > 0) drop_inactive(n_everywhere);
     for (std::int64_t k = 0; k < lists_.n_members; ++k) member[k] = static_cast<std::uint16_t>(column_[member[k]]);
     first_ = (n_active_ + 7) / 8 * 8;
     width_ = first_ + table.width;
@@ -33,20 +33,18 @@ void SparseRows::read(const Indicators& table, const Sample& sample) {
     kernels().gather_centred(table.x.data(), sample.rows, n_, table.width, sample.w, mean, x_.get(n_ * table.width));
 }
 
-// Takes the indicators that all rows have out of the lists.
-void SparseRows::drop_inactive() {
-    std::uint32_t* start = lists_.start.data();
+// Takes the indicators that all rows have, n_everywhere, out of the lists.
+void SparseRows::drop_inactive(int n_everywhere) {
     std::uint16_t* member = lists_.member.data();
-    std::uint32_t n_kept = 0, next = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-        for (const std::uint32_t end = start[i + 1]; next < end; ++next) {
-            member[n_kept] = member[next];
-            lists_.owner.data()[n_kept] = static_cast<std::int32_t>(i);
-            n_kept += column_[member[next]] >= 0 ? 1 : 0;
-        }
-        start[i + 1] = n_kept;
+    std::int32_t* owner = lists_.owner.data();
+    std::int64_t n_kept = 0;
+    for (std::int64_t k = 0; k < lists_.n_members; ++k) {
+        member[n_kept] = member[k];
+        owner[n_kept] = owner[k];
+        n_kept += column_[member[k]] >= 0;
     }
     lists_.n_members = n_kept;
+    for (std::int64_t i = 1; i <= n_; ++i) lists_.start.data()[i] -= static_cast<std::uint32_t>(i * n_everywhere);
 }
 
 // out = intercept + Σ slopes, per row.

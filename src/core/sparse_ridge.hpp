@@ -23,7 +23,7 @@ class SparseRows {
                    int n_features, double* fitted, std::int64_t fitted_stride);
 
    private:
-    void drop_inactive();
+    void drop_inactive(int n_everywhere);
     void fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work);
     void fit_dense(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work, double* fitted,
                    std::int64_t fitted_stride);

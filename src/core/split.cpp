@@ -219,25 +219,30 @@ void SplitFinder::try_indicators(const SplitProblem& p, const SplitRules& rules,
     const int n_stats = static_cast<int>(stats_.size());
     const int step = padded_width(n_stats + 1);  // the last one counts rows
     double* values = row_stats_.get(static_cast<std::size_t>(step) * s.n);
-    for (std::int64_t i = 0; i < s.n; ++i) {
-        for (int k = 0; k < n_stats; ++k) values[i * step + k] = stats_[k][i];
-        values[i * step + n_stats] = 1;
-        for (int k = n_stats + 1; k < step; ++k) values[i * step + k] = 0;
-    }
+    const auto write = [&, stats = stats_.data()](int n_here) {
+        for (std::int64_t i = 0; i < s.n; ++i) {
+            double* own = values + i * step;
+            for (int k = 0; k < n_here; ++k) own[k] = stats[k][i];
+            own[n_here] = 1;
+            for (int k = n_here + 1; k < step; ++k) own[k] = 0;
+        }
+    };
+    n_stats == 3 ? write(3) : write(n_stats);  // the loops of a number that is known are unrolled
     double* rare = member_sums_.get(static_cast<std::size_t>(step) * table.n());
     std::fill_n(rare, static_cast<std::size_t>(step) * table.n(), 0.0);
     lists_.read(table, s.rows, s.n);
     kernels().add_members(lists_.member.data(), lists_.owner.data(), lists_.n_members, values, step, rare);
 
-    active_.clear();
-    for (int m = 0; m < table.n(); ++m) {
+    active_.resize(table.n());
+    int n_active = 0;
+    for (int m = 0; m < table.n(); ++m) {  // without branches: they could not be predicted
         const double count = rare[m * step + n_stats];
-        const bool varies = count > 0 && count < static_cast<double>(s.n);
-        if (varies && p.features.contains(table.feature[m])) active_.push_back(m);
+        active_[n_active] = m;
+        n_active += (count > 0) & (count < static_cast<double>(s.n)) & p.features.contains(table.feature[m]);
     }
-    if (active_.empty()) return;
+    if (n_active == 0) return;
     best.possible = true;
-    const int n_active = static_cast<int>(active_.size()), width = padded_width(n_active);
+    const int width = padded_width(n_active);
     double* sums = sums_.get(static_cast<std::size_t>(n_stats) * width);
     std::fill_n(sums, static_cast<std::size_t>(n_stats) * width, 0.0);
     for (int a = 0; a < n_active; ++a) {
