@@ -76,11 +76,11 @@ struct Kernels {
 
     // The part of the normal equations that lists have: row i is 1 in the columns member[start[i]] … member[start[i +
     // 1]
-    // - 1] (ascending) and x[i] (width a multiple of 8) in the columns from `first` on. Adds to gram (rows of ld
-    // doubles), sum_x and sum_zx in the rows of the members.
+    // - 1] (ascending), and has the other features x[i] (width a multiple of 8). Adds to gram (rows of ld doubles), to
+    // cross, the products with the other features (rows of `width` doubles), and to sum_x and sum_zx of the members.
     void (*normal_equations_of_lists)(const std::uint32_t* start, const std::uint16_t* member, const double* x,
-                                      std::int64_t n, int width, const double* v, const double* z, int first,
-                                      std::int64_t ld, double* gram, double* sum_x, double* sum_zx);
+                                      std::int64_t n, int width, const double* v, const double* z, std::int64_t ld,
+                                      double* gram, double* cross, double* sum_x, double* sum_zx);
 
     // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
     // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty

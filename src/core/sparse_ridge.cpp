@@ -62,7 +62,8 @@ void SparseRows::score(const double* slopes, double intercept, double* out) {
 void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lambda, RidgeWorkspace& work) {
     const int d = first_ + table_->n_rest(), dense = table_->width;
     double* gram = work.matrix.get(static_cast<std::size_t>(width_) * width_);
-    double* rest = work.factors.get(static_cast<std::size_t>(dense) * dense);
+    double* rest = work.factors.get(static_cast<std::size_t>(dense) * width_);
+    double* cross = rest + static_cast<std::ptrdiff_t>(dense) * dense;  // small enough for the fastest cache
     double* sum_x = work.vectors.get(3 * static_cast<std::size_t>(width_));
     double* sum_zx = sum_x + width_;
     double* inverse_pivots = sum_zx + width_;
@@ -73,10 +74,11 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
         kernels().weighted_sums(v, z, n_, total, z_mean);
         z_mean /= total;
         for (int i = 0; i < first_; ++i)
-            std::fill_n(gram + static_cast<std::ptrdiff_t>(i) * width_ + i, width_ - i, 0.0);
+            std::fill_n(gram + static_cast<std::ptrdiff_t>(i) * width_ + i, first_ - i, 0.0);
+        std::fill_n(cross, static_cast<std::ptrdiff_t>(first_) * dense, 0.0);
         std::fill_n(sum_x, 2 * width_, 0.0);
         kernels().normal_equations_of_lists(lists_.start.data(), lists_.member.data(), x_.data(), n_, dense, v, z,
-                                            first_, width_, gram, sum_x, sum_zx);
+                                            width_, gram, cross, sum_x, sum_zx);
         kernels().normal_equations(x_.data(), n_, dense, table_->n_rest(), v, z, rest, sum_x + first_, sum_zx + first_);
         for (int i = 0; i < table_->n_rest(); ++i)
             std::copy_n(rest + static_cast<std::ptrdiff_t>(i) * dense + i, dense - i,
@@ -84,10 +86,12 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
         for (int i = 0; i < n_active_; ++i) {
             double* row = gram + static_cast<std::ptrdiff_t>(i) * width_;
             for (int j = i; j < n_active_; ++j) row[j] *= step_[i] * step_[j];
-            for (int j = first_; j < width_; ++j) row[j] *= step_[i];
+            for (int j = 0; j < dense; ++j) row[first_ + j] = cross[i * dense + j] * step_[i];
             sum_x[i] *= step_[i];
             sum_zx[i] *= step_[i];
         }
+        for (int i = n_active_; i < first_; ++i)
+            std::fill_n(gram + static_cast<std::ptrdiff_t>(i) * width_ + first_, dense, 0.0);
         double* slopes = slopes_.data() + static_cast<std::ptrdiff_t>(c) * width_;
         intercepts_.data()[c] = solve_normal_equations({gram, width_, d, sum_x, sum_zx, total, z_mean, lambda},
                                                        inverse_pivots, work, slopes);

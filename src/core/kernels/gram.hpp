@@ -128,7 +128,7 @@ void normal_equations(const double* x, Index n, int width, int d, const double* 
 }
 
 void normal_equations_of_lists(const std::uint32_t* start, const std::uint16_t* member, const double* x, Index n,
-                               int width, const double* v, const double* z, int first, Index ld, double* gram,
+                               int width, const double* v, const double* z, Index ld, double* gram, double* cross,
                                double* sum_x, double* sum_zx) {
     for (Index i = 0; i < n; ++i) {
         const double weight = v[i], label = v[i] * z[i];
@@ -136,8 +136,9 @@ void normal_equations_of_lists(const std::uint32_t* start, const std::uint16_t* 
         for (const std::uint16_t* m = member + start[i]; m != last; ++m) {
             double* row = gram + *m * ld;
             for (const std::uint16_t* k = m; k != last; ++k) row[*k] += weight;
+            double* products = cross + *m * Index{width};
             for (int j = 0; j < width; j += kVec)
-                store<Vec>(row + first + j, load<Vec>(row + first + j) + weight * load<Vec>(x + i * width + j));
+                store<Vec>(products + j, load<Vec>(products + j) + weight * load<Vec>(x + i * width + j));
             sum_x[*m] += weight;
             sum_zx[*m] += label;
         }
