@@ -147,13 +147,30 @@ void factor(double* a, Index ld, int d, double* inverse_pivots) {
 template <class V>
 inline void substitute_of(const double* a, Index ld, int d, const double* inverse_pivots, double* b, double* s) {
     constexpr Index kSize = Traits<V>::kSize;
-    for (Index k = 0; k < d; ++k) {  // forward: what is in front of the diagonal gets rubbish, after it was used
+    // Forward: what is in front of the diagonal gets rubbish, after it was used. Four unknowns at a time: the next one
+    // waits for a few numbers only, and the rest of b is loaded and stored once for all four.
+    Index k = 0;
+    for (; k + 4 <= d; k += 4) {
+        double own[4], known[4];
+        for (int p = 0; p < 4; ++p) {
+            own[p] = b[k + p];
+            for (int q = 0; q < p; ++q) own[p] -= known[q] * a[(k + q) * ld + k + p];
+            known[p] = own[p] * inverse_pivots[k + p];
+        }
+        for (int p = 0; p < 4; ++p) s[k + p] = known[p];
+        for (Index j = (k + 4) / kSize * kSize; j < d; j += kSize) {
+            V rest = load<V>(b + j);
+            for (int p = 0; p < 4; ++p) rest -= known[p] * load<V>(a + (k + p) * ld + j);
+            store<V>(b + j, rest);
+        }
+    }
+    for (; k < d; ++k) {
         s[k] = b[k] * inverse_pivots[k];
         for (Index j = (k + 1) / kSize * kSize; j < d; j += kSize)
             store<V>(b + j, load<V>(b + j) - s[k] * load<V>(a + k * ld + j));
     }
     if (d <= 8) {
-        for (Index k = d - 1; k >= 0; --k) {
+        for (k = d - 1; k >= 0; --k) {
             double known = 0;
             for (Index j = k + 1; j < d; ++j) known += a[k * ld + j] * s[j];
             s[k] -= known * inverse_pivots[k];
@@ -161,8 +178,8 @@ inline void substitute_of(const double* a, Index ld, int d, const double* invers
         return;
     }
     const Index tail = (d - 1) / 8 * 8;  // the last lanes; what lies behind d may be anything
-    const auto product = [&](Index k, Index j) { return load<Vec>(a + k * ld + j) * load<Vec>(s + j); };
-    for (Index k = d - 1; k >= 0; --k) {
+    const auto product = [&](Index row, Index j) { return load<Vec>(a + row * ld + j) * load<Vec>(s + j); };
+    for (k = d - 1; k >= 0; --k) {
         Index j = k / 8 * 8;
         EightLanes known;
         unrolled<0, 8 / kVec>([&]<int p>() {
