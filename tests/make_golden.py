@@ -50,6 +50,7 @@ def models():
         "roles-multiclass": (BoostForestClassifier(**(FOREST | roles)), *tables["multiclass"], "float64"),
         "monotone-regressor": (BoostForestRegressor(**FOREST, **signs), *tables["regression"], "float64"),
         "monotone-classifier": (BoostTreeClassifier(**SMALL, **signs), *tables["binary"], "float32"),
+        "halves-regressor": (BoostForestRegressor(**FOREST, dtype="float16"), *tables["regression"], "float16"),
         "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
         "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }

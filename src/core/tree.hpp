@@ -14,10 +14,9 @@ namespace boostforest {
 
 // One tree as columns, one value per node; node 0 is the root, the children of a node stand next to each other.
 // A forest is its trees' columns joined (forest.hpp), with the first node of every tree beside them.
+// C is the type of coefficients: double while a tree grows, then what the forest keeps (stored.hpp).
 template <template <class> class Column, class C>
 struct Columns {
-    using Coefficient = C;  // double while a tree grows, then what the forest keeps (stored.hpp)
-
     Column<std::int32_t> feature;       // split feature, -1 for a leaf
     Column<double> threshold;           // x[feature] <= threshold goes left (in scaled units; 0 for a leaf)
     Column<std::uint8_t> missing_left;  // 1: a missing value goes left, 0: right

@@ -13,6 +13,17 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
+// Finite numbers of half precision without an instruction for it: their bits at the places of a double's, then the
+// other bias of the exponent.
+template <class V>
+inline V widen_bits(const Half* p) {
+    using Bits = decltype(V{} < V{});  // integers of the same size
+    Bits bits;
+    for (int j = 0; j < Traits<V>::kSize; ++j) bits[j] = p[j].bits;
+    const V size = (V)((bits & 0x7fff) << 42) * 0x1p1008;
+    return (V)((Bits)size | (bits & 0x8000) << 48);
+}
+
 inline double widen(double value) {
     return value;
 }
@@ -23,20 +34,10 @@ inline double widen(Half value) {
 #if defined(__F16C__)
     return _cvtsh_ss(value.bits);
 #else
-    const std::uint32_t bits = (value.bits & 0x7fffu) << 13;  // as a float, but for the bias of the exponent
-    float size;
-    __builtin_memcpy(&size, &bits, sizeof(size));
-    size *= 0x1p112f;
-    if (size >= 65536) size = __builtin_inff();
-    return (value.bits & 0x8000u) != 0 ? -size : size;
+    const Half both[2] = {value, value};
+    const double size = widen_bits<V2>(both)[0];
+    return size >= 65536 ? __builtin_inf() : size <= -65536 ? -__builtin_inf() : size;
 #endif
-}
-
-template <class V, class T>
-inline V load_each(const T* p) {
-    V values;
-    for (int j = 0; j < Traits<V>::kSize; ++j) values[j] = widen(p[j]);
-    return values;
 }
 
 // With intrinsics: GCC converts vectors in halves of a register.
@@ -48,7 +49,9 @@ inline V load(const float* p) {
 #if defined(__AVX__)
     if constexpr (Traits<V>::kSize == 4) return _mm256_cvtps_pd(_mm_loadu_ps(p));
 #endif
-    return load_each<V>(p);
+    V values;
+    for (int j = 0; j < Traits<V>::kSize; ++j) values[j] = p[j];
+    return values;
 }
 
 template <class V>
@@ -61,7 +64,7 @@ inline V load(const Half* p) {
     if constexpr (Traits<V>::kSize == 4)
         return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #endif
-    return load_each<V>(p);
+    return widen_bits<V>(p);
 }
 
 }  // namespace
