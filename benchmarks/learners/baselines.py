@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.datasets import Task
-from benchmarks.learners import Settings, grids, learner
+from benchmarks.learners import Settings, grids, learner, variant
 from benchmarks.learners.stages import fit_best_stage, keep_best_members, staged_outputs
 
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
@@ -61,6 +61,9 @@ def bagged_tao(settings: Settings, **params: Any) -> Any:
     from boostforest.baselines import BaggedTAOClassifier
 
     return BaggedTAOClassifier(random_state=settings.seed, n_jobs=settings.threads, **params)
+
+
+variant("BaggedTAO-l (50 trees)", "BaggedTAO-l", n_estimators=50)  # 250 take minutes a dataset
 
 
 @learner("ELM", "boostforest", tasks=REGRESSION, grid=grids.elm)

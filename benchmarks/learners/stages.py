@@ -34,18 +34,22 @@ def staged_outputs(model: Any, X: Floats, sizes: Sequence[int]) -> Outputs:
 
 
 def fit_best_stage(model: Any, X: Floats, y: npt.NDArray, X_judge: Floats, y_judge: npt.NDArray) -> Params:
-    """Fit all rounds, then keep those with the least error of the second part.
+    """Fit all rounds, then keep those with the least log-loss or squared error of the second part.
 
+    Not the least error rate: after a few rounds at a small rate it may be perfect, with all probabilities near the
+    mean, and after a fit to other rows the same rounds say one class to all. XGBoost and LightGBM stop by the log-loss,
+    too.
     The model itself is cut to these rounds by a second fit: a round costs the same whoever asks for it.
     """
     model.fit(X, y)
-    is_classifier = hasattr(model, "classes_")
-    errors = [
-        np.mean(predicted != y_judge) if is_classifier else np.mean((predicted - y_judge) ** 2)
-        for predicted in model.staged_predict(X_judge)
-    ]
-    best = int(np.argmin(errors)) + 1
-    if best < len(errors):
+    if hasattr(model, "classes_"):
+        places = np.searchsorted(model.classes_, y_judge)
+        hits = (p[np.arange(len(p)), places] for p in model.staged_predict_proba(X_judge))
+        losses = [-np.mean(np.log(np.maximum(hit, 1e-15))) for hit in hits]
+    else:
+        losses = [np.mean((predicted - y_judge) ** 2) for predicted in model.staged_predict(X_judge)]
+    best = int(np.argmin(losses)) + 1
+    if best < len(losses):
         model.set_params(n_estimators=best).fit(X, y)
     return {"n_estimators": best}
 
