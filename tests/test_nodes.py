@@ -184,7 +184,7 @@ def both_objectives(n, d, C, epsilon):
     X, z, v = svr_problem(n, d)
     params, converged = _core.linear_svr(X, z, v, C, epsilon, 1.0, 1e-4, 100)
     assert converged
-    theirs = svm.LinearSVR(C=C, epsilon=epsilon, tol=1e-6, max_iter=100_000).fit(X, z, v)
+    theirs = svm.LinearSVR(C=C, epsilon=epsilon, tol=1e-6, max_iter=100_000, random_state=0).fit(X, z, v)
     their_params = np.append(theirs.intercept_, theirs.coef_)
     return [svr_objective(p, X, z, v, C, epsilon, 1.0) for p in (params, their_params)]
 
