@@ -3,6 +3,10 @@
 
 #include "kernels.hpp"
 
+#if defined(BOOSTFOREST_X86_KERNELS)
+#include <cpuid.h>
+#endif
+
 namespace boostforest {
 
 namespace generic {
@@ -19,8 +23,17 @@ extern const Kernels kTable;
 
 namespace {
 
+#if defined(BOOSTFOREST_X86_KERNELS)
+// Conversions of half precision; not every compiler lets __builtin_cpu_supports ask for them.
+bool has_f16c() {
+    unsigned int a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & (1u << 29)) != 0;
+}
+#endif
+
 bool runs_here(const Kernels& table) {
 #if defined(BOOSTFOREST_X86_KERNELS)
+    if (!has_f16c()) return &table == &generic::kTable;
     if (&table == &avx512::kTable)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
