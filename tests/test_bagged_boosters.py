@@ -63,3 +63,12 @@ def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
 def test_bad_rounds_are_named():
     with pytest.raises(ValueError, match="n_rounds must be an integer of at least 1; got 0"):
         baselines.BaggedXGBoostRegressor(n_rounds=0).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_a_cell_that_is_no_number_is_refused_also_where_no_member_draws_it(package):
+    X, y = load_diabetes(return_X_y=True)
+    X = X[:30].astype(object)
+    X[0, 0] = {"a": 1}
+    for seed in range(4):  # a member leaves a row out in one of three draws
+        with pytest.raises(TypeError, match="number"):
+            getattr(baselines, f"Bagged{package}Regressor")(1, n_rounds=2, random_state=seed).fit(X, y[:30])

@@ -35,6 +35,9 @@ class BaggedBoosterPart(PoolForestPart):
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
+    def _table_checks(self) -> dict[str, Any]:
+        return super()._table_checks() | {"dtype": "numeric"}  # of all rows: a replica may leave a bad one out
+
     def _declared(self) -> tuple[Any, Any, Any]:
         check_integer("n_rounds", self.n_rounds, 1)
         try:
