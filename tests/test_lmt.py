@@ -246,9 +246,13 @@ def test_a_long_fit_can_be_interrupted(at):
     X, y = checkerboard(3000)
     arguments = {"n_iter": 10**6} if at == "root" else {"max_iter": 10**6, "n_iter_no_change": 0}
     model = SimpleLogisticClassifier(**arguments)
-    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    try:
+        threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not hasattr(model, "tree_")
 
 
