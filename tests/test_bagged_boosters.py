@@ -1,6 +1,7 @@
 """Bagged XGBoost and LightGBM: the paper's settings over the pool forest."""
 
 import importlib
+import pickle
 
 import numpy as np
 import pytest
@@ -41,6 +42,27 @@ def test_other_parameters_are_drawn_from_pools(package):
     forest = getattr(baselines, f"Bagged{package}Classifier")(6, n_rounds=5, pools=pools, random_state=0).fit(X, y)
     assert {member.get_params()["learning_rate"] for member in forest.estimators_} == {0.05, 0.3}
     assert forest.score(X, y) > 0.9
+
+
+def test_replicas_may_lack_classes(package):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.repeat(["a", "b", "rare", "z"], [20, 19, 1, 20])
+    X[:, 0] += np.select([y == "a", y == "b", y == "z"], [0, 4, 8], -6)
+    forest = getattr(baselines, f"Bagged{package}Classifier")(
+        12, n_rounds=20, pools={"min_child_weight": 0}, oob_score=True, random_state=0
+    ).fit(X, y)
+    n_seen = [len(np.unique(y[rows])) for rows in forest.estimators_samples_]
+    assert set(n_seen) == {3, 4}  # some replicas have the rare class, some lack it
+    for member, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        codes = np.searchsorted(forest.classes_, np.unique(y[rows]))
+        assert_allclose(member.classes_, codes)
+        assert set(member.predict(X)) <= set(codes)
+        assert member.predict_proba(X).shape == (60, len(codes))
+    p = forest.predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+    assert np.mean(forest.classes_[p.argmax(axis=1)] == y) > 0.95
+    again = pickle.loads(pickle.dumps(forest))
+    assert_allclose(again.predict_proba(X), p)
 
 
 def test_one_class_has_probability_one(package):

@@ -31,15 +31,8 @@ ESTIMATORS = [
     ELMClassifier(),
 ]
 OPTIONAL = {
-    # Seeds, since XGBoost wants all classes in every replica, and not every check sets one.
-    "xgboost": [
-        BaggedXGBoostRegressor(2, n_rounds=3, random_state=0),
-        BaggedXGBoostClassifier(2, n_rounds=3, random_state=0),
-    ],
-    "lightgbm": [
-        BaggedLightGBMRegressor(2, n_rounds=10, random_state=0),
-        BaggedLightGBMClassifier(2, n_rounds=3, random_state=0),
-    ],
+    "xgboost": [BaggedXGBoostRegressor(2, n_rounds=3), BaggedXGBoostClassifier(2, n_rounds=3)],
+    "lightgbm": [BaggedLightGBMRegressor(2, n_rounds=10), BaggedLightGBMClassifier(2, n_rounds=3)],
     "torch": [
         BaggedNetworksRegressor(MLP(hidden=8), 1, epochs=10, batch_size=32, device="cpu"),
         BaggedNetworksClassifier(MLP(hidden=8), 1, epochs=10, batch_size=32, device="cpu"),

@@ -22,6 +22,7 @@ class BaggedBoosterPart(PoolForestPart):
     """A pool forest whose members are boosters of another package, one thread each."""
 
     _package: ClassVar[str]
+    _module: ClassVar[str] = ""  # that has the estimator, where the package has not
     _booster: ClassVar[str]  # name of its estimator
     _quiet: ClassVar[dict[str, Any]]
 
@@ -41,12 +42,13 @@ class BaggedBoosterPart(PoolForestPart):
     def _declared(self) -> tuple[Any, Any, Any]:
         check_integer("n_rounds", self.n_rounds, 1)
         try:
-            package = importlib.import_module(self._package)
+            module = importlib.import_module(self._module or self._package)
         except ImportError as error:
             raise ImportError(
                 f'{type(self).__name__} needs {self._package}: pip install "boostforest[boosters]".'
             ) from error
-        return getattr(package, self._booster)(n_estimators=self.n_rounds, n_jobs=1, **self._quiet), self.pools, None
+        booster = getattr(module, self._booster)
+        return booster(n_estimators=self.n_rounds, n_jobs=1, **self._quiet), self.pools, None
 
 
 class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegression):
@@ -178,7 +180,8 @@ class BaggedXGBoostClassifier(BaggedBoosterClassifier):
                             pools={'learning_rate': [0.03, 0.1]})
     """
 
-    _package, _booster, _quiet = "xgboost", "XGBClassifier", {"verbosity": 0}
+    _package, _booster, _quiet = "xgboost", "XGBoostMember", {"verbosity": 0}
+    _module = f"{__package__}._xgboost_member"  # replicas may lack classes
 
 
 @describe_pool_forest("regression", named=True, own=_OWN.format(package="LightGBM"), n_estimators=500)

@@ -1,0 +1,27 @@
+"""XGBoost's classifier for replicas that lack classes; imported only where XGBoost is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xgboost
+
+
+class XGBoostMember(xgboost.XGBClassifier):
+    """XGBoost's classifier with any integers as labels: its own wants all of 0 to the number of classes - 1."""
+
+    def fit(self, X: Any, y: Any, **arguments: Any) -> XGBoostMember:
+        seen, codes = np.unique(y, return_inverse=True)
+        self._seen = np.arange(len(seen))  # as long as the base class asks
+        super().fit(X, codes, **arguments)
+        self._seen = seen
+        return self
+
+    @property
+    def classes_(self) -> Any:
+        return self._seen
+
+    def predict(self, X: Any, **arguments: Any) -> Any:
+        predicted = super().predict(X, **arguments)
+        return predicted if arguments.get("output_margin") else self._seen[predicted]
