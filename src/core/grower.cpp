@@ -99,19 +99,24 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
                    stored_);
     node_work_.n_unconverged = 0;
 
+    const bool best_first = params.max_leaf_nodes > 0;
     Leaf root = draw_replica(params.seed);
     w_.get(n_replica_);
     y_.get(n_replica_);
     state_.get(loss_->n_state() * n_replica_);
     const Sample sample = take_sample(root, child(root.key, kModelBatch), 0, false);
     start_models(sample);
+    const bool is_dense_ridge =
+        model_fit_ == NodeFit::kElm || (model_fit_ == NodeFit::kRidge && data_.model_indicators == nullptr);
+    hands_down_ = data_.task == Task::kRegression && is_dense_ridge && !is_monotone() && input_width_ > kSmallWidth &&
+                  !best_first;
+    grams_.clear();
     root.has_state = !uses_batch(root);
     root.loss = start_loss_ * root.weight / sample.weight;
     builder_.set_node(0, root.weight, root.loss, -kInfinity, kInfinity);
 
     // Draws hang on a node's path, so without a limit on the leaves the order does not matter: depth first keeps the
     // rows in the cache. With one, the leaf of the highest loss is next (ties: the older one).
-    const bool best_first = params.max_leaf_nodes > 0;
     const auto later = [](const Leaf& a, const Leaf& b) {
         return a.loss != b.loss ? a.loss < b.loss : a.node > b.node;
     };
@@ -123,7 +128,10 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
         open_.pop_back();
         worker.check(1000 + (leaf.end - leaf.begin) * width_);
         const Split found = find_split(leaf);
-        if (found.feature < 0) continue;
+        if (found.feature < 0) {
+            if (leaf.gram >= 0) grams_.give_back(leaf.gram);
+            continue;
+        }
         Leaf children[2];
         split(leaf, found, children);
         ++n_leaves;
@@ -401,7 +409,38 @@ void Grower::split(const Leaf& leaf, Split split, Leaf (&children)[2]) {
     if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
     children[0].node = builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
     children[1].node = children[0].node + 1;
-    for (Leaf& next : children) fit_model(next, &leaf);
+    fit_children(leaf, children);
+}
+
+// Whether the Gram matrix of a leaf may be of use to its children.
+bool Grower::keeps_gram(const Leaf& leaf) const {
+    return hands_down_ && !uses_batch(leaf) && leaf.weight >= 2 * params_->split.min_samples_leaf &&
+           leaf.end - leaf.begin > n_inputs_;
+}
+
+// The smaller child first: what it takes away from its parent's Gram matrix leaves the other's.
+void Grower::fit_children(const Leaf& parent, Leaf (&children)[2]) {
+    const auto n_rows = [](const Leaf& leaf) { return leaf.end - leaf.begin; };
+    const int first = n_rows(children[0]) <= n_rows(children[1]) ? 0 : 1;
+    Leaf& small = children[first];
+    Leaf& large = children[1 - first];
+    const bool handed = parent.gram >= 0 && worth_handing_down(grams_[parent.gram], n_rows(small), n_rows(large),
+                                                               n_inputs_, params_->node.reg_lambda);
+    if (handed || keeps_gram(small)) small.gram = grams_.take();
+    if (small.gram >= 0) grams_[small.gram].start(input_width_, handed);
+    fit_model(small, &parent);
+    large.gram = parent.gram >= 0 ? parent.gram : keeps_gram(large) ? grams_.take() : -1;
+    if (handed) {
+        take_away(grams_[large.gram], parent.weight, grams_[small.gram], small.weight, input_width_, n_inputs_);
+    } else if (large.gram >= 0) {
+        grams_[large.gram].start(input_width_, false);
+    }
+    fit_model(large, &parent);
+    for (Leaf& leaf : children) {
+        if (leaf.gram < 0 || (keeps_gram(leaf) && grams_[leaf.gram].known)) continue;
+        grams_.give_back(leaf.gram);
+        leaf.gram = -1;
+    }
 }
 
 // Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).
@@ -418,7 +457,7 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const double* above = parent == nullptr ? nullptr : builder_.model(parent->node);
     model_->fit({inputs, input_width_, n_inputs_, n_outputs_, seen, labels, params_->node,
                  model_fit_ == NodeFit::kElm ? nullptr : data_.model_indicators, fitted, stride, data_.model_monotone,
-                 above == nullptr ? nullptr : above + 1},
+                 above == nullptr ? nullptr : above + 1, leaf.gram < 0 ? nullptr : &grams_[leaf.gram]},
                 node_work_, model);
     if (n_outputs_ > 1) {
         centre_outputs(model, 1 + n_inputs_, 1 + n_inputs_);  // the models are linear in their parameters

@@ -83,6 +83,7 @@ class Grower {
         double weight = 0;       // Σ weight of its rows
         std::int64_t count = 0;  // rows, drawn ones as often as they were drawn
         double loss = 0;
+        std::int32_t gram = -1;  // its Gram matrix in grams_, if that is kept
         bool has_state = false;  // weights, labels and state of its rows are in place; larger nodes work on batches
     };
 
@@ -107,6 +108,8 @@ class Grower {
     std::int64_t partition(const Leaf& leaf, const Split& split);
     bool goes_left(std::int32_t row, const Split& split) const;
     void fit_model(Leaf& leaf, const Leaf* parent);
+    void fit_children(const Leaf& parent, Leaf (&children)[2]);
+    bool keeps_gram(const Leaf& leaf) const;
     void centre_outputs(double* values, std::int64_t n, std::int64_t stride) const;
 
     const Dataset& data_;
@@ -128,6 +131,8 @@ class Grower {
     TreeBuilder builder_;
     SplitFinder finder_;
     NodeWorkspace node_work_;
+    bool hands_down_ = false;  // whether children get Gram matrices from their parents
+    NodeGrams grams_;          // of the open leaves, then
     std::vector<Leaf> open_;
     std::vector<std::int32_t> path_;
 

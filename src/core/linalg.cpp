@@ -88,7 +88,8 @@ void centre(const NormalEquations& e) {
 // In the features. Small: normal equations of the rows as they are, less the weighted mean's part. Large: BLAS products
 // of the rows, centred and multiplied by √v.
 void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
-    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride] = p;
+    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride, known_gram,
+                 gram_out] = p;
     const bool blas = use_blas(d);
     double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
     double* mean = work.vectors.get(3 * static_cast<std::size_t>(width) + n);
@@ -105,12 +106,21 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
         kernels().weighted_sums(vc, zc, n, total, z_mean);
         z_mean /= total;
         const bool same = same_weights(p, c);
-        if (same || blas) {
+        const bool known = known_gram != nullptr;
+        if (same || blas || known) {
             for (std::int64_t i = 0; i < n; ++i) vz[i] = vc[i] * (zc[i] - z_mean);
             std::fill_n(sum_zx, width, 0.0);
             kernels().add_weighted_rows(x, n, width, vz, sum_zx);
         }
-        if (!same && blas) {
+        if (known) {
+            std::fill_n(mean, width, 0.0);
+            const auto fill = [&, width = width, d = d, lambda = lambda, known_gram = known_gram] {
+                std::copy_n(known_gram, static_cast<std::size_t>(width) * d, gram);
+                for (int j = 0; j < d; ++j) gram[j * width + j] += lambda;
+            };
+            fill();
+            factors.emplace(gram, width, d, inverse_pivots, fill);
+        } else if (!same && blas) {
             std::fill_n(mean, width, 0.0);
             kernels().add_weighted_rows(x, n, width, vc, mean);
             for (int j = 0; j < width; ++j) mean[j] /= total;
@@ -118,15 +128,18 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
                 const double root = std::sqrt(vc[i]);
                 for (int j = 0; j < width; ++j) rows[i * width + j] = root * (x[i * width + j] - mean[j]);
             }
-            const auto fill = [&, width = width, d = d, n = n, lambda = lambda] {
+            const auto fill = [&, width = width, d = d, n = n, lambda = lambda, gram_out = gram_out] {
                 blas_products(rows, n, width, d, false, gram, width);
+                if (gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, gram_out);
                 for (int j = 0; j < d; ++j) gram[j * width + j] += lambda;
             };
             fill();
             factors.emplace(gram, width, d, inverse_pivots, fill);
         } else if (!same) {
             kernels().normal_equations(x, n, width, d, vc, zc, gram, mean, sum_zx);
-            centre({gram, width, d, mean, sum_zx, total, z_mean, lambda});
+            centre({gram, width, d, mean, sum_zx, total, z_mean, 0.0});
+            if (gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, gram_out);
+            for (int j = 0; j < d; ++j) gram[j * width + j] += lambda;
             factors.emplace(gram, width, d, inverse_pivots, [] {});
         }
         double* a = slopes + static_cast<std::int64_t>(c) * width;
@@ -154,7 +167,8 @@ void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
 // s = v·m / Σv: K' = √v √vᵀ (K - m - mᵀ + s); (K' + λ I) u = √v (z - mean); a = Xᵀ √v u, which needs no mean
 // because Σ √v u = 0.
 void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
-    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride] = p;
+    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride, known_gram,
+                 gram_out] = p;
     const int size = static_cast<int>(n), ld = padded_width(size);
     double* products = work.matrix.get(static_cast<std::size_t>(ld) * ld);
     double* matrix = work.factors.get(static_cast<std::size_t>(ld) * ld);
@@ -314,16 +328,17 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
     return e.z_mean - dot(slopes, e.sum_x, e.d);
 }
 
-void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
-    if (problem.width <= (problem.n_outputs == 1 ? 16 : 8) && fit_small(problem)) return;
-    // Multiply-adds of either way; outputs of the same weights are rare (the children of the root) and left out of it.
-    const double n = static_cast<double>(problem.n), d = problem.d, outputs = problem.n_outputs;
-    const double in_rows = n * n * d / 2 + outputs * (n * n * n / 6 + n * n);
-    const double in_features = outputs * (n * d * d / 2 + d * d * d / 6);
-    const bool solvable = n <= d || problem.lambda > 0;  // in the rows: without a penalty no residuals are left over
-    if (in_rows < in_features && solvable)
-        return (outputs > 1 && n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
-    (outputs > 1 && d <= kLaneSize ? fit_features_in_lanes : fit_features)(problem, work);
+bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
+    if (problem.width <= (problem.n_outputs == 1 ? kSmallWidth : kSmallWidth / 2) && fit_small(problem)) return false;
+    const RidgeWork work_of(problem.n, problem.d, problem.n_outputs);
+    const double in_features = problem.gram == nullptr ? work_of.in_features() : work_of.solution;
+    const bool solvable = problem.n <= problem.d || problem.lambda > 0;  // in the rows: else no residuals are left over
+    if (work_of.in_rows < in_features && solvable) {
+        (problem.n_outputs > 1 && problem.n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
+        return false;
+    }
+    (problem.n_outputs > 1 && problem.d <= kLaneSize ? fit_features_in_lanes : fit_features)(problem, work);
+    return problem.gram == nullptr && problem.gram_out != nullptr;
 }
 
 }  // namespace boostforest

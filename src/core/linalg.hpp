@@ -20,6 +20,9 @@ void set_blas(const Blas& blas);
 // Systems of at least this many unknowns go to BLAS: below, its packing and locking cost more than its kernels save.
 constexpr int kBlasSize = 192;
 
+// Rows up to this wide are summed and solved in registers, for one output and where the registers are long enough.
+constexpr int kSmallWidth = 16;
+
 // Several regressions on the same rows, one per output c: minimise Σ v (a·x + b - z)² + λ|a|² over slopes a and
 // intercept b, the intercept free.
 struct RidgeProblem {
@@ -36,6 +39,10 @@ struct RidgeProblem {
     double* intercepts;   // out: one per output
     double* fitted;       // out: a·x + b of row i for output c: fitted[c * fitted_stride + i]
     std::int64_t fitted_stride;
+    // One output on rows around their mean: Σ v x xᵀ (upper triangle, d rows of `width` doubles) where it is known, and
+    // where to write it if it is not but becomes so on the way; null: neither.
+    const double* gram = nullptr;
+    double* gram_out = nullptr;
 };
 
 // Scratch of one thread.
@@ -61,8 +68,23 @@ struct NormalEquations {
 double solve_normal_equations(const NormalEquations& sums, double* inverse_pivots, RidgeWorkspace& work,
                               double* slopes);
 
+// Multiply-adds of a regression either way. Outputs of the same weights are rare (the children of the root) and not
+// thought of.
+struct RidgeWork {
+    RidgeWork(std::int64_t n_rows, int d, int n_outputs) {
+        const auto n = static_cast<double>(n_rows);
+        in_rows = n * n * d / 2 + n_outputs * (n * n * n / 6 + n * n);
+        gram = n_outputs * (n * d * d / 2);
+        solution = n_outputs * (static_cast<double>(d) * d * d / 6);
+    }
+    double in_features() const { return gram + solution; }
+
+    double in_rows, gram, solution;
+};
+
 // Solves in the d features, or, where rows are few, in the n rows: a = Xᵀ (X Xᵀ + λ I)⁻¹ z. The products of the rows
-// are then shared by all outputs; outputs of the same weights share the factors too.
-void fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work);
+// are then shared by all outputs; outputs of the same weights share the factors too. Returns whether gram_out was
+// written.
+bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work);
 
 }  // namespace boostforest

@@ -19,6 +19,7 @@
 #include "buffer.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"
+#include "node_gram.hpp"
 #include "sparse_ridge.hpp"
 #include "tree_view.hpp"
 
@@ -61,6 +62,7 @@ struct NodeProblem {
     const std::int8_t* monotone = nullptr;  // per input: 1 or -1 if the slopes on the path must not add up to less or
                                             //   more than 0, 0: free; null: all free. Ridge only, and no lists then
     const double* path_slopes = nullptr;    // what the slopes above add up to; null: 0
+    NodeGram* gram = nullptr;               // ridge: known already, or to be filled; null: neither
 };
 
 struct NodeWorkspace {

@@ -112,8 +112,9 @@ void TreeBuilder::finish_model(std::int32_t node, bool is_read) {
 }
 
 void TreeBuilder::round(std::int32_t node) {
-    const std::size_t start = rounded_.size();
-    rounded_.resize(start + n_params_ * stored_bytes(stored_));
+    const std::size_t size = n_params_ * stored_bytes(stored_);
+    const std::size_t start = size * std::max(node - 1, 0);  // a root has a model only if it is alone
+    rounded_.resize(std::max(rounded_.size(), start + size));
     with_type(stored_,
               [&]<class C>() { copy_rounded(model(node), n_params_, reinterpret_cast<C*>(rounded_.data() + start)); });
 }

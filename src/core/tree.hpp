@@ -129,7 +129,7 @@ class TreeBuilder {
     TreeColumns columns_;  // params in the order of add_model
     std::vector<std::int32_t> parent_;
     std::vector<std::int64_t> param_start_;  // of each node in params; -1: none
-    std::vector<char> rounded_;              // models that were rounded early, as they are stored
+    std::vector<char> rounded_;              // models that were rounded early, in the order of the nodes
     int n_params_ = 0;
     PathForm form_ = PathForm::kOwnModels;
     Stored stored_ = Stored::kDouble;

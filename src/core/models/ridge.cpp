@@ -11,7 +11,7 @@ class RidgeModel final : public NodeModel {
    public:
     void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
         const auto& [x, width, d, n_outputs, sample, labels, rules, indicators, fitted, fitted_stride, monotone,
-                     path_slopes] = problem;
+                     path_slopes, gram] = problem;
         if (indicators != nullptr) {
             work.sparse.read(*indicators, sample);
             work.sparse.fit_ridge(labels, n_outputs, rules.reg_lambda, work.ridge, params, d, fitted, fitted_stride);
@@ -28,7 +28,9 @@ class RidgeModel final : public NodeModel {
         const RidgeProblem ridge{
             shifted,          n,      width,      d,      labels.z,     labels.v, labels.stride, n_outputs,
             rules.reg_lambda, slopes, intercepts, fitted, fitted_stride};
-        if (monotone == nullptr) {
+        if (gram != nullptr) {
+            fit_with_gram(ridge, *gram, mean, work.ridge);
+        } else if (monotone == nullptr) {
             fit_ridge(ridge, work.ridge);
         } else {  // a slope may take back as much as there is on the path
             for (int j = 0; j < d; ++j) bounds[j] = path_slopes == nullptr ? 0.0 : -path_slopes[j];
@@ -39,6 +41,25 @@ class RidgeModel final : public NodeModel {
             for (int j = 0; j < d; ++j) params[0] -= slopes[j] * mean[j];
             std::copy_n(slopes, d, params + 1);
         }
+    }
+
+   private:
+    // One output; x lies around its mean.
+    static void fit_with_gram(RidgeProblem ridge, NodeGram& gram, const double* mean, RidgeWorkspace& work) {
+        const std::ptrdiff_t width = ridge.width;
+        std::copy_n(mean, width, gram.mean);
+        ridge.gram = gram.known ? gram.values : nullptr;
+        ridge.gram_out = gram.known ? nullptr : gram.values;
+        const bool filled = fit_ridge(ridge, work);
+        if (gram.known || !(filled || gram.wanted)) return;
+        if (!filled) {
+            double* sums = work.vectors.get(2 * width);
+            kernels().normal_equations(ridge.x, ridge.n, ridge.width, ridge.d, ridge.v, ridge.z, gram.values, sums,
+                                       sums + width);
+        }
+        gram.largest = 0;
+        for (int j = 0; j < ridge.d; ++j) gram.largest = std::max(gram.largest, gram.values[j * width + j]);
+        gram.known = true;
     }
 };
 
