@@ -39,6 +39,8 @@ def models():
     roles = {"split_features": [0, 2], "model_features": [0, 1], "node_model": ["ridge", ELM(n_hidden=2)]}
     signs = {"monotonic_cst": [1, -1, 0], "split_features": [0, 1]}
     categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
+    staged = FOREST | {"n_estimators": 64, "n_stages": 2, "max_leaf_nodes": 3}
+    tempered = staged | {"calibrate": "temperature"}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
         "tree-classifier": (BoostTreeClassifier(**SMALL), tables["binary"][0], tables["binary"][1] == 1, "float64"),
@@ -51,6 +53,9 @@ def models():
         "monotone-regressor": (BoostForestRegressor(**FOREST, **signs), *tables["regression"], "float64"),
         "monotone-classifier": (BoostTreeClassifier(**SMALL, **signs), *tables["binary"], "float32"),
         "halves-regressor": (BoostForestRegressor(**FOREST, dtype="float16"), *tables["regression"], "float16"),
+        "stages-regressor": (BoostForestRegressor(**staged), *tables["regression"], "float64"),
+        "stages-binary": (BoostForestClassifier(**staged, calibrate="isotonic"), *tables["binary"], "float64"),
+        "stages-multiclass": (BoostForestClassifier(**tempered), *tables["multiclass"], "float16"),
         "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
         "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }
@@ -73,6 +78,8 @@ def round_model(fitted):
         fitted.encoder_ = TableEncoder(
             tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(columns))
         )
+    if hasattr(fitted, "stages_"):
+        fitted.stages_ = replace(fitted.stages_, steps=tuple(np.ceil(8 * np.array(fitted.stages_.steps)) / 8))
     fitted.feature_mean_ = np.round(8 * fitted.feature_mean_) / 8
     fitted.feature_scale_ = 2.0 ** np.round(np.log2(fitted.feature_scale_))
     if hasattr(fitted, "target_scale_"):
@@ -88,7 +95,14 @@ def results(fitted, rows):
         trees = [fitted.get_tree(i) for i in range(fitted.forest_.n_trees)] if hasattr(fitted, "get_tree") else [fitted]
         found["scores"] = [tree.decision_function(rows).tolist() for tree in trees]
         found["probabilities"] = fitted.predict_proba(rows).tolist()
+    if getattr(fitted, "n_stages_", 1) > 1:
+        found["out_of_bag"] = out_of_bag(fitted, rows).tolist()
     return found
+
+
+def out_of_bag(fitted, rows):
+    """Return what a forest predicts from the rows that its trees have left out: intervals, or sets of classes."""
+    return fitted.predict_set(rows) if hasattr(fitted, "classes_") else fitted.predict_interval(rows)
 
 
 def rows_for(X):

@@ -28,6 +28,7 @@ from boostforest import (
 from boostforest._columns import ForestColumns
 from boostforest._encoder import TableEncoder
 from boostforest.nodes import ELM, LinearSVR, Ridge
+from make_golden import out_of_bag
 from model_files import GOLDEN, field, split, tensors_of
 from twin import example_data
 
@@ -224,6 +225,8 @@ def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
             trees = [model.get_tree(i) for i in range(model.forest_.n_trees)] if hasattr(model, "get_tree") else [model]
             assert_same([tree.decision_function(rows) for tree in trees], expected["scores"])
             assert_allclose(model.predict_proba(rows), expected["probabilities"], rtol=1e-13)
+        if "out_of_bag" in expected:
+            assert_allclose(out_of_bag(model, rows), expected["out_of_bag"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
