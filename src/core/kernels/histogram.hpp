@@ -105,7 +105,7 @@ struct Problems {
             wrong += differs;
         }
         for (int m = 0; m < 3; ++m)
-            wrong += (size_of(slope(m, k)) > alpha * 1.000001) & (kept[m] == 0) ? splat<V8>(1) : V8{};
+            wrong += ((size_of(slope(m, k)) > alpha * 1.000001) & (kept[m] == 0)) ? splat<V8>(1) : V8{};
         return sum(wrong) == 0;
     }
 
@@ -116,7 +116,7 @@ struct Problems {
             for (int m = 0; m < 3; ++m) {
                 const V8 diagonal = a[m][m];
                 const V8 others = slope(m, k) - diagonal * k[m], size = size_of(others) - alpha;
-                const V8 next = (size > 0) & (diagonal > 0) ? -sign_of(others) * size / diagonal : V8{};
+                const V8 next = ((size > 0) & (diagonal > 0)) ? -sign_of(others) * size / diagonal : V8{};
                 const V8 step = next - k[m];
                 moving = diagonal * step * step > kTolerance * (diagonal * next * next) ? splat<V8>(1) : moving;
                 k[m] = next;
