@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the benchmarks a
 
 from benchmarks import data, experiments
 from benchmarks.__main__ import main
-from benchmarks.reports import check, markdown, page, paper, tables
+from benchmarks.reports import check, curves, markdown, page, paper, tables
 from benchmarks.reports.results import read_results
 from benchmarks.running.choose import Wish
 from benchmarks.running.fits import Outcome
@@ -91,6 +91,22 @@ def test_table_has_the_papers_figures_and_says_whether_ours_agree(results):
     cells = [results[0].blocks[0].values(d, "XGBoost", "accuracy") for d in results[0].blocks[0].datasets]
     np.testing.assert_allclose(average.mean, np.mean([[c[r] for r in range(6)] for c in cells]))
     assert table.rows[-4].cells[0].paper == "", "ranks among fewer learners are other ranks"
+
+
+def test_curves_say_where_the_base_is_ahead(results):
+    c2 = results[1].blocks[0]
+    low, high = [0.9, 0.8], [0.7, 0.9]
+    ahead = {name: high if name == "BoostForest" else low for name in FIVE}
+    behind = {name: low if name == "BoostForest" else high for name in FIVE}
+    level = dict.fromkeys(FIVE, low)
+    found = curves.Curves([3, 10], {"a": ahead, "b": behind, "c": level, "part": {"BoostForest": high}}, {})
+    said = "BoostForest is first, or level with the first, on {} of 3 datasets."
+    assert curves.sentence("sizes", c2, found) == "With 10 base learners " + said.format(2)
+    assert curves.sentence("leaves", c2, found) == "Each with its best number of leaves, " + said.format(3)
+    rmse = results[2].blocks[0]
+    found = curves.Curves([2], {"a": {"BoostForest": [0.2], "XGBoost": [0.3]}}, {})
+    assert curves.sentence("leaves", rmse, found).endswith("on 1 of 1 dataset.")
+    assert curves.sentence("sizes", c2, curves.Curves([3], {}, {})) == ""
 
 
 def test_averages_take_only_what_all_share(tmp_path):

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.reports import text
 from benchmarks.reports.results import BlockResult, Row
+from benchmarks.running.problem import HIGHER_IS_BETTER
 
 
 class Curves(NamedTuple):
@@ -48,3 +50,22 @@ def read(kind: str, result: BlockResult) -> Curves:
     common = [found for found in by_dataset.values() if all(name in found for name in ranked)]
     average = {name: np.mean([found[name] for found in common], axis=0).tolist() for name in (ranked if common else [])}
     return Curves(list(result.block.points), by_dataset, average)
+
+
+def sentence(kind: str, result: BlockResult, found: Curves) -> str:
+    """Say on how many datasets the base is ahead: at the largest size, or each learner with its best leaves."""
+    base, sign = result.block.base, 1 if HIGHER_IS_BETTER[result.metric] else -1
+    n_ahead = n = 0
+    for curves in found.by_dataset.values():
+        if base not in curves or len(curves) < len(result.learners):
+            continue
+        scores = {
+            name: sign * values[-1] if kind == "sizes" else max(sign * value for value in values)
+            for name, values in curves.items()
+        }
+        n += 1
+        n_ahead += scores[base] >= max(scores.values())
+    if n == 0:
+        return ""
+    where = f"With {found.points[-1]} base learners" if kind == "sizes" else "Each with its best number of leaves,"
+    return f"{where} {base} is first, or level with the first, on {n_ahead} of {text.plural(n, 'dataset')}."

@@ -43,7 +43,7 @@ def render(result: Result) -> str:
     lines += ["", LEGEND, ""]
     for block in result.blocks:
         lines += [f"## {block.block.title or TASKS[block.task]}", ""]
-        said = summary.sentences(experiment, block) if experiment.kind in ("table", "robustness") else []
+        said = summary.sentences(experiment, block)
         lines += [f"- {sentence}" for sentence in said]
         lines += [""] if said else []
         for table in _tables(result, block):

@@ -88,10 +88,10 @@ def _block(result: Result, block: BlockResult) -> str:
     experiment = result.experiment
     title = block.block.title or TASKS[block.task]
     head = f"<h3>{escape(title)}</h3>"
-    if experiment.kind in ("sizes", "leaves"):
-        return head + _curves(experiment.kind, block)
     said = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary.sentences(experiment, block))
     head += f'<ul class="said">{said}</ul>' if said else ""
+    if experiment.kind in ("sizes", "leaves"):
+        return head + _curves(experiment.kind, block)
     if experiment.kind == "robustness":
         return head + _table(tables.robustness_table(experiment, block))
     if len(block.datasets) == 1:

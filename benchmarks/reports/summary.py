@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.experiments import Experiment
-from benchmarks.reports import paper, text
+from benchmarks.reports import curves, paper, text
 from benchmarks.reports.results import BlockResult, Result
 from benchmarks.reports.tables import paper_figure
 
@@ -22,7 +22,10 @@ def facts(result: Result) -> str:
 
 
 def sentences(experiment: Experiment, result: BlockResult) -> list[str]:
-    """Say what the table shows about the base, and how it agrees with the paper."""
+    """Say what the table or the curves show about the base, and how it agrees with the paper."""
+    if experiment.kind in ("sizes", "leaves"):
+        ahead = curves.sentence(experiment.kind, result, curves.read(experiment.kind, result))
+        return [ahead] if ahead else []
     said = []
     base, metric = result.block.base, result.metric
     ranks = result.average_ranks(metric)
