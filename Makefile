@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-speed bench-compare \
+.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables bench-speed bench-compare \
 	sanitize sanitize-thread clean distclean
 
 help: ## List the targets

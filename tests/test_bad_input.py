@@ -185,6 +185,13 @@ def test_infinite_values_are_refused(cls, value):
         fitted.predict(changed(X, value))
 
 
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_missing_labels_are_named(cls):
+    labels = np.where(LABELS == 1, "yes", "no").astype(object)
+    labels[7] = None
+    assert_refused(cls, r"y has missing labels \(None\)", y=labels)
+
+
 @pytest.mark.parametrize("cls", ALL)
 def test_a_missing_target_is_refused_though_missing_features_are_not(cls):
     assert_refused(cls, "Input y contains NaN", y=changed(target(cls), np.nan))

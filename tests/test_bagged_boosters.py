@@ -65,6 +65,21 @@ def test_replicas_may_lack_classes(package):
     assert_allclose(again.predict_proba(X), p)
 
 
+def test_an_objective_for_many_classes_bears_replicas_of_two():
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1, 2], [20, 19, 1])
+    pools = {"objective": "multi:softprob"}
+    forest = baselines.BaggedXGBoostClassifier(6, n_rounds=2, pools=pools, random_state=0).fit(X, y)
+    assert {len(member.classes_) for member in forest.estimators_} == {2, 3}
+    assert_allclose(forest.predict_proba(X).sum(axis=1), 1, rtol=1e-6)
+
+
+def test_rounds_have_one_name(package):
+    with pytest.raises(ValueError, match="use n_rounds"):
+        getattr(baselines, f"Bagged{package}Regressor")(pools={"n_estimators": [5]}).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
 def test_one_class_has_probability_one(package):
     forest = getattr(baselines, f"Bagged{package}Classifier")(2, n_rounds=2, random_state=0)
     with pytest.warns(UserWarning, match="y has one class only"):

@@ -100,13 +100,27 @@ def test_curves_say_where_the_base_is_ahead(results):
     behind = {name: low if name == "BoostForest" else high for name in FIVE}
     level = dict.fromkeys(FIVE, low)
     found = curves.Curves([3, 10], {"a": ahead, "b": behind, "c": level, "part": {"BoostForest": high}}, {})
-    said = "BoostForest is first, or level with the first, on {} of 3 datasets."
+    said = "BoostForest is first, or level with the first, on {} of 3 datasets (12 not finished)."
     assert curves.sentence("sizes", c2, found) == "With 10 base learners " + said.format(2)
-    assert curves.sentence("leaves", c2, found) == "Each with its best number of leaves, " + said.format(3)
+    leaves = "Each with the number of leaves that the test parts like best, "
+    assert curves.sentence("leaves", c2, found) == leaves + said.format(3)
     rmse = results[2].blocks[0]
     found = curves.Curves([2], {"a": {"BoostForest": [0.2], "XGBoost": [0.3]}}, {})
-    assert curves.sentence("leaves", rmse, found).endswith("on 1 of 1 dataset.")
+    assert "on 1 of 1 dataset (" in curves.sentence("leaves", rmse, found)
     assert curves.sentence("sizes", c2, curves.Curves([3], {}, {})) == ""
+
+
+def test_curves_are_of_the_repeats_that_all_learners_share(tmp_path):
+    with Store(tmp_path / "s") as store:
+        fill(store, "C2", repeats=3, datasets=["SON"])
+        fill(store, "R3", ["BoostForest"], repeats=3, datasets=["BH"])
+        fill(store, "R3", ["XGBoost"], repeats=2, datasets=["BH"])
+        c2, r3 = read_results(store, Wish([]))
+    block = r3.blocks[0]
+    found = curves.read("leaves", block).by_dataset["BH"]["BoostForest"]
+    cells = [block.values("BH", "BoostForest", "rmse", setting) for setting in block.settings]
+    np.testing.assert_allclose(found, [np.mean([cell[0], cell[1]]) for cell in cells])
+    assert len(curves.read("sizes", c2.blocks[0]).by_dataset["SON"]["BoostForest"]) == len(c2.blocks[0].block.points)
 
 
 def test_averages_take_only_what_all_share(tmp_path):

@@ -71,7 +71,12 @@ def test_intervals_are_the_jackknife_plus_after_bootstrap():
 def test_too_few_rows_for_a_high_coverage_give_endless_intervals():
     X, y = example_data("regression", n=30)
     forest = BoostForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
-    assert_array_equal(forest.predict_interval(X[:2], coverage=0.99), [[-np.inf, np.inf]] * 2)
+    with pytest.warns(
+        UserWarning, match="endless: coverage=0.99 needs at least 99 training rows .* there are"
+    ) as caught:
+        ends = forest.predict_interval(X[:2], coverage=0.99)
+    assert caught[0].filename == __file__
+    assert_array_equal(ends, [[-np.inf, np.inf]] * 2)
 
 
 def test_sets_hold_the_true_class_as_often_as_was_asked_for():

@@ -123,7 +123,7 @@ verbose : int, default=0
 _BEYOND = """\
 preset : {{"paper", "best"}}, default="paper"
     What `n_stages`, `pool`{and_calibrate} stand for where they are None. "paper": the forest of the paper. "best":
-    several stages and an adaptive pool{calibrated}, all decided out of bag; about three times the time of a fit.
+    several stages and an adaptive pool{calibrated}, all decided out of bag; about 2.5 times the time of a fit.
 n_stages : int, "auto" or None, default=None
     Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
     corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage has

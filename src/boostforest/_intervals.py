@@ -6,6 +6,7 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,18 +46,31 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
     n_kept = len(kept.residuals)
     # The k-th smallest of n values has k/(n + 1) of the probability below it.
     rank = int(np.ceil(coverage * (n_kept + 1)))
+    if rank > n_kept:
+        warnings.warn(
+            f"Intervals are endless: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
+            f"some tree has left out, and there are {n_kept}.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
     block = max(1, _VALUES_AT_ONCE // max(n_kept, forest.forest_.n_trees))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
         centres = _left_out_predictions(forest, rows, kept)
-        if rank > n_kept:
-            ends[first : first + block] = -np.inf, np.inf
-            continue
         lower, upper = centres - kept.residuals, centres + kept.residuals
         ends[first : first + block, 0] = np.partition(lower, n_kept - rank, axis=1)[:, n_kept - rank]
         ends[first : first + block, 1] = np.partition(upper, rank - 1, axis=1)[:, rank - 1]
     return ends
+
+
+def _rows_needed(coverage: float) -> int:
+    """Return the least n with ceil(coverage (n + 1)) <= n."""
+    n = int(coverage / (1 - coverage))
+    while np.ceil(coverage * (n + 1)) > n:
+        n += 1
+    return n
 
 
 def _left_out_predictions(forest: ForestPart, X: Floats, kept: LeftOut) -> Floats:

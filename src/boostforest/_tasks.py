@@ -75,6 +75,8 @@ class LabelsPart(ClassifierMixin):
     n_classes_: int
 
     def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[npt.NDArray[Any], int]:
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("y has missing labels (None); leave out these rows.")
         check_classification_targets(y)
         if first:
             self.classes_ = np.unique(y)

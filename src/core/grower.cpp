@@ -129,7 +129,7 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
         worker.check(1000 + (leaf.end - leaf.begin) * width_);
         const Split found = find_split(leaf);
         if (found.feature < 0) {
-            if (leaf.gram >= 0) grams_.give_back(leaf.gram);
+            release_gram(leaf.gram);
             continue;
         }
         Leaf children[2];
@@ -415,7 +415,7 @@ void Grower::split(const Leaf& leaf, Split split, Leaf (&children)[2]) {
 // Whether the Gram matrix of a leaf may be of use to its children.
 bool Grower::keeps_gram(const Leaf& leaf) const {
     return hands_down_ && !uses_batch(leaf) && leaf.weight >= 2 * params_->split.min_samples_leaf &&
-           leaf.end - leaf.begin > n_inputs_;
+           leaf.end - leaf.begin > n_inputs_ && (params_->max_depth < 0 || leaf.depth < params_->max_depth);
 }
 
 // The smaller child first: what it takes away from its parent's Gram matrix leaves the other's.
@@ -429,16 +429,19 @@ void Grower::fit_children(const Leaf& parent, Leaf (&children)[2]) {
     if (handed || keeps_gram(small)) small.gram = grams_.take();
     if (small.gram >= 0) grams_[small.gram].start(input_width_, handed);
     fit_model(small, &parent);
-    large.gram = parent.gram >= 0 ? parent.gram : keeps_gram(large) ? grams_.take() : -1;
     if (handed) {
-        take_away(grams_[large.gram], parent.weight, grams_[small.gram], small.weight, input_width_, n_inputs_);
-    } else if (large.gram >= 0) {
-        grams_[large.gram].start(input_width_, false);
+        large.gram = parent.gram;
+        take_away(grams_[large.gram], grams_[small.gram], {parent.weight, small.weight, large.weight}, input_width_,
+                  n_inputs_);
+    } else {
+        release_gram(parent.gram);
+        if (keeps_gram(large)) large.gram = grams_.take();
+        if (large.gram >= 0) grams_[large.gram].start(input_width_, false);
     }
     fit_model(large, &parent);
     for (Leaf& leaf : children) {
         if (leaf.gram < 0 || (keeps_gram(leaf) && grams_[leaf.gram].known)) continue;
-        grams_.give_back(leaf.gram);
+        release_gram(leaf.gram);
         leaf.gram = -1;
     }
 }

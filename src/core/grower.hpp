@@ -1,4 +1,4 @@
-// Best-first growth of one BoostTree (SPEC, section 1).
+// Growth of one BoostTree: depth first, or best first where leaves are limited.
 #pragma once
 
 #include <cstdint>
@@ -110,6 +110,9 @@ class Grower {
     void fit_model(Leaf& leaf, const Leaf* parent);
     void fit_children(const Leaf& parent, Leaf (&children)[2]);
     bool keeps_gram(const Leaf& leaf) const;
+    void release_gram(std::int32_t number) {
+        if (number >= 0) grams_.give_back(number);
+    }
     void centre_outputs(double* values, std::int64_t n, std::int64_t stride) const;
 
     const Dataset& data_;

@@ -330,10 +330,10 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 
 bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
     if (problem.width <= (problem.n_outputs == 1 ? kSmallWidth : kSmallWidth / 2) && fit_small(problem)) return false;
-    const RidgeWork work_of(problem.n, problem.d, problem.n_outputs);
-    const double in_features = problem.gram == nullptr ? work_of.in_features() : work_of.solution;
+    const RidgeWork adds(problem.n, problem.d, problem.n_outputs);
+    const double in_features = problem.gram == nullptr ? adds.in_features() : adds.solution;
     const bool solvable = problem.n <= problem.d || problem.lambda > 0;  // in the rows: else no residuals are left over
-    if (work_of.in_rows < in_features && solvable) {
+    if (adds.in_rows < in_features && solvable) {
         (problem.n_outputs > 1 && problem.n <= kLaneSize ? fit_rows_in_lanes : fit_rows)(problem, work);
         return false;
     }

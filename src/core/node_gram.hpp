@@ -14,7 +14,7 @@ struct NodeGram {
     Buffer<double> buffer;
     double* mean = nullptr;    // `width` doubles
     double* values = nullptr;  // upper triangle, `width` rows of as many doubles
-    double largest = 0;        // of the diagonal when it was last summed over rows: rounding errors are shares of it
+    double largest = 0;        // of Σ w x² over the features, when it was last summed: rounding errors are shares of it
     bool known = false;
     bool wanted = false;  // also where the model can be fitted without it
 
@@ -30,10 +30,11 @@ struct NodeGram {
 // penalty. A node has n rows.
 bool worth_handing_down(const NodeGram& parent, std::int64_t n_small, std::int64_t n_large, int d, double lambda);
 
-// Turns the parent's into that of its other child.
-void take_away(NodeGram& parent, double parent_weight, const NodeGram& child, double child_weight, int width, int d);
+// Turns the parent's into that of its other child. Weights are those of the parent, the child and the other child.
+void take_away(NodeGram& parent, const NodeGram& child, const double (&weights)[3], int width, int d);
 
-// Those of the open leaves: as many as a tree is deep, used again and again.
+// Those of the open leaves, used again and again: one for every right turn on a path, and only of nodes with more rows
+// than features, so together about as large as the rows of the path.
 class NodeGrams {
    public:
     void clear() {

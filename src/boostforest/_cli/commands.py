@@ -59,7 +59,7 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `b
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="What the target is; auto looks at it, and says what it found.")]
 Trees = Annotated[int, typer.Option(min=1, help="Number of trees.")]
-PresetOption = Annotated[Preset, typer.Option(help="best: more accurate, for about three times the time.")]
+PresetOption = Annotated[Preset, typer.Option(help="best: more accurate, for about 2.5 times the time.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same forest.")]
 Jobs = Annotated[int, typer.Option(help="Threads; -1: all processors.")]
 Categorical = Annotated[list[str], typer.Option(help="Column that holds categories though it looks like numbers.")]

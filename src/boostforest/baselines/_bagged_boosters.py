@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from .._pool_base import PoolClassification, PoolForestPart, PoolRegression
@@ -41,6 +42,8 @@ class BaggedBoosterPart(PoolForestPart):
 
     def _declared(self) -> tuple[Any, Any, Any]:
         check_integer("n_rounds", self.n_rounds, 1)
+        if isinstance(self.pools, Mapping) and "n_estimators" in self.pools:
+            raise ValueError("pools must not have 'n_estimators', the rounds of a member: use n_rounds.")
         try:
             module = importlib.import_module(self._module or self._package)
         except ImportError as error:

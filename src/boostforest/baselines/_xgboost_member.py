@@ -9,11 +9,16 @@ import xgboost
 
 
 class XGBoostMember(xgboost.XGBClassifier):
-    """XGBoost's classifier with any integers as labels: its own wants all of 0 to the number of classes - 1."""
+    """XGBoost's classifier with any integers as labels: its own wants all of 0 to the number of classes - 1.
+
+    XGBoost turns "binary:logistic" into "multi:softprob" where there are more than two classes, but nothing back.
+    """
 
     def fit(self, X: Any, y: Any, **arguments: Any) -> XGBoostMember:
         seen, codes = np.unique(y, return_inverse=True)
-        self._seen = np.arange(len(seen))  # as long as the base class asks
+        self._seen = np.arange(len(seen))  # fit of the base class compares the labels with classes_
+        if len(seen) <= 2 and str(self.get_params()["objective"]).startswith("multi:"):
+            self.set_params(objective="binary:logistic")
         super().fit(X, codes, **arguments)
         self._seen = seen
         return self

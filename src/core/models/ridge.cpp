@@ -57,8 +57,11 @@ class RidgeModel final : public NodeModel {
             kernels().normal_equations(ridge.x, ridge.n, ridge.width, ridge.d, ridge.v, ridge.z, gram.values, sums,
                                        sums + width);
         }
+        double total = 0;
+        for (std::int64_t i = 0; i < ridge.n; ++i) total += ridge.v[i];
         gram.largest = 0;
-        for (int j = 0; j < ridge.d; ++j) gram.largest = std::max(gram.largest, gram.values[j * width + j]);
+        for (int j = 0; j < ridge.d; ++j)
+            gram.largest = std::max(gram.largest, gram.values[j * width + j] + total * mean[j] * mean[j]);
         gram.known = true;
     }
 };
