@@ -136,7 +136,7 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 	ASAN_OPTIONS=detect_leaks=0 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	PYTHONMALLOC=malloc \
-	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_m5p.py \
+	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_handed_down_grams.py tests/test_m5p.py \
 		tests/test_python_nodes.py tests/test_lmt_against_twin.py tests/test_roles_against_twin.py \
 		tests/test_io_bad_files.py tests/test_io_fuzz.py $(PYTEST_ARGS)
 
