@@ -28,8 +28,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables bench-speed bench-compare \
-	sanitize sanitize-thread clean distclean
+.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables \
+	bench-speed bench-compare sanitize sanitize-thread clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,8 +136,8 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 	ASAN_OPTIONS=detect_leaks=0 \
 	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	PYTHONMALLOC=malloc \
-	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_handed_down_grams.py tests/test_m5p.py \
-		tests/test_python_nodes.py tests/test_lmt_against_twin.py tests/test_roles_against_twin.py \
+	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_handed_down_grams.py \
+		tests/test_m5p.py tests/test_python_nodes.py tests/test_lmt_against_twin.py tests/test_roles_against_twin.py \
 		tests/test_io_bad_files.py tests/test_io_fuzz.py $(PYTEST_ARGS)
 
 # Only our own code is instrumented: what OpenBLAS and OpenMP do among themselves is left out.

@@ -49,7 +49,7 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
     if rank > n_kept:
         warnings.warn(
             f"Intervals are endless: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
-            f"some tree has left out, and there are {n_kept}.",
+            f"some tree has left out, and there are {n_kept} (of a larger table {_MOST_ROWS} are kept).",
             UserWarning,
             stacklevel=3,
         )
