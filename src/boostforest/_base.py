@@ -42,6 +42,7 @@ from ._validation import (
     mean_and_deviation,
     warn_if_unconverged,
     warn_if_unsplittable,
+    weight_in_rows,
 )
 from .nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
 from .nodes._python import python_trees
@@ -104,8 +105,12 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
-            scikit-learn's forests; without, a row of weight 2 counts as two rows.
+            Weights of the rows, not negative; only their ratios matter, and rows of weight 0 are as good as left out.
+            With bootstrap they are the probabilities that a row is drawn, as in scikit-learn's forests, and what the
+            row counts in everything that is judged out of bag: scores, stages, pools, calibration, intervals and sets.
+            Without bootstrap they are rows: if all weights are whole multiples of the smallest, that one counts as one
+            row and the others as so many, as if the rows were repeated; otherwise the mean of the weights above 0
+            counts as one row. `min_samples_leaf` counts these.
 
         Returns
         -------
@@ -121,11 +126,13 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         kept = self._kept_trees()
         X, y, categories = read_training(self, X, y, first=kept == 0)
-        weight = check_sample_weight(sample_weight, len(y))
+        own_weight = check_sample_weight(sample_weight, len(y))
+        if own_weight is not None and not getattr(self, "bootstrap", False):
+            own_weight = weight_in_rows(own_weight)
         target = y
-        y, n_classes = self._encode_target(target, weight, first=kept == 0)
-        weight, balance = self._combine_class_weight(y, weight)
-        sampling = self._make_sampling(len(y), weight, balance)
+        y, n_classes = self._encode_target(target, own_weight, first=kept == 0)
+        weight, balance = self._combine_class_weight(y, own_weight)
+        sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if kept == 0:
             self._entropy = entropy_of(getattr(self, "random_state", None))
         X = self._encode_training(X, categories, y, weight, first=kept == 0)
@@ -261,7 +268,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Return how many trees of an earlier fit stay."""
         return 0
 
-    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
+    def _make_sampling(
+        self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
+    ) -> Sampling:
+        """Return how trees get their rows; ``sample_weight`` is the user's part of the weights."""
         return Sampling(weight=weight)
 
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:

@@ -222,7 +222,7 @@ def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weigh
     w = np.ones(len(levels)) if weight is None else weight[known]
     total = w.sum()
     if total > 0:
-        w = w * (len(w) / total)  # the unit of the weights does not matter
+        w = w * (np.count_nonzero(w) / total)  # the unit of the weights does not matter, nor do rows without any
     prior = w @ targets / max(w.sum(), 1.0)
     sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
     counts = np.bincount(levels, w, column.n_levels)[:, None]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._bagging import Sampling
@@ -143,7 +142,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self._left_out = left_out(self, sampling, residuals, has_trees)
         if self.oob_score:
             self.oob_prediction_ = prediction
-            self.oob_score_ = self._score_rows(r2_score, y, prediction, has_trees)
+            self.oob_score_ = self._score_rows(y, prediction, has_trees, sampling)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict intervals that hold the target with the given probability.
@@ -248,6 +247,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
 
     oob_decision_function_: Floats
     _conformity: Floats
+    _conformity_weight: Floats  # only where weights differ
 
     def __init__(
         self,
@@ -320,10 +320,13 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         p = self._proba(mean)
-        self._conformity = conformity(p, np.searchsorted(self.classes_, y).astype(np.intp), has_trees)
+        codes = np.searchsorted(self.classes_, y).astype(np.intp)
+        self._conformity, weight = conformity(p, codes, has_trees, sampling.sample_weight)
+        if weight is not None:
+            self._conformity_weight = weight
         if self.oob_score:
             self.oob_decision_function_ = p
-            self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(p), has_trees)
+            self.oob_score_ = self._score_rows(y, p, has_trees, sampling)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """Predict sets of classes that hold the true one with the given probability.
@@ -356,7 +359,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         check_is_fitted(self)
         check_coverage(coverage)
         scores = self._from_out_of_bag("_conformity", "predict_set")
-        return conformal_sets(self.predict_proba(X), scores, coverage)
+        return conformal_sets(self.predict_proba(X), scores, vars(self).get("_conformity_weight"), coverage)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.

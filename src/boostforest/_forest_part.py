@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ._bagging import BaggingPart, Sampling
+from ._bagging import LEFT_OUT, BaggingPart, Sampling
 from ._base import BoostBase
 from ._calibration import Calibration, fit_calibration
 from ._columns import ROLES
@@ -225,7 +225,7 @@ class ForestPart(BaggingPart, BoostBase):
             "tree_seeds_": self.tree_seeds_[i : i + 1],
             "_tree_params": {name: values[i : i + 1] for name, values in self._tree_params.items()},
         }
-        of_forests = ("stages_", "calibration_", "pool_report_", "oob_losses_", "_left_out", "_conformity")
+        of_forests = ("stages_", "calibration_", "pool_report_", "oob_losses_", *LEFT_OUT)
         not_shared = {*own, *of_forests, "oob_score_", "oob_prediction_", "oob_decision_function_", "_draws"}
         if self._task == "regression" and i >= self.stages_.ends[0]:
             own["target_mean_"] = 0.0  # it corrects the stages before it

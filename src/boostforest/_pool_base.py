@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -62,7 +61,8 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
-            scikit-learn's forests; without, they are passed on to the members.
+            scikit-learn's forests, and what the row counts in the out-of-bag score; without, they are passed on to the
+            members as they are.
 
         Returns
         -------
@@ -80,8 +80,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         X, y = self._check_training_table(X, y, kinds, first=kept == 0)
         weight = check_sample_weight(sample_weight, len(y))
         codes = self._encode_target(y, weight, first=kept == 0)[0]
+        own_weight = weight
         weight, balance = self._combine_class_weight(codes, weight)
-        sampling = self._make_sampling(len(y), weight, balance)
+        sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if sampling.weight is not None:
             jobs.check_takes_weights(kinds, "Weights without bootstrap are passed on to the members")
         if balance:
@@ -222,7 +223,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         self.oob_prediction_ = mean[:, 0]
-        self.oob_score_ = self._score_rows(r2_score, y, self.oob_prediction_, has_members)
+        self.oob_score_ = self._score_rows(y, self.oob_prediction_, has_members, sampling)
 
     def predict(self, X: Any) -> Floats:
         """Predict the target.
@@ -279,7 +280,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         self.oob_decision_function_ = mean
-        self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(mean), has_members)
+        self.oob_score_ = self._score_rows(y, mean, has_members, sampling)
 
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.

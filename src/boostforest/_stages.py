@@ -171,7 +171,7 @@ class StageGrower:
 
     def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:
         """Return the factor from 0 to 1 with the least out-of-bag loss, and the rows that it was judged by."""
-        rows = oob.n_trees[:, 0] >= 2
+        rows = self._objective.counted(oob.n_trees[:, 0] >= 2)
         if not rows.any():
             return 0.0, rows
         found = minimize_scalar(

@@ -131,7 +131,7 @@ class BaggedNetworks(BaseEstimator, metaclass=ABCMeta):
 
         sampling = Sampling(weight=weight)
         if self.bootstrap:
-            n_draws = n_bootstrap_draws(self.max_samples, len(table), weight)
+            n_draws = n_bootstrap_draws(self.max_samples, len(table))
             sampling = Sampling(True, n_draws, None if weight is None else np.cumsum(weight))
         self.networks_ = train_networks(node, table, targets, self._task, sampling, seeds, self.n_jobs)
         self.network_seeds_ = seeds
