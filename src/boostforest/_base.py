@@ -341,7 +341,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return self._by_column(_inspection.gain_importances(self.forest_, self._tree_weights()))
 
     def _tree_weights(self) -> Floats | None:
-        """Return what each tree counts in a prediction; None: all the same."""
+        """Return the factor of each tree in a prediction's score; None: the same, and 1 in all."""
         return None
 
     def _by_column(self, values: Floats) -> Floats:
@@ -350,11 +350,17 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
 
     @property
     def slope_importances_(self) -> Floats:
-        """Mean over the training rows of how much one deviation of a feature moves the prediction.
+        """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
 
-        The absolute slope in a row's leaf times the feature's deviation, averaged over rows, trees and outputs: in
-        units of the target in regression, of the log-odds in classification. Clipping is left out of account. ELM
-        models have no slopes: with them there is no such attribute.
+        The slope in a row's leaf times the column's standard deviation, averaged over rows and trees: in units of the
+        target in regression, of the trees' log-odds in classification. Effects that differ in sign from leaf to leaf
+        cancel, so noise is near 0, and so is a column whose effect rises and falls alike: `feature_importances_` shows
+        that it matters.
+
+        With more than two classes, whose effects add up to about 0, it is the root mean square over the classes,
+        without a sign. Of a column that became several features (categories, marks of missing values) it is the root
+        of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
+        no slopes: with them there is no such attribute.
         """
         check_is_fitted(self)
         if self.forest_.models:
@@ -362,8 +368,11 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
                 "Python; use feature_importances_."
             )
-        slopes = _inspection.mean_absolute_slopes(self.forest_, self._tree_weights())
-        return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
+        slopes = _inspection.mean_slopes(self.forest_, self._tree_weights())
+        effects = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+        if self.encoder_ is not None:
+            effects = self.encoder_.effects_by_column(effects)
+        return effects[0] if len(effects) == 1 else np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
 
     @property
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:

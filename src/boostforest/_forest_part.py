@@ -134,7 +134,9 @@ class ForestPart(BaggingPart, BoostBase):
         return len(self.stages_.steps) == 1 and self.calibration_.is_identity
 
     def _tree_weights(self) -> Floats | None:
-        return None if self.n_stages_ == 1 else self.stages_.tree_weights()
+        if self.n_stages_ == 1 and self.calibration_.factor == 1.0:
+            return None
+        return self.stages_.tree_weights() * self.calibration_.factor
 
     def _mean_output(self, X: Floats, probability: bool) -> Floats:
         if self._predicts_plainly:
