@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 from abc import ABCMeta, abstractmethod
@@ -35,6 +34,7 @@ from ._progress import Progress
 from ._python_grower import TrainingData, grow_in_python, make_plans
 from ._python_predict import add_trees, python_models_size
 from ._roles import Roles, read_roles
+from ._snapshot import fitted_aside, on_snapshot
 from ._threads import n_threads, one_blas_thread
 from ._validation import (
     check_sample_weight,
@@ -50,18 +50,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-
-
-@contextlib.contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Whatever happens, an estimator that could not be fitted stays what it was."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 class BoostBase(BaseEstimator, metaclass=ABCMeta):
@@ -112,8 +100,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -335,6 +323,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
@@ -349,6 +338,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return values if self.encoder_ is None else self.encoder_.sum_by_column(values)
 
     @property
+    @on_snapshot
     def slope_importances_(self) -> Floats:
         """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
 
@@ -369,12 +359,14 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 "Python; use feature_importances_."
             )
         slopes = _inspection.mean_slopes(self.forest_, self._tree_weights())
-        effects = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+        effects: Floats = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
         if self.encoder_ is not None:
             effects = self.encoder_.effects_by_column(effects)
-        return effects[0] if len(effects) == 1 else np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
+        root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
+        return effects.ravel() if len(effects) == 1 else root_mean_square
 
     @property
+    @on_snapshot
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
         """Which columns of the table are categories; None if none is."""
         check_is_fitted(self)
@@ -388,6 +380,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return columns if self.encoder_ is None else self.encoder_.feature_names(columns, self._target_names())
 
     @property
+    @on_snapshot
     def tree_params_(self) -> list[dict[str, Any]]:
         """The parameters that each tree has drawn; ``max_features`` as the number of features."""
         check_is_fitted(self)
@@ -411,6 +404,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return (self.n_nodes_ + 1) // 2
 
     @property
+    @on_snapshot
     def model_size_(self) -> int:
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
@@ -420,6 +414,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
         return int(self.forest_.nbytes + models + scaling + encoder)
 
+    @on_snapshot
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.
 
@@ -443,6 +438,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return _inspection.nodes_frame(self)
 
+    @on_snapshot
     def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 

@@ -16,6 +16,7 @@ from ._docs import describe
 from ._forest_part import ForestPart
 from ._intervals import LeftOut, intervals, left_out
 from ._plan import check_coverage
+from ._snapshot import on_snapshot
 from ._tasks import ClassificationPart, RegressionPart
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
@@ -145,6 +146,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
             self.oob_prediction_ = prediction
             self.oob_score_ = self._score_rows(r2_score, y, prediction, has_trees)
 
+    @on_snapshot
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
@@ -187,6 +189,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         ends = intervals(self, self._check_rows(X), kept, coverage)
         return ends * self.target_scale_ + self.target_mean_
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
 
@@ -325,6 +328,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
             self.oob_decision_function_ = p
             self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(p), has_trees)
 
+    @on_snapshot
     def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """Predict sets of classes that hold the true one with the given probability.
 
@@ -358,6 +362,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         scores = self._from_out_of_bag("_conformity", "predict_set")
         return conformal_sets(self.predict_proba(X), scores, coverage)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.
 
@@ -374,6 +379,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         for p in self._staged_means(self._check_rows(X), probability=True):
             yield self._proba(p)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first tree, the first two, and so on.
 

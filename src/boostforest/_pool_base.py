@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _member_jobs as jobs
 from ._bagging import BaggingPart, Sampling
-from ._base import unchanged_on_failure
 from ._draws import Entropy, Seeds, entropy_of, tree_seeds
 from ._members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
+from ._snapshot import fitted_aside, on_snapshot
 from ._tasks import LabelsPart
 from ._validation import check_sample_weight
 
@@ -69,8 +69,8 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -182,6 +182,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the members' own importances, mean over the members, where all have them."""
         check_is_fitted(self)
@@ -196,6 +197,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         return shares / len(self.estimators_)
 
     @property
+    @on_snapshot
     def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
         """The rows that each member was fitted to, as often as it drew them; drawn again from the seeds."""
         check_is_fitted(self)
@@ -224,6 +226,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         self.oob_prediction_ = mean[:, 0]
         self.oob_score_ = self._score_rows(r2_score, y, self.oob_prediction_, has_members)
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -239,6 +242,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         """
         return self._mean_output(X)[:, 0]
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first member, the first two, and so on.
 
@@ -281,6 +285,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         self.oob_decision_function_ = mean
         self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(mean), has_members)
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -297,6 +302,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         return self._mean_output(X)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first member, the first two, and so on.
 
@@ -312,6 +318,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         yield from self._staged_means(X)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first member, the first two, and so on.
 
