@@ -57,10 +57,13 @@ ESTIMATORS = [
     BoostForestClassifier(50, preset="best"),
     BoostForestRegressor(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
     BoostForestClassifier(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
-    ETForestRegressor(5),
-    ETForestClassifier(5, class_weight="balanced_subsample"),
+    # With a seed: without one, a check may miss its bad cell in a row that no member has drawn.
+    ETForestRegressor(5, random_state=0),
+    ETForestClassifier(5, class_weight="balanced_subsample", random_state=0),
     PoolForestRegressor([LinearRegression(), BoostTreeRegressor()], 4, max_features=0.9, bootstrap=False),
-    PoolForestClassifier([GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1]),
+    PoolForestClassifier(
+        [GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1], random_state=0
+    ),
     BoostTreeRegressor(node_model=STUMPS),
     BoostTreeRegressor(node_model=SMOOTH),
     BoostTreeClassifier(node_model=STUMPS),
