@@ -111,7 +111,7 @@ def disturbed(estimator):
 
 @pytest.mark.parametrize("n_features", [4, 3], ids=["same width", "other width"])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
-@pytest.mark.filterwarnings("ignore:Intervals are:UserWarning")
+@pytest.mark.filterwarnings("ignore:Intervals are infinite:UserWarning")
 def test_a_result_is_that_of_one_model_whenever_another_fit_ends(estimator, n_features):
     first, second = tables(estimator, n_features)
     X = first[0][:5]

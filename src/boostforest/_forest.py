@@ -160,7 +160,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         X : array-like of shape (n_samples, n_features)
             Rows with the columns of the training table.
         coverage : float, default=0.9
-            Probability that the target is within, above 0 and below 1. Near 1 an interval is endless if there are too
+            Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
 
         Returns

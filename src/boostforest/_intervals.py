@@ -6,7 +6,6 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from . import _core
 from ._bagging import Sampling
 from ._objective import Floats
+from ._validation import warn
 
 if TYPE_CHECKING:
     from ._forest_part import ForestPart
@@ -47,11 +47,9 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
     # The k-th smallest of n values has k/(n + 1) of the probability below it.
     rank = int(np.ceil(coverage * (n_kept + 1)))
     if rank > n_kept:
-        warnings.warn(
-            f"Intervals are endless: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
-            f"some tree has left out, and there are {n_kept} (of a larger table {_MOST_ROWS} are kept).",
-            UserWarning,
-            stacklevel=3,
+        warn(
+            f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
+            f"some tree has left out, and there are {n_kept} (of a larger table {_MOST_ROWS} are kept)."
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
