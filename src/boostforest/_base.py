@@ -276,6 +276,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _member_jobs as jobs
 from ._bagging import BaggingPart, Sampling
 from ._draws import Entropy, Seeds, entropy_of, tree_seeds
+from ._input import with_columns_of_fit
 from ._members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 from ._snapshot import fitted_aside, on_snapshot
 from ._tasks import LabelsPart
@@ -144,8 +145,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         members = self._member_tags()
-        tags.input_tags.sparse = bool(members) and all(member.input_tags.sparse for member in members)
-        tags.input_tags.allow_nan = bool(members) and all(member.input_tags.allow_nan for member in members)
+        for name in ("sparse", "allow_nan", "categorical", "string"):  # what all members take
+            taken = bool(members) and all(getattr(member.input_tags, name) for member in members)
+            setattr(tags.input_tags, name, taken)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -157,6 +159,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         if not self._keeps_frames:
             return validate_data(self, X, reset=False, **self._table_checks())
         if not jobs.is_frame(X):

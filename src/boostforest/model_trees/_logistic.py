@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from .._draws import entropy_of
+from .._input import with_columns_of_fit
 from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
 from ._show import ShownNode, linear_model, number
@@ -162,6 +163,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         checked: Floats = validate_data(
             self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )

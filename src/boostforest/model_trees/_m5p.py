@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._input import with_columns_of_fit
 from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, mean_and_deviation
 from ._show import ShownNode, linear_model, number
@@ -216,6 +217,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         checked: Floats = validate_data(
             self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
