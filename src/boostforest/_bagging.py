@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from ._scoring import check_oob_score, score_rows
 from ._threads import n_threads
-from ._validation import n_bootstrap_draws
+from ._validation import n_bootstrap_draws, warn
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,11 +83,7 @@ class BaggingPart:
                 "warm_start=True."
             )
         if self.n_estimators == kept:
-            warnings.warn(
-                f"Warm-start fitting without increasing n_estimators does not fit new {self._member_noun}s.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn(f"Warm-start fitting without increasing n_estimators does not fit new {self._member_noun}s.")
         return kept
 
     def _make_sampling(
@@ -124,11 +119,9 @@ class BaggingPart:
         mean, has_members = self._oob_means(X, sampling)
         if not has_members.all():
             noun = self._member_noun
-            warnings.warn(
+            warn(
                 f"{(~has_members).sum()} rows were drawn by every {noun} and have no out-of-bag prediction: use more "
-                f"{noun}s (n_estimators) or draw fewer rows (max_samples).",
-                UserWarning,
-                stacklevel=5,
+                f"{noun}s (n_estimators) or draw fewer rows (max_samples)."
             )
         return mean, has_members
 

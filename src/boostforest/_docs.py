@@ -172,7 +172,8 @@ tree_seeds_ : ndarray of shape (n_trees,)
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each column in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
-    Mean absolute slope times the feature's deviation; of a category the sum over its features.
+    Mean slope over the training rows times the column's standard deviation: what one standard deviation adds to the
+    prediction. Without a sign for more than two classes and for categories of several features.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
     Nodes and leaves of each tree.
 model_size_ : int

@@ -169,6 +169,14 @@ class TableEncoder:
         sums: Floats = np.bincount(self.origin, values, len(self.columns))  # type: ignore[assignment]
         return sums
 
+    def effects_by_column(self, effects: Floats) -> Floats:
+        """Return the root of the sum of squares over the features of a column, outputs × columns; of one itself.
+
+        Numbers keep their sign if their missing values are marked; several features of a category have none.
+        """
+        roots: Floats = np.hypot.reduceat(effects, self.start[:-1], axis=1)
+        return np.where(self.is_categorical, roots, np.copysign(roots, effects[:, self.start[:-1]]))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the levels and their means."""

@@ -15,6 +15,7 @@ from ._docs import describe
 from ._forest_part import ForestPart
 from ._intervals import LeftOut, intervals, left_out
 from ._plan import check_coverage
+from ._snapshot import on_snapshot
 from ._tasks import ClassificationPart, RegressionPart
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
@@ -144,6 +145,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
             self.oob_prediction_ = prediction
             self.oob_score_ = self._score_rows(y, prediction, has_trees, sampling)
 
+    @on_snapshot
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
@@ -157,7 +159,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         X : array-like of shape (n_samples, n_features)
             Rows with the columns of the training table.
         coverage : float, default=0.9
-            Probability that the target is within, above 0 and below 1. Near 1 an interval is endless if there are too
+            Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
 
         Returns
@@ -186,6 +188,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         ends = intervals(self, self._check_rows(X), kept, coverage)
         return ends * self.target_scale_ + self.target_mean_
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
 
@@ -328,6 +331,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
             self.oob_decision_function_ = p
             self.oob_score_ = self._score_rows(y, p, has_trees, sampling)
 
+    @on_snapshot
     def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """Predict sets of classes that hold the true one with the given probability.
 
@@ -361,6 +365,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         scores = self._from_out_of_bag("_conformity", "predict_set")
         return conformal_sets(self.predict_proba(X), scores, vars(self).get("_conformity_weight"), coverage)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.
 
@@ -377,6 +382,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         for p in self._staged_means(self._check_rows(X), probability=True):
             yield self._proba(p)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first tree, the first two, and so on.
 

@@ -6,7 +6,6 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from . import _core
 from ._bagging import Sampling
 from ._conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
 from ._objective import Floats
+from ._validation import warn
 
 if TYPE_CHECKING:
     from ._forest_part import ForestPart
@@ -47,11 +47,9 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
         by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
-        warnings.warn(
-            f"Intervals are endless: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
-            f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept).",
-            UserWarning,
-            stacklevel=3,
+        warn(
+            f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
+            f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept)."
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))

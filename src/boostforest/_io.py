@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import stat
-import warnings
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from io import BufferedReader
@@ -20,6 +19,7 @@ from ._columns import DTYPES
 from ._networks import own_module
 from ._safetensors import Header, read_header, read_tensors, to_chunks
 from ._state import ESTIMATORS, decode, encode
+from ._validation import warn
 
 FORMAT = "boostforest"
 FORMAT_VERSION = 2
@@ -53,11 +53,9 @@ def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
         raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
     replace_file(path, chunks)
     if lost:
-        warnings.warn(
-            f"{', '.join(lost)} cannot be stored in a model file: after load_model the default stands there, which "
-            "matters only if the model is fitted again.",
-            UserWarning,
-            stacklevel=3,
+        warn(
+            f"{', '.join(lost)} cannot be stored in a model file: after load_model the default is used, which "
+            "matters only if the model is fitted again."
         )
 
 

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _member_jobs as jobs
 from ._bagging import BaggingPart, Sampling
-from ._base import unchanged_on_failure
 from ._draws import Entropy, Seeds, entropy_of, tree_seeds
+from ._input import with_columns_of_fit
 from ._members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
+from ._snapshot import fitted_aside, on_snapshot
 from ._tasks import LabelsPart
 from ._validation import check_sample_weight
 
@@ -69,8 +70,8 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -145,8 +146,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         members = self._member_tags()
-        tags.input_tags.sparse = bool(members) and all(member.input_tags.sparse for member in members)
-        tags.input_tags.allow_nan = bool(members) and all(member.input_tags.allow_nan for member in members)
+        for name in ("sparse", "allow_nan", "categorical", "string"):  # what all members take
+            taken = bool(members) and all(getattr(member.input_tags, name) for member in members)
+            setattr(tags.input_tags, name, taken)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -158,6 +160,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         if not self._keeps_frames:
             return validate_data(self, X, reset=False, **self._table_checks())
         if not jobs.is_frame(X):
@@ -183,6 +186,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the members' own importances, mean over the members, where all have them."""
         check_is_fitted(self)
@@ -197,6 +201,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         return shares / len(self.estimators_)
 
     @property
+    @on_snapshot
     def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
         """The rows that each member was fitted to, as often as it drew them; drawn again from the seeds."""
         check_is_fitted(self)
@@ -225,6 +230,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         self.oob_prediction_ = mean[:, 0]
         self.oob_score_ = self._score_rows(y, self.oob_prediction_, has_members, sampling)
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -240,6 +246,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         """
         return self._mean_output(X)[:, 0]
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first member, the first two, and so on.
 
@@ -282,6 +289,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         self.oob_decision_function_ = mean
         self.oob_score_ = self._score_rows(y, mean, has_members, sampling)
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -298,6 +306,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         return self._mean_output(X)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first member, the first two, and so on.
 
@@ -313,6 +322,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         yield from self._staged_means(X)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first member, the first two, and so on.
 

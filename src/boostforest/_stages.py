@@ -36,11 +36,11 @@ class Stages:
         return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
 
     def tree_weights(self) -> Floats:
-        """Return what each tree counts; the sum is 1."""
+        """Return the factor of each tree in a prediction."""
         parts = [np.full(end - first, step / (end - first)) for (first, end), step in
                  zip(self.parts, self.steps, strict=True)]  # fmt: skip
         weights: Floats = np.concatenate(parts)
-        return np.asarray(weights / weights.sum())
+        return weights
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -129,29 +130,32 @@ def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
     )
 
 
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of whoever called this library, maybe through scikit-learn or joblib."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and _package_of(frame) in ("boostforest", "sklearn", "joblib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
 def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
     """Say that there is nothing to learn from labels that are all the same."""
     if len(classes) == 1:
         only = classes.tolist()[0]
-        warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
+        warn(f"y has one class only ({only!r}): the model will always predict it.")
 
 
 def warn_if_unconverged(n_models: int) -> None:
     """Say that some node models are not as good as they could be."""
     if n_models > 0:
-        warnings.warn(
+        warn(
             f"LinearSVR failed to converge at {n_models} nodes (counted once per class): increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=_level_of_caller(),
         )
-
-
-def _level_of_caller() -> int:
-    """Return the stack level of whoever called this library: a fit in stages goes deeper than a plain one."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:
@@ -159,16 +163,12 @@ def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size
     if min_samples_leaf is None:
         return
     if batch_size is not None and batch_size < min(weight, 2 * min_samples_leaf):
-        warnings.warn(
+        warn(
             f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split, and "
-            f"batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger one, or None.",
-            UserWarning,
-            stacklevel=4,
+            f"batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger one, or None."
         )
     elif weight < 2 * min_samples_leaf:
-        warnings.warn(
+        warn(
             f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (weights "
-            f"count), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf.",
-            UserWarning,
-            stacklevel=4,
+            f"count), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf."
         )
