@@ -3,6 +3,7 @@
 import ast
 import json
 import pickle
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -212,6 +213,34 @@ def test_a_bad_file_is_refused_with_a_reason(content, reason, tmp_path):
     assert type(caught.value) is ValueError and message.isprintable() and len(message) < 500
     assert message.startswith(f"{str(path)!r} cannot be loaded: ") and message.endswith(".")
     assert peak < 2 * len(content) + 2**20  # whatever sizes it claims
+
+
+REPEATED = {
+    "escaped quotes": b'\\"',
+    "backslashes": b"\\",
+    "quotes": b'"',
+    "names": b'"a":1,',
+    "open string": b"a",
+    "brackets": b"[",
+    "objects": b'{"":',
+    "digits": b"1",
+    "spaces": b" ",
+    "empty objects": b'"":{},',
+}
+
+
+@pytest.mark.parametrize("start", [b"{", b'{"', b'{"a":', b'{"a":0.'], ids=bytes.decode)
+@pytest.mark.parametrize("piece", REPEATED.values(), ids=REPEATED)
+def test_time_is_linear_in_the_header_whatever_it_holds(start, piece, tmp_path):
+    # A quadratic scan of 64 kB took half a minute, and would take two days for the second size.
+    path = tmp_path / "bad.safetensors"
+    for size, seconds in ((2**16, 5), (2**22, 30)):
+        header = (start + piece * (size // len(piece)))[:size]
+        path.write_bytes(len(header).to_bytes(8, "little") + header)
+        begin = time.perf_counter()
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            load_model(path)
+        assert time.perf_counter() - begin < seconds
 
 
 def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path):
