@@ -45,6 +45,10 @@ _DTYPES = {
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
+class HeaderTooLongError(ValueError):
+    """What must stand in a header takes more room than there is."""
+
+
 # ---------------------------------------------------------------------------------------------------------------- JSON
 
 
@@ -194,6 +198,16 @@ def _read_tensor(file: BufferedReader, entry: _Entry) -> npt.NDArray[Any]:
     return array.view(np.bool_)
 
 
+def read_some(file: BufferedReader, header: Header, prefix: str) -> Tensors:
+    """Read the tensors whose names begin so, without a look at the checksum."""
+    tensors = {}
+    for entry in header.entries:
+        if entry.name.startswith(prefix):
+            file.seek(8 + len(header.text) + entry.begin)
+            tensors[entry.name] = _read_tensor(file, entry)
+    return tensors
+
+
 def read_tensors(file: BufferedReader, header: Header) -> Tensors:
     """Read the tensors behind the header, and compare the checksum."""
     tensors = {entry.name: _read_tensor(file, entry) for entry in header.entries}
@@ -243,6 +257,6 @@ def to_chunks(tensors: Tensors, metadata: Metadata) -> list[bytes | memoryview]:
     text = to_json(header).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER:
-        raise ValueError(f"its names and parameters take {len(text)} bytes, more than the {MAX_HEADER} of a header")
+        raise HeaderTooLongError(f"its header takes {len(text)} bytes, and {MAX_HEADER} are the most")
     text = text.replace(_sealed(_UNSEALED), _sealed(_digest(text, ordered)))
     return [len(text).to_bytes(8, "little"), text, *map(_bytes_of, ordered.values())]
