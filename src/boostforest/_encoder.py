@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means
+MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 

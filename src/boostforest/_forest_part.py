@@ -270,4 +270,4 @@ class ForestPart(BaggingPart, BoostBase):
         n_nodes_ptr : ndarray of shape (n_trees + 1,)
             The columns of tree ``t`` are ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
         """
-        return self._paths(X), self.forest_.tree_start
+        return self._paths(X), self.forest_.tree_start.copy()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from ._encoder import CategoryColumn
+from ._encoder import MAX_DIGITS, CategoryColumn
 from ._table import (
     Column,
     Values,
@@ -138,6 +138,10 @@ def _new_category(column: Column, values: Values) -> CategoryColumn:
     levels = {_level(value) for value in distinct - {None}}
     if math.inf in levels or -math.inf in levels:
         column.to_numbers(values)  # raises
+    if any(isinstance(level, int) and abs(level) >= 10**MAX_DIGITS for level in levels):
+        raise ValueError(
+            f"Column {column.label} of X has an integer of more than {MAX_DIGITS} digits as a category: make it text."
+        )
     return CategoryColumn(tuple(sorted(levels)), missing)
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._columns import ReadOnlyColumns
 from .._snapshot import fitted_aside, on_snapshot
 from .._threads import n_threads
 from .._validation import check_sample_weight, mean_and_deviation
@@ -27,7 +28,7 @@ _UNLIMITED = 2**31 - 1
 
 
 @dataclass(eq=False, frozen=True)
-class PiecewiseTrees:
+class PiecewiseTrees(ReadOnlyColumns):
     """Fitted trees one after another, as many per round as there are outputs; one value per node unless said otherwise.
 
     Children stand behind their parent, side by side. Thresholds and slopes are those of scaled features.

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._columns import ReadOnlyColumns
 from .._draws import entropy_of
 from .._input import with_columns_of_fit
 from .._snapshot import fitted_aside, on_snapshot
@@ -26,7 +27,7 @@ Ints = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False, frozen=True)
-class LogisticTree:
+class LogisticTree(ReadOnlyColumns):
     """A fitted tree; one value per node unless said otherwise. Children stand behind their parent, side by side."""
 
     feature: Ints  #: split feature, -1 for a leaf

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._columns import ReadOnlyColumns
 from .._input import with_columns_of_fit
 from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, mean_and_deviation
@@ -23,7 +24,7 @@ Ints = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False, frozen=True)
-class M5PTree:
+class M5PTree(ReadOnlyColumns):
     """A fitted tree; one value per node unless said otherwise. Children stand behind their parent, side by side."""
 
     feature: Ints  #: split feature, -1 for a leaf
