@@ -94,8 +94,10 @@ void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x) {
         return;
     }
     RowFiller filler(*rows.normal);
-    for (std::int64_t i = 0; i < n_rows; ++i, x += width)
-        if (std::any_of(x, x + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(x);
+    for (const std::int64_t i : order_by_gaps(x, n_rows, width, rows.n_features)) {
+        double* row = x + i * width;
+        if (std::any_of(row, row + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(row);
+    }
 }
 
 void gather_features(const double* x, std::int64_t n_rows, int width, const FeatureList& features, double* out) {
