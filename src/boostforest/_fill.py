@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._draws import Entropy, fold_numbers
+from ._threads import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,12 +50,13 @@ def fit_fill(
     rows = (X - mean) / deviation
     total = len(rows) if weight is None else weight.sum()
     fill = np.vstack([np.zeros(n_features), np.eye(n_features)])
-    for _ in range(_STEPS):
-        sums, products = _core.expected_moments(rows, fill, weight, threads)
-        centre = sums / total
-        covariance = products.reshape(n_features, n_features) / total - np.outer(centre, centre)
-        precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
-        fill = np.vstack([centre, (precision + precision.T) / 2])
+    with one_blas_thread(n_features):  # more of them would wait for each other longer than they work
+        for _ in range(_STEPS):
+            sums, products = _core.expected_moments(rows, fill, weight, threads)
+            centre = sums / total
+            covariance = products.reshape(n_features, n_features) / total - np.outer(centre, centre)
+            precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
+            fill = np.vstack([centre, (precision + precision.T) / 2])
     return fill
 
 
