@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
-from boostforest._encoder import TableEncoder
-from boostforest._io import FORMAT_VERSION
+from boostforest._features.encoder import TableEncoder
+from boostforest._files.files import FORMAT_VERSION
 from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
 

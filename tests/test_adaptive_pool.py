@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
-from boostforest._adaptive import _least_mixture
+from boostforest._grow.adaptive import _least_mixture
 from twin import example_data
 
 
@@ -50,7 +50,7 @@ def table_of_few_features(n):
 def test_it_cuts_only_features_that_matter_where_they_are_few(monkeypatch):
     X, y = table_of_few_features(1600)
     forest = BoostForestRegressor(preset="best", random_state=0).fit(X[:600], y[:600])
-    monkeypatch.setattr("boostforest._adaptive._HALVINGS", 0)
+    monkeypatch.setattr("boostforest._grow.adaptive._HALVINGS", 0)
     without = BoostForestRegressor(preset="best", random_state=0).fit(X[:600], y[:600])
     errors = [mean_squared_error(y[600:], f.predict(X[600:])) for f in (forest, without)]
     assert errors[0] < 0.9 * errors[1], errors

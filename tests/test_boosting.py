@@ -10,12 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from boostforest.baselines import (
-    DeepBoostClassifier,
-    FilterBoostClassifier,
-    LogitBoostClassifier,
-    MultiBoostClassifier,
-)
+from boostforest.baselines import DeepBoostClassifier, FilterBoostClassifier, LogitBoostClassifier, MultiBoostClassifier
 
 ALL = [LogitBoostClassifier, MultiBoostClassifier, FilterBoostClassifier, DeepBoostClassifier]
 STUMP = DecisionTreeClassifier(max_depth=1)

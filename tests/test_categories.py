@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
-from boostforest._draws import fold_numbers
-from boostforest._encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
+from boostforest._estimator.base.draws import fold_numbers
+from boostforest._features.encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
-from boostforest._columns import COEFFICIENTS, DTYPES
+from boostforest._model.columns import COEFFICIENTS, DTYPES
 from model_files import field, tensors_of, with_metadata, with_tensors
 from test_core import TABLES
 from twin import example_data

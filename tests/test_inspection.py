@@ -11,13 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _inspection,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest._model import inspection as _inspection
 from twin import example_data
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}

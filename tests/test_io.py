@@ -17,17 +17,11 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _io,
-    load_model,
-)
-from boostforest._columns import ForestColumns
-from boostforest._encoder import TableEncoder
-from boostforest._parameters import TREE_PARAMETERS
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest._features.encoder import TableEncoder
+from boostforest._files import files as _io
+from boostforest._grow.parameters import TREE_PARAMETERS
+from boostforest._model.columns import ForestColumns
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from make_golden import out_of_bag
 from model_files import GOLDEN, field, split, tensors_of, with_metadata

@@ -264,8 +264,10 @@ def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path):
 def test_a_file_that_shrinks_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a"
     path.write_bytes(FOREST[:-1])
-    stat = boostforest._io.os.fstat
-    monkeypatch.setattr(boostforest._io.os, "fstat", lambda fd: type("", (), {"st_size": stat(fd).st_size + 1}))
+    stat = boostforest._files.files.os.fstat
+    monkeypatch.setattr(
+        boostforest._files.files.os, "fstat", lambda fd: type("", (), {"st_size": stat(fd).st_size + 1})
+    )
     with pytest.raises(ValueError, match="it ends too early"):
         load_model(path)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from boostforest import BoostForestRegressor, BoostTreeClassifier, load_model
-from boostforest._encoder import NumberColumn
+from boostforest._features.encoder import NumberColumn
 from model_files import tensors_of, with_metadata, with_tensors
 
 CONTENT = (Path(__file__).parent / "data" / "v2-table-regressor.safetensors").read_bytes()

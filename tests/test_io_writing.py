@@ -12,8 +12,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from boostforest import BoostForestRegressor, _io, _safetensors, load_model
-from boostforest._plain import decode_params, encode_params
+from boostforest import BoostForestRegressor, load_model
+from boostforest._files import container as _safetensors
+from boostforest._files import files as _io
+from boostforest._files.plain import decode_params, encode_params
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
 from model_files import GOLDEN, split, with_metadata, with_tensors
 from test_io import assert_same, fit

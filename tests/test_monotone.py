@@ -17,7 +17,7 @@ from boostforest import (
     _core,
     load_model,
 )
-from boostforest._parameters import encode_tree_params
+from boostforest._grow.parameters import encode_tree_params
 from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from test_properties import SEEDS, TARGETS, TREE_SETTINGS, examples, new_rows, tables
 from test_roles import NAMES, frame

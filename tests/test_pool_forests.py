@@ -30,7 +30,7 @@ from boostforest import (
     PoolForestRegressor,
     model_trees,
 )
-from boostforest._members import share_out
+from boostforest._pools.members import share_out
 from twin import example_data
 
 LEAVES = {"min_samples_leaf": range(5, 16)}

@@ -10,14 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
-from boostforest._columns import ForestColumns
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest._model.columns import ForestColumns
 from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
 from boostforest.nodes import ELM

@@ -10,15 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
-from boostforest._encoder import CategoryColumn, NumberColumn, TableEncoder
-from boostforest._roles import read_roles
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest._features.encoder import CategoryColumn, NumberColumn, TableEncoder
+from boostforest._features.roles import read_roles
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from model_files import GOLDEN, tensors_of, with_tensors
 from test_bad_input import ALL, assert_refused

@@ -10,9 +10,9 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
-from boostforest._objective import Objective, OutOfBag
-from boostforest._parameters import encode_tree_params
-from boostforest._stages import Stages
+from boostforest._grow.parameters import encode_tree_params
+from boostforest._grow.staged import Stages
+from boostforest._losses.objective import Objective, OutOfBag
 from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}

@@ -18,7 +18,7 @@ SHAPE = {"max_depth": 2, "min_samples_leaf": 30, "random_state": 0}
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'boostforest[torch]'")
 
-from boostforest import _python_grower  # noqa: E402
+from boostforest._grow.python import grower as _python_grower  # noqa: E402
 from boostforest.nodes import _python, _torch, _torch_stack, _torch_training  # noqa: E402
 
 

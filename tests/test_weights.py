@@ -32,9 +32,9 @@ from boostforest import (
     _core,
     load_model,
 )
-from boostforest._conformal import effective_rows, limits, thin_out, weighted_rows
-from boostforest._objective import Objective
-from boostforest._validation import weight_in_rows
+from boostforest._estimator.base.validation import weight_in_rows
+from boostforest._losses.objective import Objective
+from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from twin import example_data
 
 FORESTS = {

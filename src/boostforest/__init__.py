@@ -2,11 +2,11 @@
 
 from importlib.metadata import version
 
-from ._forest import BoostForestClassifier, BoostForestRegressor
-from ._io import load_model
+from ._files.files import load_model
 from ._named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
-from ._pool_forest import PoolForestClassifier, PoolForestRegressor
-from ._tree import BoostTreeClassifier, BoostTreeRegressor
+from .forest import BoostForestClassifier, BoostForestRegressor
+from .pools import PoolForestClassifier, PoolForestRegressor
+from .tree import BoostTreeClassifier, BoostTreeRegressor
 
 __version__ = version("boostforest")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-from ._pool_base import PoolClassification, PoolForestPart, PoolRegression
-from ._pool_docs import describe_pool_forest
+from ._estimator.pool import PoolClassification, PoolForestPart, PoolRegression
+from ._estimator.pool_docs import describe_pool_forest
 
 _LEAF_POOL = tuple(range(5, 16))
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .._io import read_description
+from .._files.files import read_description
 
 Report = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._io import replace_file
+from .._files.files import replace_file
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.xz", ".csv.bz2")
 PARQUET_ENDINGS = (".parquet", ".pq")

@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from .._pool_base import PoolClassification, PoolForestPart, PoolRegression
-from .._pool_docs import describe_pool_forest
+from .._estimator.pool import PoolClassification, PoolForestPart, PoolRegression
+from .._estimator.pool_docs import describe_pool_forest
 from ._checks import check_integer
 
 _OWN = """\

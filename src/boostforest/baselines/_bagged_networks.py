@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.base import RegressorMixin
 
-from .._docs import fill_docstring
-from .._snapshot import on_snapshot
-from .._tasks import LabelsPart
-from .._validation import mean_and_deviation
+from .._base.validation import mean_and_deviation
+from .._estimator.docs import fill_docstring
+from .._estimator.snapshot import on_snapshot
+from .._estimator.tasks import LabelsPart
 from ._bagged_networks_base import PARAMETERS, BaggedNetworks
 
 Floats = npt.NDArray[np.float64]

@@ -13,10 +13,10 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .._draws import Entropy, entropy_of, tree_seeds
-from .._members import seeded_clone
-from .._snapshot import fitted_aside, on_snapshot
-from .._validation import check_sample_weight
+from .._base.draws import Entropy, entropy_of, tree_seeds
+from .._base.validation import check_sample_weight
+from .._estimator.snapshot import fitted_aside, on_snapshot
+from .._pools.members import seeded_clone
 from ._checks import check_integer
 
 Floats = npt.NDArray[np.float64]

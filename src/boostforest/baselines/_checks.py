@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._declare import is_integer, is_real
+from .._base.declare import is_integer, is_real
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, none: bool = False) -> None:

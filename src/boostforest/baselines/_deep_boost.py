@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
-from .._draws import Entropy
+from .._base.draws import Entropy
 from ._boosting import BoostedClassifier, Floats, Members, Training, member_seeds, two_columns
 from ._checks import check_choice, check_integer, check_real
 from ._vote_trees import GrownTree, VoteTree

@@ -12,9 +12,9 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._draws import entropy_of
-from .._snapshot import fitted_aside, on_snapshot
-from .._validation import check_sample_weight, mean_and_deviation
+from .._base.draws import entropy_of
+from .._base.validation import check_sample_weight, mean_and_deviation
+from .._estimator.snapshot import fitted_aside, on_snapshot
 from ._boosting import stream_of
 from ._checks import check_integer, check_real
 

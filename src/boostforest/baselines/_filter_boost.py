@@ -11,8 +11,8 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import validate_data
 
-from .._draws import Entropy, entropy_of
-from .._snapshot import fitted_aside
+from .._base.draws import Entropy, entropy_of
+from .._estimator.snapshot import fitted_aside
 from ._boosting import BoostedClassifier, Floats, Members, Training, member_seeds, stream_of, two_columns
 from ._checks import check_integer, check_real
 from ._filters import Filter, FilterEnd, Signs, StreamFilter, TableFilter

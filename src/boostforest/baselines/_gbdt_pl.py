@@ -11,9 +11,9 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._docs import fill_docstring
-from .._snapshot import on_snapshot
-from .._validation import warn_if_one_class
+from .._base.validation import warn_if_one_class
+from .._estimator.docs import fill_docstring
+from .._estimator.snapshot import on_snapshot
 from . import _gbdt_pl_docs as docs
 from ._gbdt_pl_base import GBDTPLBase
 

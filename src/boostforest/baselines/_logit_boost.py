@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.tree import DecisionTreeRegressor
 
-from .._draws import Entropy
+from .._base.draws import Entropy
 from ..nodes._python import centred
 from ._boosting import BoostedClassifier, Floats, Members, Training, member_seeds, two_columns
 from ._checks import check_choice, check_real

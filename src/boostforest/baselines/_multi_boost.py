@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from .._draws import Entropy
+from .._base.draws import Entropy
 from ._boosting import BoostedClassifier, Floats, Members, Training, member_seeds, stream_of, two_columns
 from ._checks import check_integer
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from .._bagging import Sampling
-from .._draws import Seeds, child
-from .._member_jobs import drawn_rows
+from .._base.draws import Seeds, child
+from .._estimator.bagging import Sampling
+from .._pools.jobs import drawn_rows
 from ..nodes._python import Problem
 from ..nodes._torch import TorchFitter, training_device
 from ..nodes.torch import TorchNode

@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._docs import fill_docstring
-from .._draws import entropy_of
-from .._snapshot import fitted_aside, on_snapshot
-from .._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
+from .._base.draws import entropy_of
+from .._base.validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
+from .._estimator.docs import fill_docstring
+from .._estimator.snapshot import fitted_aside, on_snapshot
 from . import _tao_docs as docs
 from ._checks import check_choice, check_integer, check_real
 from ._tao_optimiser import TAOOptimiser

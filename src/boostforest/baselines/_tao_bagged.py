@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._docs import fill_docstring
-from .._pool_base import PoolClassification
-from .._pool_docs import describe_pool_forest
+from .._estimator.docs import fill_docstring
+from .._estimator.pool import PoolClassification
+from .._estimator.pool_docs import describe_pool_forest
 from . import _tao_docs as docs
 from ._tao import TAOClassifier
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._snapshot import on_snapshot
+from .._estimator.snapshot import on_snapshot
 from ._logistic import Floats, Ints, LogisticTreeClassifier
 from ._logistic_docs import describe
 

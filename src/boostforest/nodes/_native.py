@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from .._declare import Parameter, integer, real
-from .._draws import Seeds, distinct, draw, word
+from .._base.declare import Parameter, integer, real
+from .._base.draws import Seeds, distinct, draw, word
 
 
 class NodeModel(BaseEstimator):

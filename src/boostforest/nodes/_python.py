@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from .._columns import PYTHON
-from .._draws import distinct
-from .._threads import ONE_BLAS_THREAD
+from .._base.draws import distinct
+from .._base.threads import ONE_BLAS_THREAD
+from .._model.columns import PYTHON
 from ._native import NodeModel
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from .._draws import child
+from .._base.draws import child
 from ._python import Floats, Ints, NodeFitter, Problem
 
 # Of the largest weight of a row in a node: rows that weigh less are left out. Models that count rows, as trees do,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from .._columns import PYTHON
-from .._declare import choice, integer, is_integer, real
-from .._draws import Seeds, draw, word
+from .._base.declare import choice, integer, is_integer, real
+from .._base.draws import Seeds, draw, word
+from .._model.columns import PYTHON
 from ._native import NodeModel
 
 if TYPE_CHECKING:

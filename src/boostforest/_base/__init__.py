@@ -1,0 +1,1 @@
+"""What every part may use: types, checks, threads, progress, random draws."""

@@ -1,0 +1,92 @@
+"""Threads: how many, and who else must not have any meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import joblib
+import scipy.linalg.cython_blas
+import scipy.linalg.cython_lapack
+import threadpoolctl
+
+from .. import _core
+
+# Smaller systems never reach BLAS: they have as many unknowns as features, or rows, which are then fewer than twice the
+# features (fit_ridge in linalg.cpp).
+_BLAS_FEATURES = _core.BLAS_SIZE // 2
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    if n_jobs is not None and n_jobs >= 2**31:
+        raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+@cache
+def use_scipy_blas() -> None:
+    """Hand SciPy's BLAS and LAPACK to the core; without them it does everything itself, only slower."""
+    blas, lapack = scipy.linalg.cython_blas.__pyx_capi__, scipy.linalg.cython_lapack.__pyx_capi__
+    capsules = {"dsyrk": blas["dsyrk"], "dpotrf": lapack["dpotrf"], "dpotrs": lapack["dpotrs"]}
+    with contextlib.suppress(ValueError):  # a build with 64-bit integers
+        _core.set_blas(capsules)
+
+
+def _in_a_thread_of_its_own(function: Callable[[], Any]) -> Any:
+    """Call a function in a new thread.
+
+    threadpoolctl 3.8 lets only the thread that has set a limit of OpenBLAS change it, as long as that thread lives;
+    ours may be set and lifted by different Python threads.
+    """
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function()), name="boostforest-blas-limit")
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+class _BlasLimit:
+    """One BLAS thread while any of our calls is running, shared by calls from several Python threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                self._limit = _in_a_thread_of_its_own(lambda: _controller().limit(limits=1, user_api="blas"))
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                _in_a_thread_of_its_own(self._limit.restore_original_limits)
+
+
+@cache
+def _controller() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()  # finding the libraries takes milliseconds: once
+
+
+ONE_BLAS_THREAD = _BlasLimit()
+
+
+@contextlib.contextmanager
+def one_blas_thread(n_features: int) -> Iterator[None]:
+    """Keep BLAS from starting threads of its own under ours, where it is used at all."""
+    if n_features < _BLAS_FEATURES:
+        yield
+        return
+    use_scipy_blas()
+    with ONE_BLAS_THREAD:
+        yield

@@ -1,0 +1,1 @@
+"""From the user's table to the features that trees see."""

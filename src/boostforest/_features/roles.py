@@ -1,0 +1,162 @@
+"""What columns are for: those that may be cut, those that node models see, those that predictions rise or fall with.
+
+A user speaks of the columns of the table that was handed in; trees have features, several for some columns.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._model.columns import ROLES, ForestColumns, Ints, Signs
+from ..nodes._native import Constant, Ridge
+from ..nodes._python import is_python_model, short_name
+from .encoder import TableEncoder
+
+Mask = npt.NDArray[np.bool_]
+Names = npt.NDArray[Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Roles:
+    """Roles of features, under the names that users give and ``ForestColumns`` keeps."""
+
+    split_features: Ints | None = None  #: features that may be cut, ascending; None: all
+    model_features: Ints | None = None  #: features that node models see, ascending; None: all
+    monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if predictions must rise or fall with it; None: all free
+
+    def n_split(self, n_features: int) -> int:
+        """Return how many features may be cut."""
+        return n_features if self.split_features is None else len(self.split_features)
+
+    def filled_together(self, n_features: int) -> Mask:
+        """Return the features whose gaps are guessed from each other: free ones that node models see.
+
+        A guess that followed a constrained feature would carry its rise to features that act the other way.
+        """
+        together = np.ones(n_features, dtype=np.bool_)
+        if self.model_features is not None:
+            together = np.isin(np.arange(n_features), self.model_features)
+        return together if self.monotonic_cst is None else together & (self.monotonic_cst == 0)
+
+    def check_fit(self, n_classes: int, node_models: Iterable[Any]) -> None:
+        """Refuse roles that this target or these node models cannot keep."""
+        if self.monotonic_cst is not None and n_classes > 2:
+            raise ValueError(f"monotonic_cst needs a regression or two classes; y has {n_classes} classes.")
+        for model in {id(model): model for model in node_models}.values():
+            if self.monotonic_cst is not None and not (
+                isinstance(model, Constant | Ridge) or (isinstance(model, str) and model in ("constant", "ridge"))
+            ):
+                raise ValueError(f"monotonic_cst needs node_model 'constant' or 'ridge'; got {short_name(model)}.")
+            if self.model_features is not None and len(self.model_features) == 0 and is_python_model(model):
+                raise ValueError(
+                    f"model_features must name at least one column for node_model={short_name(model)}; got none."
+                )
+
+    def check_same(self, fitted: ForestColumns) -> None:
+        """Refuse to go on from trees that were grown with other roles."""
+        for name in ROLES:
+            if not np.array_equal(getattr(self, name), getattr(fitted, name)):
+                raise ValueError(f"{name} must be what it was in the first fit with warm_start=True.")
+
+
+def read_roles(estimator: Any, n_columns: int, names: Names, encoder: TableEncoder | None) -> Roles:
+    """Check what an estimator's parameters say about columns; return the roles of the features made of them.
+
+    ``names`` are those of the columns, if they have any.
+    """
+    split = _chosen("split_features", estimator.split_features, n_columns, names)
+    model = _chosen("model_features", estimator.model_features, n_columns, names)
+    signs = _signs(estimator.monotonic_cst, n_columns, names)
+    if split is not None and not split.any():
+        raise ValueError("split_features must name at least one column; got none.")
+    if encoder is not None and signs is not None:
+        for column in np.flatnonzero(encoder.is_categorical & (signs != 0)):
+            shown = int(column) if names is None else names[column]
+            raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: its categories have no order.")
+    return Roles(_features(split, encoder), _features(model, encoder), _feature_signs(signs, encoder))
+
+
+def _features(chosen: Mask | None, encoder: TableEncoder | None) -> Ints | None:
+    """Return the features of the chosen columns, None for all."""
+    if chosen is None or chosen.all():
+        return None
+    return np.flatnonzero(chosen if encoder is None else chosen[encoder.origin]).astype(np.int32)
+
+
+def _feature_signs(signs: Signs | None, encoder: TableEncoder | None) -> Signs | None:
+    """Return the constraints of the features. Marks of gaps are free: missing values are outside of the order."""
+    if signs is None or not signs.any():
+        return None
+    if encoder is None:
+        return signs
+    of_features: Signs = signs[encoder.origin]
+    of_features[encoder.marks] = 0
+    return of_features
+
+
+def _as_list(given: Any) -> list[Any] | None:
+    """Return the values of a sequence or a one-dimensional array, None if it is none."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        return None
+    values = list(given)
+    return None if any(isinstance(v, np.ndarray | list | tuple) for v in values) else values
+
+
+def _chosen(parameter: str, given: Any, n_columns: int, names: Names) -> Mask | None:
+    """Return which columns are meant by names, numbers or a mask; None for all."""
+    if given is None:
+        return None
+    allowed = (
+        f"{parameter} must be None, or a sequence of column names, of numbers from 0 to {n_columns - 1}, or a mask"
+    )
+    columns = _as_list(given)
+    if columns is None:
+        raise ValueError(f"{allowed}; got {given!r}.")
+    if columns and all(isinstance(c, bool | np.bool_) for c in columns):
+        if len(columns) != n_columns:
+            raise ValueError(f"{parameter} is a mask of {len(columns)} values, but X has {n_columns} columns.")
+        return np.array(columns)
+    chosen = np.zeros(n_columns, dtype=bool)
+    for column in columns:
+        if isinstance(column, str):
+            chosen[_place(parameter, column, names)] = True
+        elif isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= int(column) < n_columns:
+            chosen[int(column)] = True
+        else:
+            raise ValueError(f"{allowed}; got {column!r}.")
+    return chosen
+
+
+def _signs(given: Any, n_columns: int, names: Names) -> Signs | None:
+    """Return the constraint of every column."""
+    if given is None:
+        return None
+    signs = np.zeros(n_columns, dtype=np.int8)
+    values = list(given.values()) if isinstance(given, Mapping) else _as_list(given)
+    if values is None or (not isinstance(given, Mapping) and len(values) != n_columns):
+        raise ValueError(
+            f"monotonic_cst must be None, a sequence of -1, 0 or 1 for each of the {n_columns} columns of X, or a dict "
+            f"from column names to such values; got {given!r}."
+        )
+    keys = list(given) if isinstance(given, Mapping) else range(n_columns)
+    for key, value in zip(keys, values, strict=True):
+        if not isinstance(value, numbers.Real) or isinstance(value, bool) or value not in (-1, 0, 1):
+            raise ValueError(f"monotonic_cst must hold -1, 0 or 1; got {value!r}.")
+        signs[_place("monotonic_cst", key, names) if isinstance(given, Mapping) else key] = int(float(value))
+    return signs
+
+
+def _place(parameter: str, column: Any, names: Names) -> int:
+    """Return the number of the column of that name."""
+    if names is None:
+        raise ValueError(f"{parameter} names the column {column!r}, but X has no column names.")
+    places = np.flatnonzero(names == column)
+    if len(places) == 0:
+        raise ValueError(f"{parameter} names the column {column!r}, which X does not have.")
+    return int(places[0])

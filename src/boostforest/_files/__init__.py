@@ -1,0 +1,1 @@
+"""Model files: written whole or not at all, read without trust."""

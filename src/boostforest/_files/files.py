@@ -1,0 +1,246 @@
+"""Model files: written whole or not at all, read without trust."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from io import BufferedReader
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.validation import warn
+from .._estimator.base import BoostBase
+from .._model.columns import DTYPES
+from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
+from .networks import own_module
+from .state import ESTIMATORS, decode, encode
+
+FORMAT = "boostforest"
+FORMAT_VERSION = 2
+
+_FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
+_LONG_FIELD = 2**16  # bytes of metadata that leave the header, should it be too long
+
+_MAX_REASON = 300  # characters: a reason may quote the file
+
+Path = str | os.PathLike[str]
+
+
+def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
+    """Write a fitted estimator; see ``BoostBase.save_model``."""
+    path = os.fsdecode(path)
+    check_is_fitted(estimator)
+    name = type(estimator).__name__
+    if ESTIMATORS.get(name) is not type(estimator):
+        raise ValueError(f"save_model can store {', '.join(ESTIMATORS)}, but not a class of your own; got {name}.")
+    dtype = estimator.forest_.dtype.name if dtype is None else dtype
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
+    try:
+        tensors, metadata, lost = encode(estimator, dtype)
+        decode(name, tensors, metadata, own_module(estimator._tree_params["node_model"]))  # what is written can be read
+        head = {
+            "format": FORMAT,
+            "format_version": str(FORMAT_VERSION),
+            "boostforest_version": version("boostforest"),
+            "estimator": name,
+        }
+        chunks = _to_chunks(tensors, head | metadata)
+    except ValueError as error:
+        raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
+    replace_file(path, chunks)
+    if lost:
+        warn(
+            f"{', '.join(lost)} cannot be stored in a model file: after load_model the default is used, which "
+            "matters only if the model is fitted again."
+        )
+
+
+def load_model(path: Path, node_model: Any = None) -> Any:
+    """Load an estimator from a file that ``save_model`` has written.
+
+    Nothing in the file is run, and no number in it is trusted: a file that was damaged, or made up, is refused. What a
+    model file holds and what is promised about it stands in ``docs/format.md``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    node_model : TorchNode, default=None
+        Needed only for networks of a module of your own, which no file can hold: the `TorchNode` with that module.
+
+    Returns
+    -------
+    estimator : BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor or BoostForestClassifier
+        The fitted estimator, as it was saved.
+
+    Raises
+    ------
+    ValueError
+        If the file is no model file, is damaged, or was written by a newer version of boostforest.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import boostforest
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = boostforest.BoostForestClassifier(5, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     forest.save_model(Path(folder) / "iris.safetensors")
+    ...     loaded = boostforest.load_model(Path(folder) / "iris.safetensors")
+    >>> loaded
+    BoostForestClassifier(n_estimators=5, random_state=0)
+    >>> bool((loaded.predict_proba(X) == forest.predict_proba(X)).all())
+    True
+    """
+    path = os.fsdecode(path)
+    try:
+        with _open_regular(path) as file:
+            header = read_header(file, os.fstat(file.fileno()).st_size)
+            name, metadata = _take_head(header)
+            tensors = read_tensors(file, header)
+        metadata |= _take_fields(tensors, metadata)
+        return decode(name, tensors, metadata, getattr(node_model, "module", None))
+    except ValueError as error:
+        raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
+
+
+def read_description(path: Path) -> tuple[dict[str, str], dict[str, int]]:
+    """Return a model file's metadata and the bytes of its parts, without reading the model itself."""
+    path = os.fsdecode(path)
+    try:
+        with _open_regular(path) as file:
+            header = read_header(file, os.fstat(file.fileno()).st_size)
+            _, metadata = _take_head(header)
+            fields = _take_fields(read_some(file, header, _FIELD), metadata)
+    except ValueError as error:
+        raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
+    sizes = {entry.name: entry.end - entry.begin for entry in header.entries}
+    return header.metadata | fields, sizes | {"header": len(header.text)}
+
+
+def _take_head(header: Header) -> tuple[str, dict[str, str]]:
+    """Check what all versions of the format have; return the estimator's name and the rest of the metadata."""
+    metadata = dict(header.metadata)
+    if metadata.pop("format", None) != FORMAT:
+        raise ValueError("it is no boostforest model file")
+    made_by = metadata.pop("boostforest_version", "?")
+    number = metadata.pop("format_version", "")
+    if not (number.isascii() and number.isdecimal() and 0 < len(number) < 10) or int(number) < 1:
+        raise ValueError(f"it has the impossible format version {number!r}")
+    if int(number) > FORMAT_VERSION:
+        raise ValueError(
+            f"it has format version {number}, written by boostforest {made_by}, and this one reads versions up to "
+            f"{FORMAT_VERSION}: upgrade boostforest"
+        )
+    metadata.pop("sha256", None)  # compared when the tensors are read
+    return metadata.pop("estimator", ""), metadata
+
+
+def _to_chunks(tensors: Tensors, metadata: Metadata) -> list[bytes | memoryview]:
+    """Return the bytes of a file; names and parameters without room in the header become tensors."""
+    try:
+        return to_chunks(tensors, metadata)
+    except HeaderTooLongError:
+        long = {name: text for name, text in metadata.items() if len(text) > _LONG_FIELD}
+        moved = {f"{_FIELD}{name}": np.frombuffer(text.encode(), dtype=np.uint8) for name, text in long.items()}
+        return to_chunks(tensors | moved, {name: text for name, text in metadata.items() if name not in long})
+
+
+def _take_fields(tensors: Tensors, metadata: Metadata) -> Metadata:
+    """Take the metadata out of the tensors that have no room in the header."""
+    fields = {}
+    for name in [name for name in tensors if name.startswith(_FIELD)]:
+        array, field = tensors.pop(name), name.removeprefix(_FIELD)
+        if array.dtype != np.uint8 or array.ndim != 1 or field in metadata:
+            raise ValueError(f"tensor {name!r} must be uint8 and have one dimension, and stand for metadata once")
+        try:
+            fields[field] = array.tobytes().decode("ascii")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"tensor {name!r} is not ASCII") from error
+    return fields
+
+
+def _reason(error: ValueError) -> str:
+    """Return the reason as the end of a sentence; what it quotes of the file cannot write on a terminal."""
+    text = str(error).rstrip(".")
+    shown = "".join(c if c.isprintable() else "?" for c in text[:_MAX_REASON])
+    return shown + (" …." if len(text) > _MAX_REASON else ".")
+
+
+def _require_regular(path: str, mode: int) -> None:
+    """Refuse folders, and pipes and devices: they have no size, or no end, and must not be replaced."""
+    if not stat.S_ISREG(mode):
+        is_folder = stat.S_ISDIR(mode)
+        raise OSError(*((errno.EISDIR, "Is a directory") if is_folder else (errno.EINVAL, "Not a regular file")), path)
+
+
+def _open_regular(path: str) -> BufferedReader:
+    _require_regular(path, os.stat(path).st_mode)  # before it is opened: a pipe would wait for a writer
+    return open(path, "rb")
+
+
+def replace_file(path: str, chunks: Iterable[bytes | memoryview]) -> None:
+    """Write beside the file, then put it in its place: whatever happens, the path has the old file or the new one."""
+    target = os.path.realpath(path)  # a link stays one
+    folder = os.path.dirname(target)
+    beside = os.path.join(folder, f".boostforest-{secrets.token_hex(8)}.tmp")
+    try:
+        mode = _mode_of_file(target)
+        with _removed_on_failure(beside), open(beside, "xb", opener=None if mode is None else _open_private) as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+            if mode is not None:
+                os.chmod(beside, mode)
+            os.replace(beside, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+    _sync_folder(folder)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a new file that nobody else can read before it has the permissions of the one that it replaces."""
+    return os.open(path, flags, 0o600)
+
+
+def _mode_of_file(target: str) -> int | None:
+    """Return the permissions of the file that is replaced, None without one."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    _require_regular(target, mode)
+    return stat.S_IMODE(mode)
+
+
+@contextlib.contextmanager
+def _removed_on_failure(path: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:  # Ctrl-C as well
+        with contextlib.suppress(OSError):
+            os.remove(path)
+        raise
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name last through a power cut, where folders can be opened (not on Windows)."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Growing trees: parameters, draws, stages, the adaptive pool."""

@@ -1,0 +1,194 @@
+"""A pool that learns: small groups of trees with other settings, judged out of bag, decide how the rest is grown.
+
+The search is greedy. Every round changes the best settings so far in one way at a time and grows a small group for each
+change, on the same replicas, so that the groups differ in nothing else. Then features that hardly matter are no longer
+cut, half of them at a time, while that helps. After the search the shares of the settings that are not clearly worse
+than the best are those that minimise the squared error of the mixture's out-of-bag outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .._losses.objective import Floats
+from .._model.inspection import gain_importances
+from .groups import Group, Growth, Settings
+from .python.grower import TrainingData
+
+SMALL_LEAVES = tuple(range(2, 9))
+LARGE_LEAVES = (15, 20, 25, 30, 35, 40)
+#: Trees without slopes, as boosting libraries have them: for tables on which lines only add noise.
+PLAIN_TREES: Settings = {"node_model": "constant", "n_cuts": 8, "batch_size": None, "reg_lambda": (1.0, 3.0, 10.0)}
+_CHANGES: tuple[Settings, ...] = (
+    {"n_cuts": 4},
+    {"min_samples_leaf": SMALL_LEAVES},
+    {"min_samples_leaf": LARGE_LEAVES},
+    {"reg_lambda": (10.0, 100.0, 1000.0)},
+    {"max_features": 0.5},
+    {"node_model": "elm"},
+    PLAIN_TREES,
+)
+_FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a change has proved good
+    ({"n_cuts": 4}, {"n_cuts": 16}),
+    (PLAIN_TREES, {"n_cuts": 32}),
+    ({"min_samples_leaf": LARGE_LEAVES}, {"min_samples_leaf": (40, 60, 80, 100)}),
+    ({"min_samples_leaf": (40, 60, 80, 100)}, {"min_samples_leaf": (150, 200, 300, 400)}),
+)
+_ROUNDS, _HALVINGS = 3, 3
+_ACCEPTED, _HOPEFUL, _MUCH_WORSE = -0.5, 1.0, 2.0  # t values of the change of the loss
+_DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t value of -2
+_MOST_ELM_FEATURES = 60
+_LEAST_FEATURES = 8  # to choose from
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings that were tried."""
+
+    round: int
+    group: Group
+    losses: Floats  #: of every row, were there endlessly many such trees
+    share: float = 0.0  #: of the forest's trees
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+        return self.group.settings
+
+
+def allowed_changes(own: Set[str], data: TrainingData) -> list[Settings]:
+    """Return the changes that may be tried; ``own`` are the parameters that the user has set."""
+    allowed = [change for change in _CHANGES if not change.keys() & own]
+    if data.X.shape[1] > _MOST_ELM_FEATURES or data.roles.monotonic_cst is not None:
+        allowed = [change for change in allowed if change.get("node_model") != "elm"]
+    return allowed
+
+
+class Search:
+    """Tries settings, and keeps the trees."""
+
+    def __init__(self, growth: Growth, group_size: int, changes: list[Settings]) -> None:
+        self._growth, self._changes = growth, changes
+        self._seeds = growth.seeds(group_size)
+        self.trials: list[Trial] = []
+
+    def run(self, budget: int) -> list[Trial]:
+        """Return the trials with their shares; ``budget``: trees that may be grown."""
+        best, changes = self._try({}, 0), self._changes
+        for number in range(1, _ROUNDS + 1):
+            affordable = self._affordable(budget)
+            tried = [(change, self._try(best.settings | change, number)) for change in changes[:affordable]]
+            if not tried:
+                break
+            compared = [(*self._compare(trial, best), change, trial) for change, trial in tried]
+            compared.sort(key=lambda c: c[0])
+            difference, t, change, trial = compared[0]
+            if not difference < 0 or t > _ACCEPTED:  # also where no row can judge
+                break
+            best = trial
+            changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
+            changes += [further for before, further in _FURTHER if before == change]
+        best = self._choose_features(best, budget)
+        shares = self._shares(best)
+        return [replace(trial, share=float(s)) for trial, s in zip(self.trials, shares, strict=True)]
+
+    def _affordable(self, budget: int) -> int:
+        """Return how many more groups may be grown."""
+        return max(budget - self._growth.n_grown, 0) // len(self._seeds)
+
+    def _choose_features(self, best: Trial, budget: int) -> Trial:
+        """Cut only the half of the features with the larger gains, and a half of these, while that helps."""
+        data = self._growth.data
+        n_features = data.X.shape[1]
+        if data.roles.split_features is not None or n_features < _LEAST_FEATURES:
+            return best
+        features = np.arange(n_features)
+        for _ in range(min(_HALVINGS, self._affordable(budget))):
+            gains = gain_importances(best.group.columns, None)[features]
+            features = np.sort(features[np.argsort(-gains, kind="stable")[: len(features) // 2]])
+            settings = best.settings | {"split_features": tuple(features.tolist())}
+            trial = self._try(settings, self.trials[-1].round + 1)
+            difference, t = self._compare(trial, best)
+            if not difference < 0 or t > _ACCEPTED:
+                break
+            best = trial
+        return best
+
+    def _try(self, settings: Settings, number: int) -> Trial:
+        for trial in self.trials:
+            if trial.settings == settings:
+                return trial
+        group = self._growth.grow(settings, self._seeds)
+        self.trials.append(Trial(number, group, self._growth.objective.limit_losses(group.oob)))
+        return self.trials[-1]
+
+    def _compare(self, trial: Trial, best: Trial) -> tuple[float, float]:
+        """Return the mean difference of the losses, and its t value."""
+        rows = self._judged_rows
+        objective, differences = self._growth.objective, trial.losses - best.losses
+        return objective.average(differences, rows), objective.t_value(differences, rows)
+
+    @property
+    def _judged_rows(self) -> Any:
+        # The same replicas in all groups, so the same rows.
+        return self._growth.objective.counted(self.trials[0].group.oob.n_trees[:, 0] >= 2)
+
+    def _shares(self, best: Trial) -> Floats:
+        """Return the mixture with the least squared error out of bag."""
+        rows, objective = self._judged_rows, self._growth.objective
+        root = np.sqrt(objective.shares(rows))[:, None]
+        targets = objective.targets[rows]
+        good = [i for i, t in enumerate(self.trials) if t is best or not self._compare(t, best)[1] > _MUCH_WORSE]
+        oobs = [self.trials[i].group.oob for i in good]
+        errors = np.stack([((oob.mean[rows] - targets) * root).ravel() for oob in oobs])
+        # Of settings that get many trees only half of this noise is taken out: the estimates are noisy themselves.
+        noise = [((oob.variance_of_mean[rows] * root**2).sum()) for oob in oobs]
+        shares = np.zeros(len(self.trials))
+        shares[good] = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
+        shares[shares < _LEAST_SHARE] = 0.0
+        shares = np.asarray(shares / shares.sum())
+        if objective.n_classes > 0:
+            return shares
+        # Squared errors of few outlying rows can mislead. Where the gain may be chance, a part of the trees is grown
+        # with the first settings. (Errors of probabilities are bounded.)
+        doubt = float(np.clip(_DOUBT * (1 + self._gain(shares) / 2), 0, 1))
+        return np.asarray((1 - doubt) * shares + doubt * np.eye(len(shares))[0])
+
+    def _gain(self, shares: Floats) -> float:
+        """Return the t value of the change of the squared error by a mixture, against the first settings."""
+        objective, oobs = self._growth.objective, [t.group.oob for t in self.trials]
+        mean = sum(s * oob.mean for s, oob in zip(shares, oobs, strict=True))
+        noise = sum(s**2 * oob.variance_of_mean for s, oob in zip(shares, oobs, strict=True))
+        mixed = (mean - objective.targets) ** 2 - noise
+        first = (oobs[0].mean - objective.targets) ** 2 - oobs[0].variance_of_mean
+        return objective.t_value((mixed - first).sum(axis=1), self._judged_rows)
+
+
+def _least_mixture(products: Floats) -> Floats:
+    """Minimise w' P w over w >= 0 with Σ w = 1."""
+    values, vectors = np.linalg.eigh(products)
+    root = (vectors * np.sqrt(np.maximum(values, 1e-8 * max(values.max(), 1e-300)))).T
+    heavy = 1e3 * np.sqrt(max(np.trace(products), 1e-300) / len(products))  # makes the sum 1, as good as
+    row = np.full((1, len(products)), heavy)
+    shares: Floats = nnls(np.vstack([root, row]), np.append(np.zeros(len(products)), heavy))[0]
+    return np.asarray(shares / shares.sum())
+
+
+def trees_by_share(trials: list[Trial], n_more: int) -> list[int]:
+    """Return how many trees each trial should end with, if ``n_more`` can still be grown.
+
+    All trees of a forest count the same, so their numbers are as the shares are: trials with too many trees lose some.
+    """
+    shares = np.array([t.share for t in trials])
+    there = np.array([t.group.n_trees for t in trials])
+    total = float(there[shares > 0].sum() + n_more)
+    while np.maximum(total * shares - there, 0)[shares > 0].sum() > n_more:
+        total -= 1
+    numbers = np.round(total * shares).astype(int)
+    return [int(n) for n in np.maximum(numbers, shares > 0)]

@@ -1,0 +1,1 @@
+"""Trees whose node models are fitted in Python."""

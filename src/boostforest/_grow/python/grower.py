@@ -1,0 +1,236 @@
+"""Growth of trees whose node models are fitted in Python.
+
+The core grows its own trees (``src/core/grower.cpp``); this is the same algorithm with the same random numbers, where
+splits, pseudo-labels and losses come from the core and models from a ``NodeFitter``. Draws hang on a node's path, so
+the open leaves of a tree, and of several trees, can be worked on together: a fitter sees all their new nodes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from ... import _core
+from ..._base.draws import Seeds, child
+from ..._base.progress import Progress
+from ..._features.roles import Roles
+from ..._model.columns import ForestColumns
+from ...nodes._python import Floats, Problem, fitter_for, grows_together, seen_values
+from ..parameters import TREE_PARAMETERS, TreeParams
+from .tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Replica, Sample, Split, TreePlan
+
+_FIRST_ATTEMPT, _MODEL_SEED = 3, 2**32  # tags under a node's key
+_SPLIT_BATCH = 0  # tag under an attempt's key
+_MAX_ROOT_ATTEMPTS = 100
+_TREES_TOGETHER = 32
+_RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as Table.find_splits wants them
+
+
+@dataclass
+class TrainingData:
+    """The training table, and how trees get their rows of it."""
+
+    X: Floats
+    mean: Floats
+    scale: Floats
+    fill: Floats | None  #: what missing values are filled with, see ``_fill``
+    y: Floats  #: scaled target, or the number of the class
+    n_classes: int  #: 0 in regression
+    sampling: Any  #: see ``Sampling`` in ``_base``
+    roles: Roles  #: which features may be cut, and which the models see
+    start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores per row."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def task(self) -> str:
+        """What the trees are for."""
+        return "classification" if self.n_classes else "regression"
+
+    def table(self) -> _core.Table:
+        """Return the table in scaled units."""
+        code = 0 if self.n_classes == 0 else 1 if self.n_classes <= 2 else 2
+        n_classes, may_cut = max(self.n_classes, 2), self.roles.split_features
+        return _core.Table(self.X, self.mean, self.scale, self.y, code, n_classes, self.fill, may_cut)
+
+    def replica(self, seed: int) -> Replica:
+        """Return the rows of one tree."""
+        n, sampling = len(self.y), self.sampling
+        if not sampling.bootstrap:
+            weight = np.ones(n) if sampling.weight is None else sampling.weight
+            return Replica(np.ones(n, dtype=np.int32), weight)
+        counts = _core.bootstrap_counts(seed, n, sampling.n_draws, sampling.cumulative)
+        weights = counts.astype(np.float64)
+        if sampling.balance_classes:  # rows / (classes · rows of the class), over the replica
+            classes = self.y.astype(np.intp)
+            drawn = np.bincount(classes, weights=weights, minlength=self.n_classes)
+            weights *= sampling.n_draws / (np.count_nonzero(drawn) * np.maximum(drawn, 1.0)[classes])
+        return Replica(counts, weights)
+
+
+def make_plans(
+    params: TreeParams, seeds: Seeds, trees: Sequence[int], first_number: int, n_features: int
+) -> list[TreePlan]:
+    """Return what is settled of some trees before they grow."""
+    rules = [p for p in TREE_PARAMETERS if p.name in _RULES]
+    return [
+        TreePlan(
+            number=first_number + t,
+            seed=int(seeds[t]),
+            params={name: values[t] for name, values in params.items()},
+            rules=[p.encode(params[p.name][t], n_features) for p in rules],
+        )
+        for t in trees
+    ]
+
+
+def grow_in_python(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int, verbose: int = 0) -> list[ForestColumns]:
+    """Return the trees, grown one after another, on ``n_jobs`` processes, or together if their models ask for that."""
+    progress = Progress(len(plans)) if verbose else None
+    grown: dict[int, Columns] = {}
+    for columns in _grow_in_groups(data, plans, n_jobs):
+        grown |= columns
+        if progress is not None:
+            progress(len(grown))
+    if progress is not None:
+        progress.close()
+    sizes = data.X.shape[1], data.n_outputs
+    trees = [ForestColumns.from_python(grown[plan.number], *sizes) for plan in plans]
+    return [replace(tree, **vars(data.roles)) for tree in trees]
+
+
+def _grow_in_groups(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int) -> Iterator[dict[int, Columns]]:
+    together: list[TreePlan] = []
+    apart: list[TreePlan] = []
+    for plan in plans:
+        (together if grows_together(plan.params["node_model"]) else apart).append(plan)
+    if together or n_jobs == 1:
+        table = data.table()
+        yield from (
+            grow_group(data, table, together[i : i + _TREES_TOGETHER], n_jobs)
+            for i in range(0, len(together), _TREES_TOGETHER)
+        )
+    if n_jobs == 1:
+        yield from (grow_group(data, table, [plan], 1) for plan in apart)
+    elif apart:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_grow_alone)(data, plan) for plan in apart)
+
+
+def _grow_alone(data: TrainingData, plan: TreePlan) -> dict[int, Columns]:
+    return grow_group(data, data.table(), [plan], 1)
+
+
+def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan], n_threads: int) -> dict[int, Columns]:
+    """Grow some trees together."""
+    models = {id(plan.params["node_model"]): plan.params["node_model"] for plan in plans}
+    seen = seen_values(table.values, data.roles.model_features)
+    fitters = {key: fitter_for(model, seen, data.n_outputs, data.task) for key, model in models.items()}
+    trees = [
+        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.start) for plan in plans
+    ]
+    with ExitStack() as held:
+        for fitter in fitters.values():
+            held.enter_context(fitter.limits())
+        _grow_to_the_end(trees, table, n_threads)
+    return {tree.plan.number: tree.finish() for tree in trees}
+
+
+def _grow_to_the_end(trees: Sequence[GrowingTree], table: _core.Table, n_threads: int) -> None:
+    _start(trees, table, n_threads)
+    while leaves := [leaf for tree in trees for leaf in tree.take_open()]:
+        children = []
+        for leaf, split in zip(leaves, _find_splits(leaves, table, n_threads), strict=True):
+            if split is not None:
+                children += leaf.tree.split(table, leaf, split)
+        _fit_models(children, table, n_threads)
+        for leaf in children:
+            leaf.tree.open.append(leaf)
+    _fit_models([tree.root for tree in trees if tree.n_leaves == 1], table, n_threads)
+
+
+def _start(trees: Sequence[GrowingTree], table: _core.Table, n_threads: int) -> None:
+    """Set the losses of the roots."""
+    samples = [_model_sample(tree.root) for tree in trees]
+    for tree, sample, loss in zip(trees, samples, table.losses(samples, n_threads), strict=True):
+        tree.set_start(loss * tree.root.weight / sample.weights.sum())
+
+
+def _model_sample(leaf: Leaf) -> Sample:
+    """Return the rows that a leaf's model is fitted to, with what its parent's path makes of them."""
+    return leaf.tree.sample(leaf, child(leaf.key, MODEL_BATCH), leaf.model_uses_batch, leaf.parent)
+
+
+def _find_splits(leaves: list[Leaf], table: _core.Table, n_threads: int) -> list[Split | None]:
+    """Return where to cut each of the leaves. A root is tried again until a cut is found, within reason."""
+    found: list[Split | None] = [None] * len(leaves)
+    todo = [i for i, leaf in enumerate(leaves) if leaf.tree.can_split(leaf)]
+    for attempt in range(_MAX_ROOT_ATTEMPTS):
+        if not todo:
+            break
+        keys = [child(leaves[i].key, _FIRST_ATTEMPT + attempt) for i in todo]
+        samples = [
+            leaves[i].tree.sample(leaves[i], child(key, _SPLIT_BATCH), leaves[i].uses_batch, leaves[i].node)
+            for i, key in zip(todo, keys, strict=True)
+        ]
+        rules = np.array([leaves[i].tree.plan.rules for i in todo])
+        results = table.find_splits(samples, rules, np.array(keys, dtype=np.uint64), n_threads)
+        again = []
+        for i, sample, result in zip(todo, samples, results, strict=True):
+            leaf, split = leaves[i], Split(*result)
+            if split.feature >= 0:
+                found[i] = split._replace(gain=split.gain * leaf.weight / sample.weights.sum())
+            elif leaf.parent < 0 and (split.possible or leaf.uses_batch):
+                again.append(i)
+        todo = again
+    return found
+
+
+def _fit_models(leaves: list[Leaf], table: _core.Table, n_threads: int) -> None:
+    """Fit the models of new leaves to what their parents' paths leave over, and add them to the scores."""
+    samples = [_model_sample(leaf) for leaf in leaves]
+    labels = table.pseudo_labels(samples, n_threads)
+    problems = [_problem(*parts) for parts in zip(leaves, samples, labels, strict=True)]
+    models, outputs = _fit_and_evaluate(leaves, problems)
+    ranges = [
+        (problem.z.min(), problem.z.max()) if leaf.tree.plan.params["clip"] else (-np.inf, np.inf)
+        for leaf, problem in zip(leaves, problems, strict=True)
+    ]
+    after = [
+        sample._replace(scores=sample.scores + np.clip(output, *limits))
+        for sample, output, limits in zip(samples, outputs, ranges, strict=True)
+    ]
+    losses = table.losses(after, n_threads)
+    for leaf, model, limits, sample, loss in zip(leaves, models, ranges, after, losses, strict=True):
+        leaf.loss = loss * leaf.weight / sample.weights.sum()
+        leaf.scores = None if leaf.model_uses_batch else sample.scores
+        leaf.tree.set_model(leaf, model, *limits)
+
+
+def _problem(leaf: Leaf, sample: Sample, labels: tuple[Floats, Floats]) -> Problem:
+    z, v = (part.reshape(sample.scores.shape) for part in labels)
+    count = leaf.tree.plan.params["batch_size"] if leaf.model_uses_batch else leaf.count
+    key = child(leaf.key, _MODEL_SEED)
+    return Problem(
+        leaf.where, sample.rows, count, sample.weights, z, v, leaf.tree.model_above(leaf), key, leaf.tree.key
+    )
+
+
+def _fit_and_evaluate(leaves: list[Leaf], problems: list[Problem]) -> tuple[list[Any], list[Floats]]:
+    """Return the models of all leaves and what they make of the rows that they were fitted to."""
+    models: list[Any] = [None] * len(leaves)
+    outputs: list[Any] = [None] * len(leaves)
+    for fitter in {id(leaf.tree.fitter): leaf.tree.fitter for leaf in leaves}.values():
+        own = [i for i, leaf in enumerate(leaves) if leaf.tree.fitter is fitter]
+        fitted = fitter.fit([problems[i] for i in own])
+        values = fitter.outputs([(m, problems[i].rows, problems[i].where) for i, m in zip(own, fitted, strict=True)])
+        for i, model, output in zip(own, fitted, values, strict=True):
+            models[i], outputs[i] = model, output
+    return models, outputs

@@ -1,0 +1,189 @@
+"""Forests in stages: each one corrects what the ones before leave over, as their out-of-bag predictions show it."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from .._losses.objective import Floats, OutOfBag
+from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .groups import Group, Growth, Settings, join, joint_oob
+
+MOST_STAGES = 3  # of n_stages="auto"
+LEAST_TREES = 20  # of a stage
+_GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
+_TRIAL_TREES = 16  # of each setting that a later stage tries
+_ACCEPTED = -1.0  # t value of the change of the loss by a stage
+_SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
+_SMALL_VARIANCE = 0.1  # of a mean score
+_PILOT_TREES, _MOST_TREES = 50, 1000
+
+
+@dataclass(frozen=True)
+class Stages:
+    """How the trees of a forest make a prediction: which belong to which stage, and what a stage counts."""
+
+    ends: tuple[int, ...]  #: number of trees up to the end of each stage
+    steps: tuple[float, ...]  #: factor of each stage's mean; 1 for the first
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """First tree and end of each stage."""
+        return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
+
+    def tree_weights(self) -> Floats:
+        """Return the factor of each tree in a prediction."""
+        parts = [np.full(end - first, step / (end - first)) for (first, end), step in
+                 zip(self.parts, self.steps, strict=True)]  # fmt: skip
+        weights: Floats = np.concatenate(parts)
+        return weights
+
+
+@dataclass
+class Grown:
+    """A forest that was grown in stages."""
+
+    groups: list[Group]
+    stages: Stages
+    scores: Floats  #: out-of-bag scores of all rows
+    seen: Any  #: rows that have them
+    losses: list[float]  #: out-of-bag loss after each stage
+    trials: list[Trial] = field(default_factory=list)
+
+
+class StageGrower:
+    """Grows a forest in stages, from an adaptive pool or a plain one."""
+
+    def __init__(self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None) -> None:
+        """``budget``: trees, None to find out; ``own``: tree parameters that stay as they are, None: all of them."""
+        self._growth, self._objective = growth, growth.objective
+        self._budget, self._n_stages, self._own = budget, n_stages, own
+
+    def grow(self) -> Grown:
+        """Grow all stages."""
+        most = MOST_STAGES if self._n_stages == "auto" else int(self._n_stages)
+        first_groups, trials, budget = self._first_stage(most)
+        grown = self._begin(first_groups, trials)
+        best = max(trials, key=lambda t: t.share).settings if trials else {}
+        for _ in range(1, most):
+            group, step, rows = self._next_stage(grown.scores, best, budget // (2 * (most - 1)))
+            losses = self._losses(grown.scores, group.oob, step)
+            before = self._objective.losses(grown.scores)
+            t = self._objective.t_value(losses - before, rows)
+            if step == 0 or (self._n_stages == "auto" and t > _ACCEPTED):
+                break
+            grown.scores = grown.scores + step * group.oob.mean
+            grown.groups.append(group)
+            grown.stages = Stages(
+                (*grown.stages.ends, grown.stages.ends[-1] + group.n_trees), (*grown.stages.steps, step)
+            )
+            grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
+        self._growth.finish()
+        return grown
+
+    # ------------------------------------------------------------------------------------------------- first stage
+
+    def _first_stage(self, n_stages: int) -> tuple[list[Group], list[Trial], int]:
+        """Return the groups of the first stage, the trials behind them, and the trees of all stages."""
+        growth, parts = self._growth, 1 if n_stages == 1 else 2  # later stages have the second half of the trees
+        share = None if self._budget is None else self._budget // parts
+        if self._own is None:
+            first = growth.grow({}, growth.seeds(_PILOT_TREES if share is None else share))
+            n = self._enough_trees(first.oob) if share is None else share
+            more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
+            return [first, *more], [], n * parts
+        size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
+        search = Search(growth, size, allowed_changes(self._own, growth.data))
+        trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
+        if share is None:
+            share = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
+        return self._fill(trials, max(share - growth.n_grown, 0)), trials, share * parts
+
+    def _enough_trees(self, oob: OutOfBag) -> int:
+        """Return how many trees make the noise of the forest a small share of its loss."""
+        rows = oob.n_trees[:, 0] >= 2
+        noise = self._objective.average(oob.spread.sum(axis=1), rows)
+        errors = (oob.mean - self._objective.targets) ** 2 - oob.variance_of_mean
+        loss = self._objective.average(errors.sum(axis=1), rows)
+        if not loss > 0:
+            return _MOST_TREES
+        return int(np.clip(np.ceil(noise / (_SETTLED * loss)), _PILOT_TREES, _MOST_TREES))
+
+    def _fill(self, trials: list[Trial], n_more: int) -> list[Group]:
+        """Return the trees of the trials in their shares, after growing more."""
+        groups = []
+        for trial, n in zip(trials, trees_by_share(trials, n_more), strict=True):
+            if n == 0:
+                continue
+            groups.append(self._growth.first_trees(trial.group, min(n, trial.group.n_trees)))
+            if n > trial.group.n_trees:
+                seeds = self._growth.seeds(n - trial.group.n_trees)
+                groups.append(self._growth.grow(trial.settings, seeds))
+        return groups
+
+    def _begin(self, groups: list[Group], trials: list[Trial]) -> Grown:
+        oob = joint_oob(groups)
+        seen, mean = oob.seen, oob.mean
+        if seen.any():
+            mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
+        scores = self._objective.scores(mean)
+        loss = self._objective.average(self._objective.losses(scores), seen)
+        n = sum(g.n_trees for g in groups)
+        return Grown(list(groups), Stages((n,), (1.0,)), scores, seen, [loss], trials)
+
+    # ------------------------------------------------------------------------------------------------ later stages
+
+    def _next_stage(self, scores: Floats, best: Settings, n_trees: int) -> tuple[Group, float, Any]:
+        """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
+        growth, start = self._growth, np.ascontiguousarray(scores)
+        n_trees = max(n_trees, LEAST_TREES)
+        candidates = [best]
+        if self._own is not None:
+            cut = {name: value for name, value in best.items() if name == "split_features"}
+            plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
+            candidates += [s for s in plain if s != best and not s.keys() & self._own]
+        if len(candidates) == 1:
+            group = growth.grow(best, growth.seeds(n_trees), start)
+            return group, *self._step(scores, group.oob)
+        seeds = growth.seeds(_TRIAL_TREES)
+        tried = [growth.grow(settings, seeds, start) for settings in candidates]
+        changes = [self._change(scores, group.oob) for group in tried]
+        chosen = tried[int(np.argmin(changes))]
+        if min(changes) == 0:
+            return chosen, 0.0, chosen.oob.seen
+        n_more = max(n_trees - len(tried) * _TRIAL_TREES, LEAST_TREES)
+        more = growth.grow(chosen.settings, growth.seeds(n_more), start)
+        columns, seeds, params = join([chosen, more])
+        group = Group(chosen.settings, columns, seeds, params, chosen.oob + more.oob)
+        return group, *self._step(scores, group.oob)
+
+    def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
+        """Return the losses after a step, were there endlessly many such trees."""
+        objective, variance = self._objective, oob.variance_of_mean
+        if objective.n_classes > 0:  # a parabola for the log-loss is good for small changes only
+            variance = np.minimum(variance, _SMALL_VARIANCE)
+        noise = (objective.curvature(scores) * variance).sum(axis=1)
+        return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)
+
+    def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:
+        """Return the factor from 0 to 1 with the least out-of-bag loss, and the rows that it was judged by."""
+        rows = self._objective.counted(oob.n_trees[:, 0] >= 2)
+        if not rows.any():
+            return 0.0, rows
+        found = minimize_scalar(
+            lambda step: self._objective.average(self._losses(scores, oob, step), rows), bounds=(0, 1), method="bounded"
+        )
+        step = float(found.x)
+        better = found.fun < self._objective.average(self._objective.losses(scores), rows)
+        return (step if better and step > 1e-3 else 0.0), rows
+
+    def _change(self, scores: Floats, oob: OutOfBag) -> float:
+        step, rows = self._step(scores, oob)
+        if not rows.any():
+            return 0.0
+        after, before = self._losses(scores, oob, step), self._objective.losses(scores)
+        return self._objective.average(after - before, rows)

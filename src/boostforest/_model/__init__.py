@@ -1,0 +1,1 @@
+"""The fitted forest: its columns, and everything that is computed from them."""

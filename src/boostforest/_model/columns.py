@@ -1,0 +1,303 @@
+"""The fitted trees: flat NumPy columns that fit, predict, save, export and explain all read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Coefficients = npt.NDArray[np.floating[Any]]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+
+DTYPES = ("float64", "float32", "float16")  # that coefficients may have
+COEFFICIENTS = ("lower", "upper", "params")  # they have the same type
+ROLES = ("split_features", "model_features", "monotonic_cst")
+_PER_TREE = ("kind", "sum_path")
+_PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
+
+PYTHON = 255  # ModelKind::kPython: the models of a tree are in ``models``, not in ``params``
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array itself, which can no longer be written to."""
+    array.flags.writeable = False
+    return array
+
+
+class ReadOnlyColumns:
+    """A dataclass of arrays that the core follows without looking twice: what was checked must stay as it is."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # copies and pickles do not keep the flag
+
+
+@dataclass(eq=False, frozen=True)
+class ForestColumns(ReadOnlyColumns):
+    """All trees of a forest joined; one value per node unless said otherwise.
+
+    Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
+    Children stand behind their parent and next to each other. With ``sum_path`` all nodes have models, but for a root
+    that is split; otherwise leaves alone. With ``monotonic_cst`` these nodes all have the sum of the models on their
+    path, and the clip range is how far a node's score may be from its parent's.
+    """
+
+    tree_start: Longs  #: first node of every tree, and the number of nodes at the end
+    kind: npt.NDArray[np.uint8]  #: per tree: 0 constants, 1 linear in the features, 2 linear in hidden units
+    sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
+    feature: Ints  #: split feature, -1 for a leaf
+    threshold: Floats  #: ``x[feature] <= threshold`` goes left
+    missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
+    left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
+    n_samples: Singles  #: weight of the training rows that reached the node
+    loss: Singles  #: training loss of these rows after the node's model
+    gain: Singles  #: the criterion's gain of the split
+    lower: Coefficients  #: clip range of the node's model
+    upper: Coefficients
+    params: Coefficients  #: of all models, in the order of their nodes; per output: intercept, then the slopes if any
+    hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
+    hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
+    split_features: Ints | None = None  #: features that may be cut, ascending; None: all
+    model_features: Ints | None = None  #: features that node models see, ascending; None: all
+    monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
+    n_features: int = field(kw_only=True)
+    n_outputs: int = field(kw_only=True)
+    models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
+
+    @cached_property
+    def model(self) -> _core.Model:
+        """The core's checked view of these columns."""
+        return _core.Model(self.arrays(), self.n_features, self.n_outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # the view is made anew after unpickling
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns by name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the coefficients."""
+        return self.params.dtype
+
+    def astype(self, dtype: str) -> ForestColumns:
+        """Return the same trees with coefficients of another type."""
+        if self.dtype == dtype:
+            return self
+        with np.errstate(over="ignore"):
+            return replace(self, **{name: getattr(self, name).astype(dtype) for name in COEFFICIENTS})
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.kind)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(a.nbytes for a in self.arrays().values())
+
+    @cached_property
+    def tree_of_node(self) -> Longs:
+        """Number of the tree that a node belongs to."""
+        return read_only(np.repeat(np.arange(self.n_trees), np.diff(self.tree_start)))
+
+    @cached_property
+    def parent(self) -> Longs:
+        """Parent of every node, both counted over the whole forest; -1 for a root."""
+        parent = np.full(len(self.feature), -1, dtype=np.int64)
+        inner = np.flatnonzero(self.feature >= 0)
+        left = self.left[inner] + self.tree_start[self.tree_of_node[inner]]
+        parent[left] = inner
+        parent[left + 1] = inner
+        return read_only(parent)
+
+    @cached_property
+    def depth(self) -> Longs:
+        """Depth of every node, 0 for a root."""
+        # Steps upward are doubled each time: a tree may be one long chain, and files can hold longer ones.
+        depth = (self.parent >= 0).astype(np.int64)
+        above = self.parent
+        while (below := np.flatnonzero(above >= 0)).size:
+            depth[below] += depth[above[below]]
+            above = np.where(above >= 0, above[above], -1)
+        return read_only(depth)
+
+    @cached_property
+    def n_inputs(self) -> Longs:
+        """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
+        units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
+        return read_only(np.where(self.kind == 1, len(self.seen_features), units))
+
+    @cached_property
+    def seen_features(self) -> Ints:
+        """The features that node models see."""
+        all_features = np.arange(self.n_features, dtype=np.int32)
+        return read_only(all_features if self.model_features is None else self.model_features)
+
+    @property
+    def n_split_features(self) -> int:
+        """Number of features that may be cut."""
+        return self.n_features if self.split_features is None else len(self.split_features)
+
+    @cached_property
+    def _at_all_nodes(self) -> npt.NDArray[np.bool_]:
+        """Per tree: whether all nodes have models, but for a root that is split."""
+        return read_only(self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool))
+
+    @cached_property
+    def tree_params_start(self) -> Longs:
+        """First parameter of every tree in ``params``, and the number of parameters at the end."""
+        n_nodes = np.diff(self.tree_start)
+        n_models = np.where(self._at_all_nodes, n_nodes - (n_nodes > 1), (n_nodes + 1) // 2)
+        n_params = n_models * self.n_outputs * (1 + self.n_inputs)
+        return read_only(np.cumsum([0, *np.where(self.in_python, 0, n_params).tolist()]))
+
+    @property
+    def has_model(self) -> npt.NDArray[np.bool_]:
+        """Per node: whether it has a model of the core, with parameters in ``params``."""
+        inner = self.feature >= 0
+        has_model = ~inner | self._at_all_nodes[self.tree_of_node]
+        root = self.tree_start[:-1]
+        has_model[root] = ~inner[root]
+        has_model[self.in_python[self.tree_of_node]] = False
+        return has_model
+
+    @property
+    def param_start(self) -> Longs:
+        """First parameter of every node's model in ``params``, -1 for none."""
+        start = np.full(len(self.feature), -1, dtype=np.int64)
+        for tree, nodes in self._model_nodes():
+            begin, end = self.tree_params_start[tree : tree + 2]
+            start[nodes] = np.arange(begin, end, self.n_outputs * (1 + self.n_inputs[tree]))
+        return start
+
+    def _model_nodes(self) -> Iterator[tuple[int, Longs]]:
+        """Yield every tree with models of the core, and the nodes that have them."""
+        has_model = self.has_model
+        for tree in np.flatnonzero(~self.in_python).tolist():
+            begin, end = self.tree_start[tree : tree + 2]
+            yield tree, begin + np.flatnonzero(has_model[begin:end])
+
+    def _models(self) -> Iterator[tuple[int, Longs, Coefficients]]:
+        """Yield kind, nodes and parameters of the models of each tree: nodes × outputs × (1 + inputs)."""
+        for tree, nodes in self._model_nodes():
+            begin, end = self.tree_params_start[tree : tree + 2]
+            shape = len(nodes), self.n_outputs, 1 + self.n_inputs[tree]
+            yield int(self.kind[tree]), nodes, self.params[begin:end].reshape(shape)
+
+    def linear_models(self) -> Floats:
+        """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
+        models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
+        for kind, nodes, params in self._models():
+            if kind < 2:
+                whole = np.zeros((len(nodes), self.n_outputs, 1 + self.n_features))
+                whole[:, :, 0] = params[:, :, 0]
+                whole[:, :, 1 + self.seen_features[: params.shape[2] - 1]] = params[:, :, 1:]
+                models[nodes] = whole
+        return models
+
+    @property
+    def in_python(self) -> npt.NDArray[np.bool_]:
+        """Per tree: whether its models are in Python."""
+        return np.asarray(self.kind == PYTHON)
+
+    @classmethod
+    def from_python(cls, nodes: dict[str, list[Any]], n_features: int, n_outputs: int) -> ForestColumns:
+        """Return a tree whose models are in Python, given its columns."""
+        n_nodes = len(nodes["feature"])
+        dtypes: dict[str, Any] = {"feature": np.int32, "missing_left": np.uint8, "left": np.int32}
+        dtypes |= dict.fromkeys(("n_samples", "loss", "gain"), np.float32)
+        columns: dict[str, Any] = {
+            name: np.array(values, dtype=dtypes.get(name, np.float64))
+            for name, values in nodes.items()
+            if name != "model"
+        }
+        return cls(
+            tree_start=np.array([0, n_nodes]),
+            kind=np.array([PYTHON], dtype=np.uint8),
+            sum_path=np.array([True]),
+            **columns,
+            params=np.zeros(0),
+            hidden_start=np.zeros(2, dtype=np.int64),
+            hidden=np.zeros(0),
+            n_features=n_features,
+            n_outputs=n_outputs,
+            models=tuple(nodes["model"]),
+        )
+
+    def hidden_models(self) -> Floats:
+        """Return intercept and slopes of the models on hidden units: nodes × outputs × (1 + units), NaN without one."""
+        n_units = int(self.n_inputs[self.kind == 2].max(initial=0))
+        models = np.full((len(self.feature), self.n_outputs, 1 + n_units), np.nan)
+        for kind, nodes, params in self._models():
+            if kind == 2:
+                models[nodes, :, : params.shape[2]] = params
+        return models
+
+    def hidden_layer(self, tree: int) -> tuple[Floats, Floats]:
+        """Return biases (units) and weights (features × units) of a tree's hidden layer, for scaled features.
+
+        The features are those that node models see.
+        """
+        begin, end = self.hidden_start[tree : tree + 2]
+        values = self.hidden[begin:end].reshape(1 + len(self.seen_features), -1)
+        return values[0], values[1:]
+
+    def take(self, first: int, last: int | None = None) -> ForestColumns:
+        """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own."""
+        last = first + 1 if last is None else last
+        begin, end = int(self.tree_start[first]), int(self.tree_start[last])
+        nodes: dict[str, Any] = {
+            name: column[begin:end].copy()
+            for name, column in self.arrays().items()
+            if name not in _PER_TREE + _PER_FOREST
+        }
+        hidden_start = self.hidden_start[first : last + 1]
+        return replace(
+            self,
+            tree_start=self.tree_start[first : last + 1] - begin,
+            kind=self.kind[first:last].copy(),
+            sum_path=self.sum_path[first:last].copy(),
+            params=self.params[self.tree_params_start[first] : self.tree_params_start[last]].copy(),
+            hidden_start=hidden_start - hidden_start[0],
+            hidden=self.hidden[hidden_start[0] : hidden_start[-1]].copy(),
+            **nodes,
+            models=self.models[begin:end] if self.in_python[first:last].any() else (),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ForestColumns]) -> ForestColumns:
+        """Return the trees of all parts, which have the same roles of features."""
+        arrays = [part.arrays() for part in parts]
+        names = [name for name in arrays[0] if name not in ROLES]
+        joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
+        for name in ("tree_start", "hidden_start"):
+            first = np.cumsum([0, *(part[name][-1] for part in arrays)])
+            joined[name] = np.concatenate(
+                [*(part[name][:-1] + n for part, n in zip(arrays, first, strict=False)), first[-1:]]
+            )
+        if any(part.models for part in parts):
+            joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
+        return replace(parts[0], **joined)
+
+    def join(self, other: ForestColumns) -> ForestColumns:
+        """Return the trees of both."""
+        return self.concatenate([self, other])

@@ -1,0 +1,168 @@
+"""Figures and tables about fitted trees, computed from their columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .columns import ForestColumns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._estimator.base import BoostBase
+
+Floats = npt.NDArray[np.float64]
+
+
+def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
+    """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
+
+    Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
+    """
+    inner = forest.feature >= 0
+    gain = np.zeros((forest.n_trees, forest.n_features))
+    np.add.at(gain, (forest.tree_of_node[inner], forest.feature[inner]), forest.gain[inner])
+    has_splits = gain.sum(axis=1) > 0
+    gain = gain[has_splits]
+    if len(gain) == 0:
+        return np.zeros(forest.n_features)
+    of_trees = None if weights is None else weights[has_splits]
+    shares: Floats = np.average(gain / gain.sum(axis=1, keepdims=True), axis=0, weights=of_trees)
+    return shares
+
+
+def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
+    """Add to every node's model those above it, in trees that keep them apart."""
+    sums = np.nan_to_num(models)
+    apart = forest.sum_path[forest.tree_of_node]
+    for depth in range(1, int(forest.depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero((forest.depth == depth) & apart)
+        sums[nodes] += sums[forest.parent[nodes]]
+    return sums
+
+
+def mean_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
+    """Return the mean slope of the score over training rows, outputs × features, in scaled units; clipping ignored."""
+    if (forest.kind == 2).any():
+        raise AttributeError(
+            "slope_importances_ needs node models with slopes, and those on a hidden layer (ELM) have none; use "
+            "feature_importances_ or sklearn.inspection.permutation_importance."
+        )
+    leaves = np.flatnonzero(forest.feature < 0)
+    trees = forest.tree_of_node[leaves]
+    rows = forest.n_samples[leaves].astype(np.float64)
+    shares = rows / np.maximum(np.bincount(trees, rows, forest.n_trees), np.finfo(np.float64).tiny)[trees]
+    of_leaves = shares / forest.n_trees if weights is None else shares * weights[trees]
+    slopes = _path_sums(forest, forest.linear_models())[leaves, :, 1:]
+    means: Floats = np.tensordot(of_leaves, slopes, axes=1)
+    return means
+
+
+def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+    """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
+    node = leaves + forest.tree_start[:-1]
+    rows, nodes = [], []
+    row = np.broadcast_to(np.arange(len(leaves))[:, None], node.shape)
+    while (here := node >= 0).any():
+        rows.append(row[here])
+        nodes.append(node[here])
+        node = np.where(here, forest.parent[node], -1)
+    at = np.array([np.concatenate(rows), np.concatenate(nodes)])
+    return sparse.csr_matrix((np.ones(at.shape[1], dtype=np.int64), at), shape=(len(leaves), len(forest.feature)))
+
+
+def _paths_and_rules(forest: ForestColumns, names: list[str], thresholds: Floats) -> tuple[list[str], list[str]]:
+    """Return for every node the turns that lead to it and the conditions that its rows meet."""
+    n = len(forest.feature)
+    paths, rules = [""] * n, [""] * n
+    for node in range(n):  # parents come before their children
+        parent = forest.parent[node]
+        if parent < 0:
+            continue
+        is_left = forest.left[parent] + forest.tree_start[forest.tree_of_node[node]] == node
+        condition = f"{names[forest.feature[parent]]} {'<=' if is_left else '>'} {thresholds[parent]:.6g}"
+        paths[node] = paths[parent] + ("L" if is_left else "R")
+        rules[node] = f"{rules[parent]} and {condition}" if rules[parent] else condition
+    return paths, rules
+
+
+def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]:
+    """Return intercept, slopes and hidden weights of every node's model for raw features and the raw target."""
+    forest = estimator.forest_
+    linear, hidden = forest.linear_models(), forest.hidden_models()
+    slopes = linear[:, :, 1:] / estimator.feature_scale_
+    on_layer = forest.kind[forest.tree_of_node] == 2
+    intercept = np.where(on_layer[:, None], hidden[:, :, 0], linear[:, :, 0] - slopes @ estimator.feature_mean_)
+    root = forest.tree_start[:-1]
+    bare = root[forest.sum_path & ~forest.has_model[root]]  # stands for the mean of the target
+    intercept[bare] = 0.0
+    slopes[bare[~on_layer[bare]]] = 0.0
+    units = forest.n_inputs[forest.tree_of_node[bare]][:, None, None]
+    hidden[bare, :, 1:] = np.where(
+        on_layer[bare][:, None, None] & (np.arange(hidden.shape[2] - 1) < units), 0.0, np.nan
+    )
+    whole = ~forest.sum_path[forest.tree_of_node] | (forest.depth == 0)
+    scale = estimator._output_scale
+    return intercept * scale + whole[:, None] * estimator._output_mean, slopes * scale, hidden[:, :, 1:] * scale
+
+
+def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
+    """Return the columns with intercepts, slopes and hidden weights."""
+    forest = estimator.forest_
+    intercept, slopes, hidden = _models_in_user_units(estimator)
+    in_python = forest.in_python[forest.tree_of_node]
+    intercept[in_python], slopes[in_python] = np.nan, np.nan
+    table = {}
+    for output in range(forest.n_outputs):
+        label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
+        table[f"intercept{label}"] = intercept[:, output]
+        if (forest.kind < 2).any():
+            table |= {f"slope{label}_{name}": slopes[:, output, j] for j, name in enumerate(names)}
+        table |= {f"hidden{label}_{k}": hidden[:, output, k] for k in range(hidden.shape[2])}
+    return table
+
+
+def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
+    """Return the table that ``to_dataframe`` describes."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError('to_dataframe needs pandas: pip install "boostforest[frames]".') from error
+    forest = estimator.forest_
+    names = estimator._feature_names()
+    is_inner = forest.feature >= 0
+    at = np.maximum(forest.feature, 0)
+    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
+    thresholds = np.where(is_inner, raw, np.nan)
+    paths, rules = _paths_and_rules(forest, names, thresholds)
+    start = forest.tree_start[forest.tree_of_node]
+    table: dict[str, Any] = {
+        "tree": forest.tree_of_node,
+        "node": np.arange(len(at)) - start,
+        "parent": np.where(forest.parent < 0, -1, forest.parent - start),
+        "depth": forest.depth,
+        "path": paths,
+        "rule": rules,
+        "feature": [names[f] if f >= 0 else None for f in forest.feature],
+        "threshold": thresholds,
+        "missing": [
+            ("left" if left else "right") if f >= 0 else None
+            for f, left in zip(forest.feature, forest.missing_left, strict=True)
+        ],
+        "n": forest.n_samples.astype(np.float64),
+        "gain": np.where(is_inner, forest.gain.astype(np.float64), np.nan),
+        "loss": forest.loss.astype(np.float64),
+    }
+    if forest.models:
+        table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
+    if not forest.in_python.all():
+        table |= _coefficients(estimator, names)
+    starts = (forest.depth == 0) & forest.sum_path[forest.tree_of_node]
+    mean = np.where(starts, estimator._output_mean, 0.0)
+    table["lower"] = forest.lower.astype(np.float64) * estimator._output_scale + mean
+    table["upper"] = forest.upper.astype(np.float64) * estimator._output_scale + mean
+    return pd.DataFrame(table)

@@ -1,0 +1,1 @@
+"""Foreign estimators as members of a forest."""
