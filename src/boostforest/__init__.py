@@ -2,9 +2,9 @@
 
 from importlib.metadata import version
 
-from ._files.files import load_model
-from ._named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
+from ._estimator.load import load_model
 from .forest import BoostForestClassifier, BoostForestRegressor
+from .named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
 from .pools import PoolForestClassifier, PoolForestRegressor
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
-from ._estimator.bagging import Sampling
+from ._base.sampling import Sampling
+from ._base.typing import Floats, Labels, Mask
+from ._base.validation import check_coverage
+from ._estimator.base import FromModel, stored
 from ._estimator.docs import describe
-from ._estimator.forest import ForestPart
-from ._estimator.snapshot import on_snapshot
-from ._estimator.tasks import ClassificationPart, RegressionPart
-from ._grow.plan import check_coverage
+from ._estimator.forest import ForestMixin, learned
+from ._estimator.scoring import score_rows
+from ._estimator.tasks import BoostClassifier, BoostRegressor, classes_of, most_probable
 from ._model.calibration import conformal_sets, conformity
-from ._model.intervals import LeftOut, intervals, left_out
+from ._model.intervals import left_out
+from ._model.model import Known, Model
 from .tree import BoostTreeClassifier, BoostTreeRegressor
-
-Floats = npt.NDArray[np.float64]
 
 _LEAF_POOL = tuple(range(5, 16))
 _LAMBDA_POOL = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
+@stored
 @describe("regression", forest=True)
-class BoostForestRegressor(ForestPart, RegressionPart):
+class BoostForestRegressor(ForestMixin, BoostRegressor):
     """A forest of boosted regression trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeRegressor` grown on a bootstrap replica with parameters drawn from pools; the forest
@@ -67,8 +68,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
 
     _tree_class = BoostTreeRegressor
 
-    oob_prediction_: Floats
-    _left_out: LeftOut
+    oob_prediction_ = FromModel[Floats](lambda m: m.known.prediction, "Out-of-bag predictions of the training rows.")
 
     def __init__(
         self,
@@ -135,17 +135,15 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self.pool = pool
         self.dtype = dtype
 
-    def _set_oob_score(
-        self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
-    ) -> None:
-        prediction = mean[:, 0] * self.target_scale_ + self.target_mean_
-        residuals = (y - prediction) / self.target_scale_
-        self._left_out = left_out(self, sampling, residuals, has_trees)
-        if self.oob_score:
-            self.oob_prediction_ = prediction
-            self.oob_score_ = self._score_rows(y, prediction, has_trees, sampling)
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
+        prediction = model.loss.decode(outputs)
+        kept = left_out(model.seeds, sampling, (y - prediction) / model.loss.unit, seen)
+        known = replace(model.known, left_out=kept)
+        if not self.oob_score:
+            return known
+        score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
+        return replace(known, prediction=prediction, score=score)
 
-    @on_snapshot
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
@@ -182,13 +180,12 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         >>> bool(0.8 < ((ends[:, 0] <= y[350:]) & (y[350:] <= ends[:, 1])).mean() < 1)
         True
         """
-        check_is_fitted(self)
         check_coverage(coverage)
-        kept = self._from_out_of_bag("_left_out", "predict_interval")
-        ends = intervals(self, self._check_rows(X), kept, coverage)
-        return ends * self.target_scale_ + self.target_mean_
+        model, X = self._read(X)
+        kept = learned(model.known.left_out, "predict_interval")
+        ends = model.intervals(X, kept, coverage, self._threads())
+        return ends * model.loss.unit + model.loss.origin
 
-    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
 
@@ -202,12 +199,13 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         y : ndarray of shape (n_samples,)
             Prediction of the trees so far.
         """
-        for mean in self._staged_means(self._check_rows(X), probability=False):
-            yield mean[:, 0] * self.target_scale_ + self.target_mean_
+        for model, outputs in self._staged_outputs(X):
+            yield model.loss.decode(outputs)
 
 
+@stored
 @describe("classification", forest=True)
-class BoostForestClassifier(ForestPart, ClassificationPart):
+class BoostForestClassifier(ForestMixin, BoostClassifier):
     """A forest of boosted classification trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeClassifier` grown on a bootstrap replica with parameters drawn from pools; the
@@ -248,9 +246,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
 
     _tree_class = BoostTreeClassifier
 
-    oob_decision_function_: Floats
-    _conformity: Floats
-    _conformity_weight: Floats  # only where weights differ
+    oob_decision_function_ = FromModel[Floats](
+        lambda m: m.known.prediction, "Out-of-bag probabilities of the training rows."
+    )
 
     def __init__(
         self,
@@ -319,20 +317,17 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self.calibrate = calibrate
         self.dtype = dtype
 
-    def _set_oob_score(
-        self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
-    ) -> None:
-        p = self._proba(mean)
-        codes = np.searchsorted(self.classes_, y).astype(np.intp)
-        self._conformity, weight = conformity(p, codes, has_trees, sampling.sample_weight)
-        if weight is not None:
-            self._conformity_weight = weight
-        if self.oob_score:
-            self.oob_decision_function_ = p
-            self.oob_score_ = self._score_rows(y, p, has_trees, sampling)
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
+        p, weight = model.loss.decode(outputs), sampling.sample_weight
+        scores, of_rows = conformity(p, model.loss.encode(y).astype(np.intp), seen, weight)
+        known = replace(model.known, conformity=scores, conformity_weight=of_rows)
+        if not self.oob_score:
+            return known
+        return replace(
+            known, prediction=p, score=score_rows(self.oob_score, y, p, classes_of(model.loss), seen, weight)
+        )
 
-    @on_snapshot
-    def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
+    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
         """Predict sets of classes that hold the true one with the given probability.
 
         A class is in the set if it is no less probable than the true classes of that share of the training rows were,
@@ -360,12 +355,11 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         >>> forest.predict_set(X[:1], coverage=0.95)
         array([[ True, False, False]])
         """
-        check_is_fitted(self)
         check_coverage(coverage)
-        scores = self._from_out_of_bag("_conformity", "predict_set")
-        return conformal_sets(self.predict_proba(X), scores, vars(self).get("_conformity_weight"), coverage)
+        model, outputs = self._outputs(X)
+        scores = learned(model.known.conformity, "predict_set")
+        return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 
-    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.
 
@@ -379,11 +373,10 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         p : ndarray of shape (n_samples, n_classes)
             Probabilities of the trees so far.
         """
-        for p in self._staged_means(self._check_rows(X), probability=True):
-            yield self._proba(p)
+        for model, outputs in self._staged_outputs(X):
+            yield model.loss.decode(outputs)
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+    def staged_predict(self, X: Any) -> Iterator[Labels]:
         """Predict with the first tree, the first two, and so on.
 
         Parameters
@@ -396,5 +389,5 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         y : ndarray of shape (n_samples,)
             Prediction of the trees so far.
         """
-        for p in self.staged_predict_proba(X):
-            yield self._most_probable(p)
+        for model, outputs in self._staged_outputs(X):
+            yield most_probable(model.loss, outputs)

@@ -6,12 +6,12 @@ from typing import Any
 
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ._estimator.pool import PoolClassification, PoolRegression
-from ._estimator.pool_docs import describe_pool_forest
+from ._pools.base import PoolClassifier, PoolRegressor
+from ._pools.docs import describe_pool_forest
 
 
 @describe_pool_forest("regression")
-class PoolForestRegressor(PoolRegression):
+class PoolForestRegressor(PoolRegressor):
     """A forest of any regressors, each on a bootstrap replica with parameters drawn from pools.
 
     What :class:`BoostForestRegressor` does with its own trees, for any scikit-learn regressor or a mixture of them; the
@@ -96,7 +96,7 @@ class PoolForestRegressor(PoolRegression):
 
 
 @describe_pool_forest("classification")
-class PoolForestClassifier(PoolClassification):
+class PoolForestClassifier(PoolClassifier):
     """A forest of any classifiers, each on a bootstrap replica with parameters drawn from pools.
 
     What :class:`BoostForestClassifier` does with its own trees, for any scikit-learn classifier or a mixture of them;

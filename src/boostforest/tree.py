@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from ._estimator.base import BoostBase
+from ._base.typing import Ints
+from ._estimator.base import BoostEstimator, stored
 from ._estimator.docs import describe
-from ._estimator.snapshot import on_snapshot
-from ._estimator.tasks import ClassificationPart, RegressionPart
+from ._estimator.tasks import BoostClassifier, BoostRegressor
 
 
-class TreePart(BoostBase):
-    """What is particular to a single tree."""
+class TreeMixin(BoostEstimator):
+    """What is specific to a single tree."""
 
-    @on_snapshot
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+    def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into.
 
         Parameters
@@ -31,9 +28,8 @@ class TreePart(BoostBase):
         leaves : ndarray of shape (n_samples,)
             Number of the leaf's node.
         """
-        return self._leaves(X)[:, 0]
+        return self._leaves(X)[1][:, 0]
 
-    @on_snapshot
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return the nodes that each row visits.
 
@@ -47,11 +43,12 @@ class TreePart(BoostBase):
         indicator : sparse matrix of shape (n_samples, n_nodes)
             1 where the row visits the node.
         """
-        return self._paths(X)
+        return self._paths(X)[1]
 
 
+@stored
 @describe("regression", forest=False)
-class BoostTreeRegressor(TreePart, RegressionPart):
+class BoostTreeRegressor(TreeMixin, BoostRegressor):
     """A regression tree grown by boosting, with a linear model at every node.
 
     The tree grows best first at random cut-points. Each new node fits a model to what the models above it leave over;
@@ -136,8 +133,9 @@ class BoostTreeRegressor(TreePart, RegressionPart):
         self.dtype = dtype
 
 
+@stored
 @describe("classification", forest=False)
-class BoostTreeClassifier(TreePart, ClassificationPart):
+class BoostTreeClassifier(TreeMixin, BoostClassifier):
     """A classification tree grown by boosting, with a linear model of the log-odds at every node.
 
     The tree grows best first at random cut-points. Each new node takes one LogitBoost step on its rows; the models on a

@@ -172,3 +172,9 @@ def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size
             f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (weights "
             f"count), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf."
         )
+
+
+def check_coverage(coverage: Any) -> None:
+    """Check the probability that intervals and sets should have."""
+    if not isinstance(coverage, numbers.Real) or isinstance(coverage, bool) or not 0 < float(coverage) < 1:
+        raise ValueError(f"coverage must be a number above 0 and below 1; got {coverage!r}.")

@@ -1,64 +1,81 @@
-"""What trees and forests share: fitting, prediction and a look inside. A tree is a forest of one."""
+"""What trees and forests share: fitting, prediction, inspection. A tree is a forest of one."""
 
 from __future__ import annotations
 
-import math
 import os
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _core
-from .._base.draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
-from .._base.progress import Progress
-from .._base.threads import n_threads, one_blas_thread
-from .._base.validation import (
-    check_sample_weight,
-    check_table_parameters,
-    mean_and_deviation,
-    warn_if_unconverged,
-    warn_if_unsplittable,
-    weight_in_rows,
-)
-from .._features.encoder import N_FOLDS, TableEncoder, fit_encoder
-from .._features.imputer import fit_fill, rescale
-from .._features.read import Categories, read_rows, read_training
-from .._features.roles import Roles, read_roles
-from .._grow.parameters import (
-    TreeParams,
-    draw_tree_params,
-    encode_tree_params,
-    largest,
-    max_features_count,
-    smallest,
-    tree_pools,
-)
-from .._grow.python.grower import TrainingData, grow_in_python, make_plans
-from .._model import inspection as _inspection
+from .._base.draws import entropy_of, tree_seeds
+from .._base.sampling import Sampling
+from .._base.threads import n_threads
+from .._base.typing import Floats, Ints, Labels, Longs, Mask, Seeds
+from .._base.validation import check_sample_weight, check_table_parameters, warn_if_unsplittable, weight_in_rows
+from .._features.encoder import TableEncoder
+from .._features.features import fit_features
+from .._features.read import read_training
+from .._features.roles import read_roles
+from .._files.files import save
+from .._grow.data import TrainingData
+from .._grow.groups import Request
+from .._grow.parameters import largest, max_features_count, smallest, tree_pools
+from .._losses import Loss
+from .._model import inspection
 from .._model.columns import DTYPES, ForestColumns
-from .._model.python_models import add_trees, python_models_size
-from ..nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
-from ..nodes._python import python_trees
-from .bagging import Sampling
-from .snapshot import fitted_aside, on_snapshot
+from .._model.model import Model
+from ..nodes._native import SHORTHANDS, NodeModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+Class = TypeVar("Class", bound=type)
 
 
-class BoostBase(BaseEstimator, metaclass=ABCMeta):
-    """Fitting and prediction over the columns of a forest."""
+class FromModel(Generic[T]):
+    """An attribute that a fitted estimator has from its model."""
+
+    def __init__(self, read: Callable[[Model], T | None], doc: str, may_be_none: bool = False) -> None:
+        self._read, self.__doc__, self._may_be_none = read, doc, may_be_none
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> T:
+        if estimator is None:
+            return self  # type: ignore[return-value]
+        value = self._read(estimator._fitted())
+        if value is None and not self._may_be_none:
+            raise AttributeError(f"this {type(estimator).__name__} has no {self._name}: its fit was not asked for it")
+        return value  # type: ignore[return-value]
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        raise AttributeError(f"{self._name} cannot be set: it follows from the fit")
+
+
+#: The estimators that model files can hold, by name.
+STORED: dict[str, Any] = {}
+
+
+def stored(cls: Class) -> Class:
+    """Let model files hold an estimator."""
+    STORED[cls.__name__] = cls
+    return cls
+
+
+class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
+    """Arguments in, one model out; everything else is read from the model."""
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
+
+    _model: Model  # all that a fit has learned, set in one assignment
 
     scale: bool
     categorical_features: Any
@@ -69,17 +86,6 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     model_features: Any
     monotonic_cst: Any
     dtype: str
-
-    forest_: ForestColumns
-    encoder_: TableEncoder | None
-    tree_seeds_: Seeds
-    feature_mean_: Floats
-    feature_scale_: Floats
-    feature_deviation_: Floats
-    fill_: Floats | None
-    n_features_in_: int
-    _tree_params: TreeParams
-    _entropy: Entropy
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -106,156 +112,64 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
+        self._model = self._fit_model(X, y, sample_weight)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_model(self, X: Any, y: Any, sample_weight: Any) -> Model:
         pools = tree_pools(self, self._task)
         self._check_parameters()
-        kept = self._kept_trees()
-        X, y, categories = read_training(self, X, y, first=kept == 0)
+        before = self._continued()
+        X, y, columns = read_training(
+            X,
+            y,
+            numeric=self._task == "regression",
+            categorical=self.categorical_features,
+            owner=type(self).__name__,
+            known=None if before is None else before.features.columns,
+        )
         own_weight = check_sample_weight(sample_weight, len(y))
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
-        target = y
-        y, n_classes = self._encode_target(target, own_weight, first=kept == 0)
-        weight, balance = self._combine_class_weight(y, own_weight)
+        loss = self._make_loss(y, own_weight, before)
+        encoded = loss.encode(y)
+        weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
-        if kept == 0:
-            self._entropy = entropy_of(getattr(self, "random_state", None))
-        X = self._encode_training(X, categories, y, weight, first=kept == 0)
-        names = getattr(self, "feature_names_in_", None)
-        roles = read_roles(self, self.n_features_in_, names, self.encoder_)
-        if kept == 0:
-            self._set_scaling(X, weight, roles)
+        entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        arguments, threads = self.get_params(deep=False), self._threads()
+        if before is None:
+            features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
         else:
-            roles.check_same(self.forest_)
-            if self.forest_.dtype != self.dtype:
+            features = before.features
+            X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
+            roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
+            roles.check_same(before.columns)
+            if before.columns.dtype != self.dtype:
                 raise ValueError(
-                    f"warm_start=True goes on with the dtype of the first fit, {self.forest_.dtype.name!r}; "
+                    f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
         total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
         batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
+        data = TrainingData(X, features, encoded, loss, sampling, roles)
+        request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
+        return self._grow(request, data, y, before)
 
-        data = TrainingData(X, self.feature_mean_, self.feature_scale_, self.fill_, y, n_classes, sampling, roles)
-        self._grow_all(data, pools, kept)
-        self._after_growing(X, target, sampling, kept)
-
-    def _grow_all(self, data: TrainingData, pools: dict[str, Any], kept: int) -> None:
-        """Grow the trees that are not there yet."""
-        seeds = tree_seeds(self._entropy, self._n_trees())[kept:]
-        params = draw_tree_params(pools, seeds, self._task, self._shorthands)
-        data.roles.check_fit(data.n_classes, params["node_model"])
-        if len(seeds) == 0:
-            return
-        columns = self._grow(data, params, seeds, first_number=kept)
-        if kept > 0:
-            columns = self.forest_.join(columns)
-            seeds = np.concatenate([self.tree_seeds_, seeds])
-            params = {name: self._tree_params[name] + values for name, values in params.items()}
-        self.forest_, self.tree_seeds_, self._tree_params = columns, seeds, params
-
-    def _grow(
-        self, data: TrainingData, params: TreeParams, seeds: Seeds, first_number: int = 0, quiet: bool = False
-    ) -> ForestColumns:
-        """Grow some trees, in the core or, where the node model is Python's, in Python.
-
-        ``first_number`` is the first tree's number in messages.
-        """
-        verbose = 0 if quiet else getattr(self, "verbose", 0)
-        in_python = python_trees(params["node_model"])
-        if not in_python:
-            return self._grow_in_core(data, params, seeds, verbose)
-        plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
-        threads = n_threads(getattr(self, "n_jobs", None))
-        trees = grow_in_python(data, plans, threads, verbose)
-        parts = {t: tree.astype(self.dtype) for t, tree in zip(in_python, trees, strict=True)}
-        if rest := [t for t in range(len(seeds)) if t not in parts]:
-            own = {name: [values[t] for t in rest] for name, values in params.items()}
-            in_core = self._grow_in_core(data, own, seeds[rest], verbose)
-            parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
-        return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
-
-    def _grow_in_core(self, data: TrainingData, params: TreeParams, seeds: Seeds, verbose: int) -> ForestColumns:
-        n_features, n_classes, sampling = data.X.shape[1], data.n_classes, data.sampling
-        threads = n_threads(getattr(self, "n_jobs", None))
-        progress = Progress(len(seeds)) if verbose else None
-        with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
-            columns: dict[str, Any] = _core.fit(
-                data.X,
-                data.mean,
-                data.scale,
-                data.y,
-                0 if n_classes == 0 else 1 if n_classes <= 2 else 2,
-                max(n_classes, 2) if n_classes else 0,
-                encode_tree_params(params, seeds, data.roles.n_split(n_features)),
-                sampling.bootstrap,
-                sampling.n_draws,
-                sampling.cumulative,
-                sampling.weight,
-                sampling.balance_classes,
-                threads,
-                progress,
-                data.fill,
-                data.roles.split_features,
-                data.roles.model_features,
-                data.roles.monotonic_cst,
-                data.start,
-                self.dtype,
-            )
-        if progress is not None:
-            progress.close()
-        warn_if_unconverged(columns.pop("n_unconverged"))
-        rounded = self.dtype != "float64"
-        ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
-        if not ranges_fit or not math.isfinite(columns["params"].sum(dtype=np.float64)):
-            fewer = f" in dtype={self.dtype!r}" if rounded else ""
-            raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
-        return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.n_outputs)
-
-    def _encode_training(
-        self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
-    ) -> Floats:
-        """Return the features of the training rows; the first fit decides how columns become features."""
-        targets = self._targets(y) if categories or not first else np.empty((len(y), 0))
-        if first:
-            self.encoder_ = fit_encoder(X, categories, targets, weight, self.max_one_hot, self.missing_indicator)
-        if self.encoder_ is None:
-            return X
-        folds = fold_numbers(self._entropy, len(X), N_FOLDS)
-        return self.encoder_.transform_training(X, targets, weight, folds)
-
-    def _set_scaling(self, X: Floats, weight: Floats | None, roles: Roles) -> None:
-        """Keep mean and deviation of the features; both are figures of the training rows alone."""
-        mean, self.feature_deviation_ = mean_and_deviation(X, weight)
-        self.feature_mean_ = mean if self.scale else np.zeros_like(mean)
-        self.feature_scale_ = self.feature_deviation_ if self.scale else np.ones_like(mean)
-        self.fill_ = None
-        if self.missing_fill == "linear":
-            threads = n_threads(getattr(self, "n_jobs", None))
-            together = roles.filled_together(X.shape[1])
-            fill = fit_fill(X, weight, mean, self.feature_deviation_, self._entropy, threads, together)
-            if fill is not None:
-                shift = (mean - self.feature_mean_) / self.feature_scale_
-                self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
+    def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
+        """Grow the trees that are not there yet; ``y`` is the target as the user has it."""
+        return request.grow(data, tree_seeds(request.entropy, 1))
 
     def _check_parameters(self) -> None:
-        """Check what is no tree parameter."""
+        """Check the arguments that are not tree parameters."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
         if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {self.dtype!r}.")
         check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
 
-    def _n_trees(self) -> int:
-        return 1
-
-    def _kept_trees(self) -> int:
-        """Return how many trees of an earlier fit stay."""
-        return 0
+    def _continued(self) -> Model | None:
+        """Return the model that a fit goes on with; None: it starts anew."""
+        return None
 
     def _make_sampling(
         self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
@@ -263,24 +177,13 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Return how trees get their rows; ``sample_weight`` is the user's part of the weights."""
         return Sampling(weight=weight)
 
-    def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+    @abstractmethod
+    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        """Return the loss for a target, that of the earlier fit if it goes on with one."""
+
+    def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         """Return the weights with the class weights in them, and whether classes are balanced per replica."""
         return weight, False
-
-    @abstractmethod
-    def _targets(self, y: Floats) -> Floats:
-        """Return the numbers whose means stand for categories, rows × targets, from the target as the core takes it."""
-
-    @abstractmethod
-    def _target_names(self) -> list[str]:
-        """Return what the columns of ``_targets`` are called."""
-
-    @abstractmethod
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
-        """Return the target as the core takes it, and the number of classes (0 in regression)."""
-
-    def _after_growing(self, X: Floats, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
-        """Do what is left after the trees are grown."""
 
     # --------------------------------------------------------------------------------------------------- prediction
 
@@ -291,66 +194,57 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "forest_")
+        return "_model" in vars(self)
 
-    def _check_rows(self, X: Any) -> Floats:
+    def _fitted(self) -> Model:
+        """Return the model; a method asks once, so that a fit in another thread cannot come between."""
         check_is_fitted(self)
-        rows = read_rows(self, X)
-        return rows if self.encoder_ is None else self.encoder_.transform(rows)
+        return self._model
 
-    def _sum_trees(self, X: Floats, probability: bool, trees: slice = slice(None)) -> Floats:
-        """Add up the scores or probabilities of some trees: rows × outputs."""
-        out = np.zeros((len(X), self.forest_.n_outputs))
-        first, last, _ = trees.indices(self.forest_.n_trees)
-        threads = n_threads(getattr(self, "n_jobs", None))
-        if self.forest_.models:
-            add_trees(self, X, probability, range(first, last), threads, out)
-            return out
-        scaling = self.feature_mean_, self.feature_scale_
-        self.forest_.model.predict(X, *scaling, probability, first, last, threads, out, self.fill_)
-        return out
+    def _threads(self) -> int:
+        return n_threads(getattr(self, "n_jobs", None))
 
-    def _mean_output(self, X: Floats, probability: bool) -> Floats:
-        """Return the mean score or probability of the trees: rows × outputs."""
-        return self._sum_trees(X, probability) / self.forest_.n_trees
+    def _read(self, X: Any) -> tuple[Model, Floats]:
+        """Return the model and the features of some rows."""
+        model = self._fitted()
+        return model, model.features.transform(X, type(self).__name__)
 
-    def _staged_means(self, X: Floats, probability: bool) -> Iterator[Floats]:
-        """Yield the mean over the first 1, 2, … trees."""
-        total = np.zeros((len(X), self.forest_.n_outputs))
-        for t in range(self.forest_.n_trees):
-            total += self._sum_trees(X, probability, slice(t, t + 1))
-            yield total / (t + 1)
+    def _outputs(self, X: Any) -> tuple[Model, Floats]:
+        """Return the model and what it predicts, rows × outputs."""
+        model, X = self._read(X)
+        return model, model.outputs(X, self._threads())
 
-    def _leaves(self, X: Any) -> npt.NDArray[np.int32]:
-        X = self._check_rows(X)
-        leaves = np.empty((len(X), self.forest_.n_trees), dtype=np.int32)
-        threads = n_threads(getattr(self, "n_jobs", None))
-        self.forest_.model.apply(X, self.feature_mean_, self.feature_scale_, threads, leaves)
-        return leaves
+    def _leaves(self, X: Any) -> tuple[Model, Ints]:
+        model, X = self._read(X)
+        return model, model.leaves(X, self._threads())
 
-    def _paths(self, X: Any) -> sparse.csr_matrix:
-        leaves = self._leaves(X)
-        return _inspection.decision_paths(self.forest_, leaves)
+    def _paths(self, X: Any) -> tuple[Model, sparse.csr_matrix]:
+        model, leaves = self._leaves(X)
+        return model, inspection.decision_paths(model.columns, leaves)
 
-    # ------------------------------------------------------------------------------------------------ a look inside
+    # --------------------------------------------------------------------------------------------------- inspection
+
+    forest_ = FromModel[ForestColumns](lambda m: m.columns, "The trees, as flat columns.")
+    tree_seeds_ = FromModel[Seeds](lambda m: m.seeds, "Seed of each tree.")
+    n_features_in_ = FromModel[int](lambda m: m.features.n_columns, "Number of columns of the training table.")
+    feature_names_in_ = FromModel[Labels](lambda m: m.features.names, "Names of the columns, if they have any.")
+    encoder_ = FromModel[TableEncoder | None](
+        lambda m: m.features.encoder, "How columns become features; None: as they are.", may_be_none=True
+    )
+    feature_mean_ = FromModel[Floats](lambda m: m.features.mean, "What is subtracted from each feature.")
+    feature_scale_ = FromModel[Floats](lambda m: m.features.scale, "What each feature is divided by.")
+    feature_deviation_ = FromModel[Floats](lambda m: m.features.deviation, "Standard deviation of each feature.")
+    fill_ = FromModel[Floats | None](
+        lambda m: m.features.fill, "What missing values are filled with; None: the mean.", may_be_none=True
+    )
 
     @property
-    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
-        check_is_fitted(self)
-        return self._by_column(_inspection.gain_importances(self.forest_, self._tree_weights()))
-
-    def _tree_weights(self) -> Floats | None:
-        """Return the factor of each tree in a prediction's score; None: the same, and 1 in all."""
-        return None
-
-    def _by_column(self, values: Floats) -> Floats:
-        """Add up figures of features over those that come from the same column of the table."""
-        return values if self.encoder_ is None else self.encoder_.sum_by_column(values)
+        model = self._fitted()
+        return model.features.by_column(inspection.gain_importances(model.columns, model.tree_weights()))
 
     @property
-    @on_snapshot
     def slope_importances_(self) -> Floats:
         """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
 
@@ -364,69 +258,39 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
         no slopes: with them there is no such attribute.
         """
-        check_is_fitted(self)
-        if self.forest_.models:
-            raise AttributeError(
-                "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
-                "Python; use feature_importances_."
-            )
-        slopes = _inspection.mean_slopes(self.forest_, self._tree_weights())
-        effects: Floats = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
-        if self.encoder_ is not None:
-            effects = self.encoder_.effects_by_column(effects)
-        root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
-        return effects.ravel() if len(effects) == 1 else root_mean_square
+        return inspection.slope_importances(self._fitted())
 
     @property
-    @on_snapshot
-    def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
+    def is_categorical_(self) -> Mask | None:
         """Which columns of the table are categories; None if none is."""
-        check_is_fitted(self)
-        mask = None if self.encoder_ is None else self.encoder_.is_categorical
+        encoder = self._fitted().features.encoder
+        mask = None if encoder is None else encoder.is_categorical
         return mask if mask is not None and mask.any() else None
 
-    def _feature_names(self) -> list[str]:
-        """Return the names of the features: of the columns, or of what became of them."""
-        columns = [f"x{j}" for j in range(self.n_features_in_)]
-        columns = [str(name) for name in getattr(self, "feature_names_in_", columns)]
-        return columns if self.encoder_ is None else self.encoder_.feature_names(columns, self._target_names())
-
     @property
-    @on_snapshot
     def tree_params_(self) -> list[dict[str, Any]]:
         """The parameters that each tree has drawn; ``max_features`` as the number of features."""
-        check_is_fitted(self)
-        trees = [
-            dict(zip(self._tree_params, values, strict=True))
-            for values in zip(*self._tree_params.values(), strict=True)
-        ]
+        model = self._fitted()
+        trees = [dict(zip(model.params, values, strict=True)) for values in zip(*model.params.values(), strict=True)]
         for tree in trees:
-            tree["max_features"] = max_features_count(tree["max_features"], self.forest_.n_split_features)
+            tree["max_features"] = max_features_count(tree["max_features"], model.columns.n_split_features)
         return trees
 
     @property
-    def n_nodes_(self) -> npt.NDArray[np.int64]:
+    def n_nodes_(self) -> Longs:
         """Nodes of each tree."""
-        check_is_fitted(self)
         return np.diff(self.forest_.tree_start)
 
     @property
-    def n_leaves_(self) -> npt.NDArray[np.int64]:
+    def n_leaves_(self) -> Longs:
         """Leaves of each tree."""
         return (self.n_nodes_ + 1) // 2
 
     @property
-    @on_snapshot
     def model_size_(self) -> int:
         """Bytes of everything that prediction needs."""
-        check_is_fitted(self)
-        encoder = 0 if self.encoder_ is None else self.encoder_.nbytes
-        encoder += 0 if self.fill_ is None else self.fill_.nbytes
-        models = python_models_size(self.forest_, self._tree_params["node_model"])
-        scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
-        return int(self.forest_.nbytes + models + scaling + encoder)
+        return self._fitted().nbytes
 
-    @on_snapshot
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.
 
@@ -447,10 +311,8 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
             prediction may be from that of the node above (the root's: the mean of the target). Models in Python have no
             slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled units.
         """
-        check_is_fitted(self)
-        return _inspection.nodes_frame(self)
+        return inspection.nodes_frame(self._fitted())
 
-    @on_snapshot
     def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 
@@ -485,16 +347,17 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         >>> bool(abs(loaded.predict(X) - tree.predict(X)).max() < 1e-3)
         True
         """
-        from .._files import files as _io  # it knows all estimators, and they are made from this class
+        name = type(self).__name__
+        if STORED.get(name) is not type(self):
+            raise ValueError(f"save_model can store {', '.join(STORED)}, but not a class of your own; got {name}.")
+        save(name, STORED, self.get_params(deep=False), self._fitted(), path, dtype)
 
-        _io.save(self, path, dtype)
+    def _check_arguments(self) -> None:
+        """Check all arguments as a fit does."""
+        tree_pools(self, self._task)
+        self._check_parameters()
 
-    @property
-    def _output_scale(self) -> float:
-        """Units of the prediction per unit of score."""
-        return 1.0
-
-    @property
-    def _output_mean(self) -> float:
-        """What is added to the score."""
-        return 0.0
+    @classmethod
+    def _tree_defaults(cls) -> dict[str, Any] | None:
+        """Return the defaults of a forest's trees; None: it is a tree."""
+        return None

@@ -1,93 +1,137 @@
-"""What is particular to a forest of the core: growth in stages or at once, prediction, its trees."""
+"""What is specific to a forest of the core: growth in stages or at once, out-of-bag figures, its trees."""
 
 from __future__ import annotations
 
 import numbers
+from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from .._base.threads import n_threads
-from .._grow.groups import Growth, join
-from .._grow.plan import read_plan
-from .._grow.python.grower import TrainingData
+from .._base.draws import tree_seeds
+from .._base.sampling import Sampling
+from .._base.typing import Floats, Ints, Labels, Longs, Mask
+from .._features.roles import ROLES
+from .._grow.calibrate import fit_calibration
+from .._grow.data import TrainingData
+from .._grow.groups import Growth, Request
+from .._grow.plan import Plan, read_plan
 from .._grow.report import plot_pool, pool_report
-from .._grow.staged import StageGrower, Stages
-from .._losses.objective import Objective, OutOfBag
-from .._model.calibration import Calibration, fit_calibration
-from .._model.columns import ROLES
-from .._model.python_models import add_out_of_bag
+from .._grow.staged import StageGrower
+from .._model.calibration import Calibration
+from .._model.model import Known, Model
+from .._model.stages import Stages
 from ..nodes._native import FOREST_SHORTHANDS
-from ..tree import TreePart
-from .bagging import LEFT_OUT, BaggingPart, Sampling
-from .base import BoostBase
-from .snapshot import on_snapshot
+from .bagging import BaggingMixin
+from .base import BoostEstimator, FromModel
 
-Floats = npt.NDArray[np.float64]
+_SHARED = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
 
 
-class ForestPart(BaggingPart, BoostBase):
-    """What is particular to a forest."""
+class ForestMixin(BaggingMixin, BoostEstimator):
+    """Fitting a forest, and what it has beside its trees."""
 
-    _tree_class: type[TreePart]
+    _tree_class: type[BoostEstimator]
     _shorthands = FOREST_SHORTHANDS
 
     preset: str
     n_stages: Any
     pool: Any
 
-    stages_: Stages
-    calibration_: Calibration
-    oob_losses_: Floats
-    pool_report_: list[dict[str, Any]]
+    # ------------------------------------------------------------------------------------------------------ fitting
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._check_bagging()
-        read_plan(self)
+        self._plan()
 
     def _check_n_estimators(self) -> None:
         if not (isinstance(self.n_estimators, str) and self.n_estimators == "auto"):
             super()._check_n_estimators()
 
-    def _n_trees(self) -> int:
-        return int(self.n_estimators)
+    def _plan(self) -> Plan:
+        return read_plan(self, self._task)
 
-    def _grow_all(self, data: TrainingData, pools: dict[str, Any], kept: int) -> None:
-        if kept > 0 and hasattr(self, "oob_losses_"):
+    def _continued(self) -> Model | None:
+        before = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        if before is not None:
+            self._kept_members(before.n_trees)
+        return before
+
+    def _needs_out_of_bag(self) -> bool:
+        return super()._needs_out_of_bag() or not self._plan().is_plain
+
+    def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
+        if before is not None and before.known.losses is not None:
             raise ValueError(
                 "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, calibration or "
                 "n_estimators='auto'; set warm_start=False."
             )
-        for name in ("oob_losses_", "pool_report_", "_oob_state"):
-            self.__dict__.pop(name, None)
-        self.calibration_ = Calibration()
-        plan = read_plan(self)
+        kept = 0 if before is None else before.n_trees
+        draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
+        plan = self._plan()
         if plan.is_plain:
-            super()._grow_all(data, pools, kept)
-            self.stages_ = Stages((self.forest_.n_trees,), (1.0,))
-            return
-        growth = Growth(self, data, pools, plan.budget)
+            model = self._grow_plainly(request, data, before)
+            model = replace(model, draws=draws, calibration=Calibration(), known=Known())
+            if not self._needs_out_of_bag():
+                return model
+            oob = model.out_of_bag(data.X, data.sampling, request.threads)
+            with np.errstate(invalid="ignore"):
+                return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
+        growth = Growth(request, data, plan.budget)
         grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
-        self.forest_, self.tree_seeds_, self._tree_params = join(grown.groups)
-        self.stages_, self.oob_losses_ = grown.stages, np.array(grown.losses)
-        if plan.own is not None:
-            self.pool_report_ = pool_report(grown.trials, growth.objective)
-        if plan.calibrate and grown.seen.any() and data.n_classes > 1:
-            self.calibration_ = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
-        self._oob_state = self.calibration_.outputs(growth.objective, grown.scores), grown.seen
+        calibration = Calibration()
+        if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
+            calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
+        report = None if plan.own is None else pool_report(grown.trials, growth.objective)
+        known = Known(losses=np.array(grown.losses), pool_report=report)
+        model = replace(grown.model, draws=draws, calibration=calibration, known=known)
+        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores), np.nan)
+        return self._judged(model, outputs, grown.seen, y, data.sampling)
 
-    def _oob_means(self, X: Floats, sampling: Sampling) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        if "_oob_state" not in self.__dict__:
-            return super()._oob_means(X, sampling)
-        outputs, seen = self.__dict__.pop("_oob_state")
-        return np.where(seen[:, None], outputs, np.nan), seen
+    def _grow_plainly(self, request: Request, data: TrainingData, before: Model | None) -> Model:
+        """Grow the trees that are not there yet, all at once."""
+        kept = 0 if before is None else before.n_trees
+        seeds = tree_seeds(request.entropy, int(self.n_estimators))[kept:]
+        if before is None:
+            return request.grow(data, seeds)
+        return before + request.grow(data, seeds, kept) if len(seeds) else before
 
-    @on_snapshot
+    def _judged(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Model:
+        """Return the model with what its out-of-bag outputs tell; ``seen``: rows that have them."""
+        self._warn_if_always_drawn(seen)
+        return replace(model, known=self._learned_out_of_bag(model, outputs, seen, y, sampling))
+
+    @abstractmethod
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
+        """Return what is kept of the out-of-bag outputs, added to what the model knows already."""
+
+    @classmethod
+    def _tree_defaults(cls) -> dict[str, Any] | None:
+        defaults: dict[str, Any] = cls._tree_class().get_params(deep=False)
+        return defaults
+
+    # --------------------------------------------------------------------------------------------------- inspection
+
+    stages_ = FromModel[Stages](lambda m: m.stages, "Which trees belong to which stage, and what it counts.")
+    calibration_ = FromModel[Calibration](lambda m: m.calibration, "How scores become probabilities.")
+    oob_score_ = FromModel[float](lambda m: m.known.score, "Score on the rows that trees have not drawn.")
+    oob_losses_ = FromModel[Floats](lambda m: m.known.losses, "Out-of-bag loss after each stage.")
+    pool_report_ = FromModel[list[dict[str, Any]]](lambda m: m.known.pool_report, "What an adaptive pool has tried.")
+
+    @property
+    def n_stages_(self) -> int:
+        """Stages that the forest has."""
+        return len(self.stages_)
+
+    @property
+    def steps_(self) -> Floats:
+        """What each stage counts: 1 for the first, for the others what was best out of bag."""
+        return np.array(self.stages_.steps)
+
     def plot_pool(self, ax: Any = None) -> Any:
         """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
 
@@ -101,107 +145,16 @@ class ForestPart(BaggingPart, BoostBase):
         ax : matplotlib Axes
             Bars: the change of the out-of-bag loss by each setting that was tried. Green ones are in the forest.
         """
-        check_is_fitted(self)
-        if not hasattr(self, "pool_report_"):
+        report = self._fitted().known.pool_report
+        if report is None:
             raise AttributeError("plot_pool needs a forest that was fitted with pool='adaptive' or preset='best'.")
-        return plot_pool(self.pool_report_, ax)
+        return plot_pool(report, ax)
 
-    def _needs_out_of_bag(self) -> bool:
-        return super()._needs_out_of_bag() or not read_plan(self).is_plain
+    def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
+        model, X = self._read(X)
+        for outputs in model.staged_outputs(X, self._threads()):
+            yield model, outputs
 
-    def _from_out_of_bag(self, name: str, method: str) -> Any:
-        """Return what was kept of the out-of-bag rows, or say why there is nothing."""
-        if name not in self.__dict__:
-            raise AttributeError(
-                f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or preset='best'."
-            )
-        return self.__dict__[name]
-
-    # --------------------------------------------------------------------------------------------------- prediction
-
-    @property
-    def n_stages_(self) -> int:
-        """Stages that the forest has."""
-        check_is_fitted(self)
-        return len(self.stages_.steps)
-
-    @property
-    def steps_(self) -> Floats:
-        """What each stage counts: 1 for the first, for the others what was best out of bag."""
-        check_is_fitted(self)
-        return np.array(self.stages_.steps)
-
-    @property
-    def _predicts_plainly(self) -> bool:
-        return len(self.stages_.steps) == 1 and self.calibration_.is_identity
-
-    def _tree_weights(self) -> Floats | None:
-        if self.n_stages_ == 1 and self.calibration_.factor == 1.0:
-            return None
-        return self.stages_.tree_weights() * self.calibration_.factor
-
-    def _mean_output(self, X: Floats, probability: bool) -> Floats:
-        if self._predicts_plainly:
-            return super()._mean_output(X, probability)
-        means = [
-            self._sum_trees(X, probability and stage == 0, slice(first, end)) / (end - first)
-            for stage, (first, end) in enumerate(self.stages_.parts)
-        ]
-        return self._combine(means)
-
-    def _combine(self, means: list[Floats]) -> Floats:
-        """Return the output that the means of the first stages make."""
-        objective = Objective(np.empty(0), getattr(self, "n_classes_", 0))
-        scores = objective.scores(means[0])
-        for step, mean in zip(self.stages_.steps[1:], means[1:], strict=False):
-            scores = scores + step * mean
-        return self.calibration_.outputs(objective, scores)
-
-    def _staged_means(self, X: Floats, probability: bool) -> Iterator[Floats]:
-        if self._predicts_plainly:
-            yield from super()._staged_means(X, probability)
-            return
-        means: list[Floats] = []
-        for stage, (first, end) in enumerate(self.stages_.parts):
-            total = np.zeros((len(X), self.forest_.n_outputs))
-            for t in range(first, end):
-                total += self._sum_trees(X, probability and stage == 0, slice(t, t + 1))
-                yield self._combine([*means, total / (t + 1 - first)])
-            means.append(total / (end - first))
-
-    def _n_fitted(self) -> int:
-        return self.forest_.n_trees if self.__sklearn_is_fitted__() else 0
-
-    def _sum_out_of_bag(self, X: Floats, sampling: Sampling) -> tuple[Floats, Floats]:
-        oob = self._oob_sums(X, sampling, self._task == "classification")
-        return oob.total, oob.n_trees
-
-    def _oob_sums(self, X: Floats, sampling: Sampling, probability: bool) -> OutOfBag:
-        """Add up the outputs of the trees that have not drawn a row."""
-        total, squares = np.zeros((2, len(X), self.forest_.n_outputs))
-        n_trees = np.zeros((len(X), 1))
-        threads = n_threads(self.n_jobs)
-        if self.forest_.models:
-            draws = (sampling.n_draws, sampling.cumulative)
-            add_out_of_bag(self, X, probability, *draws, threads, total, n_trees, squares)
-        else:
-            self.forest_.model.predict_oob(
-                X,
-                self.feature_mean_,
-                self.feature_scale_,
-                probability,
-                self.tree_seeds_,
-                sampling.n_draws,
-                sampling.cumulative,
-                threads,
-                total,
-                n_trees,
-                self.fill_,
-                squares,
-            )
-        return OutOfBag(total, squares, n_trees)
-
-    @on_snapshot
     def get_tree(self, i: int) -> Any:
         """Return one tree of the forest as an estimator of its own.
 
@@ -215,31 +168,20 @@ class ForestPart(BaggingPart, BoostBase):
         tree : BoostTreeRegressor or BoostTreeClassifier
             The fitted tree, with the parameters that it has drawn.
         """
-        check_is_fitted(self)
-        n_trees = self.forest_.n_trees
+        model = self._fitted()
+        n_trees = model.n_trees
         if not isinstance(i, numbers.Integral) or not -n_trees <= int(i) < n_trees:
             raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
-        i %= n_trees
-        params = self.tree_params_[i]
+        own = model.take(int(i) % n_trees, int(i) % n_trees + 1)
+        params = {name: values[0] for name, values in own.params.items()}
+        params |= {name: getattr(self, name) for name in _SHARED}
         names = self._tree_class._get_param_names()
-        shared = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
-        params |= {name: getattr(self, name) for name in shared}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
-        own = {
-            "forest_": self.forest_.take(i),
-            "tree_seeds_": self.tree_seeds_[i : i + 1],
-            "_tree_params": {name: values[i : i + 1] for name, values in self._tree_params.items()},
-        }
-        of_forests = ("stages_", "calibration_", "pool_report_", "oob_losses_", *LEFT_OUT)
-        not_shared = {*own, *of_forests, "oob_score_", "oob_prediction_", "oob_decision_function_", "_draws"}
-        if self._task == "regression" and i >= self.stages_.ends[0]:
-            own["target_mean_"] = 0.0  # it corrects the stages before it
-        fitted = {k: v for k, v in vars(self).items() if k.endswith("_") or k.startswith("_")}
-        tree.__dict__.update({k: v for k, v in fitted.items() if k not in not_shared} | own)
+        tree._model = own
+        tree.max_features = tree.tree_params_[0]["max_features"]
         return tree
 
-    @on_snapshot
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+    def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into in each tree.
 
         Parameters
@@ -252,10 +194,9 @@ class ForestPart(BaggingPart, BoostBase):
         leaves : ndarray of shape (n_samples, n_trees)
             Number of the leaf's node within its tree.
         """
-        return self._leaves(X)
+        return self._leaves(X)[1]
 
-    @on_snapshot
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, Longs]:
         """Return the nodes that each row visits.
 
         Parameters
@@ -270,4 +211,14 @@ class ForestPart(BaggingPart, BoostBase):
         n_nodes_ptr : ndarray of shape (n_trees + 1,)
             The columns of tree ``t`` are ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
         """
-        return self._paths(X), self.forest_.tree_start.copy()
+        model, paths = self._paths(X)
+        return paths, model.columns.tree_start.copy()
+
+
+def learned(known: Any, method: str) -> Any:
+    """Return what was kept of the out-of-bag rows, or say why there is nothing."""
+    if known is None:
+        raise AttributeError(
+            f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or preset='best'."
+        )
+    return known

@@ -1,4 +1,4 @@
-"""What regressors and classifiers do differently: their targets and their predictions."""
+"""What regressors and classifiers do differently: their losses and their predictions."""
 
 from __future__ import annotations
 
@@ -10,44 +10,25 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._base.validation import class_weights, mean_and_deviation, warn_if_one_class
-from .base import BoostBase
+from .._base.typing import Floats, Labels
+from .._base.validation import class_weights, warn_if_one_class
+from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
+from .._model.model import Model
+from .base import BoostEstimator, FromModel
 from .snapshot import on_snapshot
 
-Floats = npt.NDArray[np.float64]
 
-
-class RegressionPart(RegressorMixin, BoostBase):
-    """Targets and predictions of a regressor."""
+class BoostRegressor(RegressorMixin, BoostEstimator):
+    """Predictions of a regressor made of trees."""
 
     _task = "regression"
 
-    target_mean_: float
-    target_scale_: float
+    target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
+    target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
 
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
-        y = np.ascontiguousarray(y, dtype=np.float64)
-        if first:
-            mean, deviation = mean_and_deviation(y[:, None], weight)
-            self.target_mean_ = float(mean[0]) if self.scale else 0.0
-            self.target_scale_ = float(deviation[0]) if self.scale else 1.0
-        return (y - self.target_mean_) / self.target_scale_, 0
+    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        return SquaredError.fit(y, weight, self.scale) if before is None else before.loss
 
-    def _targets(self, y: Floats) -> Floats:
-        return (y * self.target_scale_ + self.target_mean_)[:, None]
-
-    def _target_names(self) -> list[str]:
-        return ["mean"]
-
-    @property
-    def _output_scale(self) -> float:
-        return self.target_scale_
-
-    @property
-    def _output_mean(self) -> float:
-        return self.target_mean_
-
-    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -61,55 +42,43 @@ class RegressionPart(RegressorMixin, BoostBase):
         y : ndarray of shape (n_samples,)
             Predicted values, in the units of the training target.
         """
-        mean = self._mean_output(self._check_rows(X), probability=False)[:, 0]
-        prediction: Floats = mean * self.target_scale_ + self.target_mean_
-        return prediction
+        model, outputs = self._outputs(X)
+        return model.loss.decode(outputs)
 
 
-class LabelsPart(ClassifierMixin):
-    """Class labels and their weights; what follows from the probabilities."""
+def find_classes(y: Any, known: Labels | None) -> Labels:
+    """Check labels; return the classes, those of an earlier fit if it goes on with one."""
+    if y.dtype == object and any(label is None for label in y):
+        raise ValueError("y has missing labels (None); leave out these rows.")
+    check_classification_targets(y)
+    classes: Labels = np.unique(y) if known is None else known
+    if known is not None and not np.isin(y, known).all():
+        raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
+    warn_if_one_class(classes)
+    return classes
+
+
+def combine_class_weight(
+    class_weight: Any, classes: Labels, codes: npt.NDArray[Any], weight: Floats | None, bootstrap: bool
+) -> tuple[Floats | None, bool]:
+    """Return the weights with the class weights in them, and whether classes are balanced per replica."""
+    if class_weight is None:
+        return weight, False
+    per_row = class_weights(class_weight, classes, codes.astype(np.intp), weight)
+    if isinstance(class_weight, str) and class_weight == "balanced_subsample":
+        if not bootstrap:
+            raise ValueError("class_weight='balanced_subsample' needs bootstrap=True; use 'balanced'.")
+        return weight, True
+    return per_row if weight is None else weight * per_row, False
+
+
+class LabelsMixin(ClassifierMixin):
+    """What follows from the probabilities of classes."""
 
     _task = "classification"
 
     class_weight: Any
-
-    classes_: npt.NDArray[Any]
-    n_classes_: int
-
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[npt.NDArray[Any], int]:
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y has missing labels (None); leave out these rows.")
-        check_classification_targets(y)
-        if first:
-            self.classes_ = np.unique(y)
-            self.n_classes_ = len(self.classes_)
-        codes = np.searchsorted(self.classes_, y)
-        if not first and not np.array_equal(self.classes_.take(codes, mode="clip"), y):
-            raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
-        warn_if_one_class(self.classes_)
-        return codes.astype(np.float64), self.n_classes_
-
-    def _targets(self, y: Floats) -> Floats:
-        is_class: Floats = (y[:, None] == self._counted_classes).astype(np.float64)
-        return is_class
-
-    def _target_names(self) -> list[str]:
-        return [f"P({label})" for label in self.classes_[self._counted_classes]]
-
-    @property
-    def _counted_classes(self) -> npt.NDArray[np.intp]:
-        """The classes whose shares stand for categories: of two the second is enough."""
-        return np.arange(1 if self.n_classes_ == 2 else 0, self.n_classes_)
-
-    def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
-        if self.class_weight is None:
-            return weight, False
-        per_row = class_weights(self.class_weight, self.classes_, y.astype(np.intp), weight)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
-            if not getattr(self, "bootstrap", False):
-                raise ValueError("class_weight='balanced_subsample' needs bootstrap=True; use 'balanced'.")
-            return weight, True
-        return per_row if weight is None else weight * per_row, False
+    classes_: Any
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Floats:
@@ -133,7 +102,7 @@ class LabelsPart(ClassifierMixin):
         return log_p
 
     @on_snapshot
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Labels:
         """Predict the class.
 
         Parameters
@@ -146,23 +115,37 @@ class LabelsPart(ClassifierMixin):
         y : ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        return self._most_probable(self.predict_proba(X))
-
-    def _most_probable(self, p: Floats) -> npt.NDArray[Any]:
-        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
+        labels: Labels = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return labels
 
 
-class ClassificationPart(LabelsPart, BoostBase):
-    """Probabilities of a classifier made of trees."""
+def classes_of(loss: Loss) -> Labels:
+    """Return the classes of a classifier's loss."""
+    assert isinstance(loss, CrossEntropy)
+    return loss.classes
 
-    def _proba(self, p: Floats) -> Floats:
-        """Complete the core's probabilities: two classes have one output there, a single class none that matters."""
-        if self.n_classes_ == 1:
-            return np.ones((len(p), 1))
-        return np.hstack([1 - p, p]) if self.n_classes_ == 2 else p
 
-    @on_snapshot
+def most_probable(loss: Loss, outputs: Floats) -> Labels:
+    """Return the label of the most probable class of each row."""
+    labels: Labels = classes_of(loss)[loss.decode(outputs).argmax(axis=1)]
+    return labels
+
+
+class BoostClassifier(LabelsMixin, BoostEstimator):
+    """Probabilities and labels of a classifier made of trees."""
+
+    classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
+    n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
+
+    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        classes = find_classes(y, None if before is None else classes_of(before.loss))
+        if before is not None:
+            return before.loss
+        return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+
+    def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+        return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
+
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -176,11 +159,11 @@ class ClassificationPart(LabelsPart, BoostBase):
         p : ndarray of shape (n_samples, n_classes)
             Mean of the trees' probabilities, classes in the order of ``classes_``.
         """
-        return self._proba(self._mean_output(self._check_rows(X), probability=True))
+        model, outputs = self._outputs(X)
+        return model.loss.decode(outputs)
 
-    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
+        """Compute the decision function: scores of the classes.
 
         Parameters
         ----------
@@ -193,13 +176,13 @@ class ClassificationPart(LabelsPart, BoostBase):
             A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
             forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
         """
-        X = self._check_rows(X)
-        if self.forest_.n_trees == 1:
-            score = self._sum_trees(X, probability=False)
+        model, X = self._read(X)
+        if model.n_trees == 1:
+            score = model.sums(X, self._threads(), scores=True)
         else:
             tiny = np.finfo(np.float64).tiny
-            p = self._mean_output(X, probability=True)
+            p = model.outputs(X, self._threads())
             score = np.log(np.maximum(p, tiny))
-            if self.n_classes_ <= 2:
+            if model.loss.n_outputs == 1:
                 score -= np.log(np.maximum(1 - p, tiny))
-        return score[:, 0] if self.n_classes_ <= 2 else score
+        return score[:, 0] if model.loss.n_outputs == 1 else score

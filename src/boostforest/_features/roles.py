@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._model.columns import ROLES, ForestColumns, Ints, Signs
+from .._base.typing import Ints, Labels, Mask, Signs
 from ..nodes._native import Constant, Ridge
 from ..nodes._python import is_python_model, short_name
 from .encoder import TableEncoder
 
-Mask = npt.NDArray[np.bool_]
-Names = npt.NDArray[Any] | None
+Names = Labels | None
+
+ROLES = ("split_features", "model_features", "monotonic_cst")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,21 +58,23 @@ class Roles:
                     f"model_features must name at least one column for node_model={short_name(model)}; got none."
                 )
 
-    def check_same(self, fitted: ForestColumns) -> None:
+    def check_same(self, fitted: Any) -> None:
         """Refuse to go on from trees that were grown with other roles."""
         for name in ROLES:
             if not np.array_equal(getattr(self, name), getattr(fitted, name)):
                 raise ValueError(f"{name} must be what it was in the first fit with warm_start=True.")
 
 
-def read_roles(estimator: Any, n_columns: int, names: Names, encoder: TableEncoder | None) -> Roles:
-    """Check what an estimator's parameters say about columns; return the roles of the features made of them.
+def read_roles(asked: Mapping[str, Any], n_columns: int, names: Names, encoder: TableEncoder | None) -> Roles:
+    """Check what the arguments of these names say about columns; return the roles of the features made of them.
 
     ``names`` are those of the columns, if they have any.
     """
-    split = _chosen("split_features", estimator.split_features, n_columns, names)
-    model = _chosen("model_features", estimator.model_features, n_columns, names)
-    signs = _signs(estimator.monotonic_cst, n_columns, names)
+    if all(asked[name] is None for name in ROLES):
+        return Roles()
+    split = _chosen("split_features", asked["split_features"], n_columns, names)
+    model = _chosen("model_features", asked["model_features"], n_columns, names)
+    signs = _signs(asked["monotonic_cst"], n_columns, names)
     if split is not None and not split.any():
         raise ValueError("split_features must name at least one column; got none.")
     if encoder is not None and signs is not None:

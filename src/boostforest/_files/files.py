@@ -13,14 +13,13 @@ from io import BufferedReader
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._base.validation import warn
-from .._estimator.base import BoostBase
 from .._model.columns import DTYPES
+from .._model.model import Model
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
-from .state import ESTIMATORS, decode, encode
+from .state import Estimators, StoredEstimator, decode, encode
 
 FORMAT = "boostforest"
 FORMAT_VERSION = 2
@@ -33,19 +32,18 @@ _MAX_REASON = 300  # characters: a reason may quote the file
 Path = str | os.PathLike[str]
 
 
-def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
-    """Write a fitted estimator; see ``BoostBase.save_model``."""
+def save(
+    name: str, estimators: Estimators, params: dict[str, Any], model: Model, path: Path, dtype: str | None
+) -> None:
+    """Write the model of an estimator of that name and its parameters."""
     path = os.fsdecode(path)
-    check_is_fitted(estimator)
-    name = type(estimator).__name__
-    if ESTIMATORS.get(name) is not type(estimator):
-        raise ValueError(f"save_model can store {', '.join(ESTIMATORS)}, but not a class of your own; got {name}.")
-    dtype = estimator.forest_.dtype.name if dtype is None else dtype
+    dtype = model.columns.dtype.name if dtype is None else dtype
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
-        tensors, metadata, lost = encode(estimator, dtype)
-        decode(name, tensors, metadata, own_module(estimator._tree_params["node_model"]))  # what is written can be read
+        tensors, metadata, lost = encode(params, model, dtype)
+        # What is written can be read.
+        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
         head = {
             "format": FORMAT,
             "format_version": str(FORMAT_VERSION),
@@ -63,47 +61,8 @@ def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
         )
 
 
-def load_model(path: Path, node_model: Any = None) -> Any:
-    """Load an estimator from a file that ``save_model`` has written.
-
-    Nothing in the file is run, and no number in it is trusted: a file that was damaged, or made up, is refused. What a
-    model file holds and what is promised about it stands in ``docs/format.md``.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    node_model : TorchNode, default=None
-        Needed only for networks of a module of your own, which no file can hold: the `TorchNode` with that module.
-
-    Returns
-    -------
-    estimator : BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor or BoostForestClassifier
-        The fitted estimator, as it was saved.
-
-    Raises
-    ------
-    ValueError
-        If the file is no model file, is damaged, or was written by a newer version of boostforest.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import boostforest
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = boostforest.BoostForestClassifier(5, random_state=0).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     forest.save_model(Path(folder) / "iris.safetensors")
-    ...     loaded = boostforest.load_model(Path(folder) / "iris.safetensors")
-    >>> loaded
-    BoostForestClassifier(n_estimators=5, random_state=0)
-    >>> bool((loaded.predict_proba(X) == forest.predict_proba(X)).all())
-    True
-    """
+def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEstimator:
+    """Return the estimator in a file; ``own_module`` is what networks are made of where the file cannot say it."""
     path = os.fsdecode(path)
     try:
         with _open_regular(path) as file:
@@ -111,7 +70,7 @@ def load_model(path: Path, node_model: Any = None) -> Any:
             name, metadata = _take_head(header)
             tensors = read_tensors(file, header)
         metadata |= _take_fields(tensors, metadata)
-        return decode(name, tensors, metadata, getattr(node_model, "module", None))
+        return decode(name, estimators, tensors, metadata, own_module)
     except ValueError as error:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._estimator.forest import ForestPart
-from .._grow.staged import Stages
 from .._model.calibration import Calibration
 from .._model.intervals import LeftOut
+from .._model.model import Known, Model
+from .._model.stages import Stages
 from .container import Tensors
 
 _STAGES = ("stage_end", "stage_step")
@@ -20,53 +21,52 @@ _WEIGHTS = ("residual_weight", "conformity_weight")
 STAGE_TENSORS = (*_STAGES, "oob_loss", "calibration_factor", *_KNOTS, *_LEFT_OUT, "conformity", *_WEIGHTS)
 
 
-def encode_stages(forest: ForestPart) -> Tensors:
+def encode_stages(model: Model) -> Tensors:
     """Return the tensors of a forest that the paper's does not have."""
     tensors: Tensors = {}
-    if forest.n_stages_ > 1:
-        tensors["stage_end"] = np.array(forest.stages_.ends, dtype=np.int64)
-        tensors["stage_step"] = np.array(forest.stages_.steps)
-    if hasattr(forest, "oob_losses_"):
-        tensors["oob_loss"] = forest.oob_losses_
-    calibration = forest.calibration_
+    known, calibration = model.known, model.calibration
+    if len(model.stages) > 1:
+        tensors["stage_end"] = np.array(model.stages.ends, dtype=np.int64)
+        tensors["stage_step"] = np.array(model.stages.steps)
+    if known.losses is not None:
+        tensors["oob_loss"] = known.losses
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = np.array(calibration.factor)
     if calibration.knots:
         tensors["knot_start"] = np.cumsum([0, *(len(x) for x, _ in calibration.knots)], dtype=np.int64)
         tensors["knot_x"] = np.concatenate([x for x, _ in calibration.knots])
         tensors["knot_y"] = np.concatenate([y for _, y in calibration.knots])
-    if "_left_out" in vars(forest):
-        tensors["residuals"] = forest._left_out.residuals
-        tensors["absent"] = np.packbits(forest._left_out.absent, axis=1)
-        if forest._left_out.weight is not None:
-            tensors["residual_weight"] = forest._left_out.weight
-    if "_conformity" in vars(forest):
-        tensors["conformity"] = forest._conformity
-    if "_conformity_weight" in vars(forest):
-        tensors["conformity_weight"] = forest._conformity_weight
+    if known.left_out is not None:
+        tensors["residuals"] = known.left_out.residuals
+        tensors["absent"] = np.packbits(known.left_out.absent, axis=1)
+        if known.left_out.weight is not None:
+            tensors["residual_weight"] = known.left_out.weight
+    if known.conformity is not None:
+        tensors["conformity"] = known.conformity
+    if known.conformity_weight is not None:
+        tensors["conformity_weight"] = known.conformity_weight
     return tensors
 
 
-def take_stages(tensors: Tensors, n_trees: int, n_outputs: int, task: str) -> dict[str, Any]:
-    """Return the attributes that these tensors of a file stand for."""
-    attributes: dict[str, Any] = {"stages_": _stages(tensors, n_trees), "calibration_": Calibration()}
-    n_stages = len(attributes["stages_"].ends)
+def take_stages(tensors: Tensors, n_trees: int, n_outputs: int, task: str) -> tuple[Stages, Calibration, Known]:
+    """Return what these tensors of a file stand for."""
+    stages, calibration, known = _stages(tensors, n_trees), Calibration(), Known()
     if (losses := tensors.pop("oob_loss", None)) is not None:
-        attributes["oob_losses_"] = _floats(losses, "oob_loss", n_stages, finite=False)
+        known = replace(known, losses=_floats(losses, "oob_loss", len(stages), finite=False))
     if task == "classification":
-        attributes["calibration_"] = _calibration(tensors, n_outputs)
+        calibration = _calibration(tensors, n_outputs)
         if (scores := tensors.pop("conformity", None)) is not None:
             if (np.diff(_floats(scores, "conformity", None)) < 0).any():
                 raise ValueError("tensor 'conformity' must ascend")
-            attributes["_conformity"] = scores
+            known = replace(known, conformity=scores)
             if (weight := tensors.pop("conformity_weight", None)) is not None:
-                attributes["_conformity_weight"] = _weights(weight, "conformity_weight", len(scores))
+                known = replace(known, conformity_weight=_weights(weight, "conformity_weight", len(scores)))
     elif tensors.keys() & set(_LEFT_OUT):
         weight = tensors.pop("residual_weight", None)
-        attributes["_left_out"] = _left_out(n_trees, weight, *_together(tensors, _LEFT_OUT))
+        known = replace(known, left_out=_left_out(n_trees, weight, *_together(tensors, _LEFT_OUT)))
     if tensors:
         raise ValueError(f"tensors are unknown for {task}: {', '.join(sorted(tensors))}")
-    return attributes
+    return stages, calibration, known
 
 
 def _together(tensors: Tensors, names: tuple[str, ...]) -> list[Any]:
@@ -95,7 +95,7 @@ def _ends(array: Any, name: str, last: int, least: int) -> Any:
 
 def _stages(tensors: Tensors, n_trees: int) -> Stages:
     if not tensors.keys() & set(_STAGES):
-        return Stages((n_trees,), (1.0,))
+        return Stages.single(n_trees)
     ends, steps = _together(tensors, _STAGES)
     _ends(ends, "stage_end", n_trees, 1)
     _floats(steps, "stage_step", len(ends))

@@ -8,28 +8,49 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from .._base.threads import n_threads
-from .._estimator.base import BoostBase
-from .._estimator.forest import ForestPart
-from .._grow.parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
+from .._base.typing import Entropy, Labels, TreeParams
+from .._features.features import Features
+from .._grow.parameters import TREE_PARAMETERS, check_criteria
+from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
 from .._model.columns import COEFFICIENTS, DTYPES, ForestColumns
-from ..forest import BoostForestClassifier, BoostForestRegressor
-from ..tree import BoostTreeClassifier, BoostTreeRegressor
+from .._model.model import Model
+from .._model.stages import Stages
 from .container import Metadata, Tensors, parse_json, to_json
 from .encoder import checked_fill, encode_encoder, take_encoder
 from .networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .stages import STAGE_TENSORS, encode_stages, take_stages
 
-ESTIMATORS: dict[str, type[BoostBase]] = {
-    cls.__name__: cls for cls in (BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor, BoostForestClassifier)
-}
+
+class StoredEstimator(Protocol):
+    """What a file has to know of an estimator."""
+
+    _task: ClassVar[str]
+    _model: Model
+
+    def __init__(self, **params: Any) -> None: ...
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]: ...
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+    @classmethod
+    def _tree_defaults(cls) -> dict[str, Any] | None:
+        """Return the defaults of a forest's trees; None: it is a tree."""
+
+    def _check_arguments(self) -> None:
+        """Check all parameters as a fit does; those that only a fit reads have time until then."""
+
+
+Estimators = Mapping[str, type[StoredEstimator]]
 
 # Tensor -> type and length. Lengths of the same name are the same; "one" has no dimension.
 _COLUMNS = {
@@ -72,41 +93,38 @@ _DEFAULTS = {"dtype": '"float64"'}  # metadata that older files have not
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
-def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
+def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
-    params, lost = encode_params(estimator.get_params(deep=False))
-    tensors: Tensors = estimator.forest_.arrays()
+    stored, lost = encode_params(params)
+    features, loss, known, draws = model.features, model.loss, model.known, model.draws
+    tensors: Tensors = model.columns.arrays()
     if len(tensors["hidden"]) == 0:
         tensors = {name: tensor for name, tensor in tensors.items() if name not in _HIDDEN}
     tensors["params"] = _shorten(tensors["params"], dtype)
-    tensors |= encode_networks(estimator.forest_, estimator._tree_params["node_model"], dtype)
-    tensors["tree_seeds"] = estimator.tree_seeds_
-    tensors |= encode_encoder(estimator.encoder_)
-    if estimator.fill_ is not None:
-        tensors["fill"] = estimator.fill_
-    if isinstance(estimator, ForestPart):
-        tensors |= encode_stages(estimator)
-    for name in _SCALING:
-        tensors[name] = getattr(estimator, f"{name}_")
+    tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
+    tensors["tree_seeds"] = model.seeds
+    tensors |= encode_encoder(features.encoder)
+    if features.fill is not None:
+        tensors["fill"] = features.fill
+    tensors |= encode_stages(model)
+    scaling = features.mean, features.scale, features.deviation
+    tensors |= dict(zip(_SCALING, scaling, strict=True))
     kind = None
-    if estimator._task == "classification":
-        tensors["classes"], kind = _encode_classes(estimator.classes_)
+    if isinstance(loss, CrossEntropy):
+        tensors["classes"], kind = _encode_classes(loss.classes)
     else:
-        for name in _TARGET:
-            tensors[name] = np.array(getattr(estimator, f"{name}_"))
-    names = getattr(estimator, "feature_names_in_", None)
-    draws = getattr(estimator, "_draws", None)
+        tensors |= {"target_mean": np.array(loss.origin), "target_scale": np.array(loss.unit)}
     metadata = {
-        "params": params,
+        "params": stored,
         "not_stored": lost,
-        "n_features": estimator.n_features_in_,
-        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": features.n_columns,
+        "feature_names": None if features.names is None else [str(name) for name in features.names],
         "classes": kind,
-        "tree_params": {name: _encode_draws(values) for name, values in estimator._tree_params.items()},
-        "entropy": _encode_entropy(estimator._entropy),
+        "tree_params": {name: _encode_draws(values) for name, values in model.params.items()},
+        "entropy": _encode_entropy(model.entropy),
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
-        "oob_score": _encode_score(getattr(estimator, "oob_score_", None)),
-        "dtype": estimator.forest_.dtype.name,
+        "oob_score": _encode_score(known.score),
+        "dtype": model.columns.dtype.name,
     }
     return tensors, {name: to_json(value) for name, value in metadata.items()}, lost
 
@@ -155,66 +173,82 @@ def _encode_score(score: Any) -> float | None:
 # ------------------------------------------------------------------------------------------------------------- decoding
 
 
-def decode(name: str, tensors: Tensors, metadata: Metadata, own_module: Any = None) -> BoostBase:
+def decode(
+    name: str, estimators: Estimators, tensors: Tensors, metadata: Metadata, own_module: Any = None
+) -> StoredEstimator:
     """Return the estimator that tensors and metadata stand for, or raise ValueError.
 
     ``own_module`` is what networks are made of where the file cannot say it.
     """
-    if name not in ESTIMATORS:
-        raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(ESTIMATORS)}")
+    if name not in estimators:
+        raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(estimators)}")
     metadata = _DEFAULTS | metadata
     if metadata.keys() != METADATA | _DEFAULTS.keys():
         raise ValueError(f"its metadata must be {', '.join(sorted(METADATA))}; got {', '.join(sorted(metadata))}")
-    cls = ESTIMATORS[name]
+    cls = estimators[name]
     fields = {key: parse_json(text, f"metadata {key!r}") for key, text in metadata.items()}
     params = decode_params(fields["params"], fields["not_stored"], cls._get_param_names())
     if "node_model" in params:
         params["node_model"] = _decode_node_models(params["node_model"], own_module)
     estimator = cls(**params)
-    _check_params(estimator)
-    tensors = dict(tensors)
-    networks = take_networks(tensors)
-    fitted: dict[str, Any] = {}
-    if cls._task == "classification":
-        fitted["classes_"] = _decode_classes(tensors.pop("classes", None), fields["classes"])
-        fitted["n_classes_"] = len(fitted["classes_"])
-    elif fields["classes"] is not None:
-        raise ValueError("a regressor has no classes")
-    n_classes = fitted.get("n_classes_", 1)
-    fitted["encoder_"] = encoder = take_encoder(tensors, n_targets=1 if n_classes == 2 else n_classes)
-    fill = tensors.pop("fill", None)
-    is_forest = issubclass(cls, ForestPart)
-    staged = {name: tensors.pop(name) for name in STAGE_TENSORS if is_forest and name in tensors}
-    if fields["dtype"] not in DTYPES:
-        raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {fields['dtype']!r}")
-    tensors = _checked(tensors, cls._task, np.dtype(fields["dtype"]))
-    fitted["forest_"] = forest = _decode_forest(tensors, fitted.get("n_classes_", 0))
-    fitted["fill_"] = checked_fill(fill, forest.n_features)
-    if not is_forest and forest.n_trees != 1:
-        raise ValueError(f"a {name} has one tree; got {forest.n_trees}")
-    fitted |= {f"{key}_": tensors[key] for key in (*_SEEDS, *_SCALING)}
-    fitted |= {f"{key}_": float(tensors[key]) for key in _TARGET if key in tensors}
-    if encoder is not None and encoder.n_features != forest.n_features:
-        raise ValueError(f"the columns make {encoder.n_features} features, but the trees have {forest.n_features}")
-    n_columns = forest.n_features if encoder is None else len(encoder.columns)
-    fitted |= _decode_features(fields["n_features"], fields["feature_names"], n_columns)
-    fitted["_tree_params"] = drawn = _decode_tree_params(fields["tree_params"], forest.n_trees, cls._task, own_module)
-    fitted["forest_"] = replace(forest, models=decode_networks(forest, drawn["node_model"], networks))
-    fitted["_entropy"] = _decode_entropy(fields["entropy"])
-    if is_forest:
-        fitted |= take_stages(staged, forest.n_trees, forest.n_outputs, cls._task)
-        fitted["_draws"] = _decode_row_draws(fields["draws"])
-        fitted |= _decode_score(fields["oob_score"])
-    estimator.__dict__.update(fitted)
+    estimator._check_arguments()
+    estimator._model = _decode_model(name, cls, dict(tensors), fields, own_module)
     return estimator
 
 
-def _check_params(estimator: Any) -> None:
-    """Check the parameters as a fit does; those that only a fit reads have time until then."""
-    tree_pools(estimator, estimator._task)
-    estimator._check_parameters()
-    if n_threads(getattr(estimator, "n_jobs", None)) >= 2**31:
-        raise ValueError("n_jobs must be below 2^31")
+def _decode_model(
+    name: str, cls: type[StoredEstimator], tensors: Tensors, fields: dict[str, Any], own_module: Any
+) -> Model:
+    networks = take_networks(tensors)
+    classes = None
+    if cls._task == "classification":
+        classes = _decode_classes(tensors.pop("classes", None), fields["classes"])
+    elif fields["classes"] is not None:
+        raise ValueError("a regressor has no classes")
+    n_classes = 1 if classes is None else len(classes)
+    encoder = take_encoder(tensors, n_targets=1 if n_classes == 2 else n_classes)
+    fill = tensors.pop("fill", None)
+    tree_defaults = cls._tree_defaults()
+    staged = {name: tensors.pop(name) for name in STAGE_TENSORS if tree_defaults is not None and name in tensors}
+    if fields["dtype"] not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {fields['dtype']!r}")
+    tensors = _checked(tensors, cls._task, np.dtype(fields["dtype"]))
+    loss = _decode_loss(tensors, classes)
+    columns = _decode_columns(tensors, loss.n_outputs)
+    fill = checked_fill(fill, columns.n_features)
+    if tree_defaults is None and columns.n_trees != 1:
+        raise ValueError(f"a {name} has one tree; got {columns.n_trees}")
+    if encoder is not None and encoder.n_features != columns.n_features:
+        raise ValueError(f"the columns make {encoder.n_features} features, but the trees have {columns.n_features}")
+    n_columns = columns.n_features if encoder is None else len(encoder.columns)
+    names = _decode_names(fields["n_features"], fields["feature_names"], n_columns)
+    mean, scale, deviation = (tensors[key] for key in _SCALING)
+    features = Features(n_columns, names, encoder, mean, scale, deviation, fill)
+    defaults = cls().get_params(deep=False) if tree_defaults is None else tree_defaults
+    drawn = _decode_tree_params(fields["tree_params"], columns.n_trees, cls._task, defaults, own_module)
+    columns = replace(columns, models=decode_networks(columns, drawn["node_model"], networks))
+    entropy = _decode_entropy(fields["entropy"])
+    if tree_defaults is None:
+        return Model(features, loss, columns, tensors["tree_seeds"], drawn, entropy, Stages.single(1))
+    stages, calibration, known = take_stages(staged, columns.n_trees, columns.n_outputs, cls._task)
+    return Model(
+        features,
+        loss,
+        columns,
+        tensors["tree_seeds"],
+        drawn,
+        entropy,
+        stages,
+        calibration,
+        _decode_row_draws(fields["draws"]),
+        replace(known, score=_decode_score(fields["oob_score"])),
+    )
+
+
+def _decode_loss(tensors: Tensors, classes: Labels | None) -> Loss:
+    if classes is None:
+        return SquaredError(float(tensors["target_mean"]), float(tensors["target_scale"]))
+    return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
 
 
 def _checked(tensors: Tensors, task: str, coefficient: np.dtype[Any]) -> Tensors:
@@ -265,11 +299,10 @@ def _check_numbers(tensors: Tensors) -> None:
         raise ValueError("tensor 'n_samples' has values that cannot be weights of rows")
 
 
-def _decode_forest(tensors: Tensors, n_classes: int) -> ForestColumns:
+def _decode_columns(tensors: Tensors, n_outputs: int) -> ForestColumns:
     columns: dict[str, Any] = {name: tensors[name] for name in _COLUMNS | _ROLES if name in tensors}
     columns["hidden_start"] = tensors.get("hidden_start", np.zeros(len(columns["tree_start"]), dtype=np.int64))
     columns["hidden"] = tensors.get("hidden", np.empty(0))
-    n_outputs = 1 if n_classes <= 2 else n_classes
     forest = ForestColumns(**columns, n_features=len(tensors["feature_mean"]), n_outputs=n_outputs)
     forest.model  # noqa: B018 - the core checks all indices when it makes its view
     inner = np.flatnonzero(forest.feature >= 0)
@@ -297,14 +330,14 @@ def _decode_classes(tensor: npt.NDArray[Any] | None, kind: Any) -> npt.NDArray[A
     return classes.astype(object) if kind == "object" else classes
 
 
-def _decode_features(number: Any, names: Any, n_features: int) -> dict[str, Any]:
-    if type(number) is not int or number != n_features:
-        raise ValueError(f"n_features must be {n_features}, as the tensors have it; got {number!r}")
+def _decode_names(number: Any, names: Any, n_columns: int) -> Labels | None:
+    if type(number) is not int or number != n_columns:
+        raise ValueError(f"n_features must be {n_columns}, as the tensors have it; got {number!r}")
     if names is None:
-        return {"n_features_in_": n_features}
-    if not isinstance(names, list) or len(names) != n_features or not all(isinstance(n, str) for n in names):
-        raise ValueError(f"feature_names must be null or {n_features} strings")
-    return {"n_features_in_": n_features, "feature_names_in_": np.array(names, dtype=object)}
+        return None
+    if not isinstance(names, list) or len(names) != n_columns or not all(isinstance(n, str) for n in names):
+        raise ValueError(f"feature_names must be null or {n_columns} strings")
+    return np.array(names, dtype=object)
 
 
 def _decode_node_models(value: Any, own_module: Any) -> Any:
@@ -315,13 +348,14 @@ def _decode_node_models(value: Any, own_module: Any) -> Any:
     return type(value)(decoded) if isinstance(value, list | tuple) else decoded[0]
 
 
-def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) -> TreeParams:
+def _decode_tree_params(drawn: Any, n_trees: int, task: str, defaults: dict[str, Any], own_module: Any) -> TreeParams:
     if not isinstance(drawn, dict):
         raise ValueError("tree_params must be an object")
     check_known("a tree", drawn, [p.name for p in TREE_PARAMETERS])
     params: TreeParams = {}
     for parameter in TREE_PARAMETERS:
-        values = drawn.get(parameter.name, [_default_of_tree(parameter.name, task)])
+        # What a tree has that was grown before there was this parameter: the default of one tree, not a pool.
+        values = drawn.get(parameter.name, [defaults.get(parameter.name, False)])
         if not isinstance(values, list) or len(values) not in (1, n_trees):
             raise ValueError(f"tree_params: {parameter.name} must have one value, or one per tree")
         if parameter.name == "node_model":
@@ -332,13 +366,7 @@ def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) ->
     return params
 
 
-def _default_of_tree(name: str, task: str) -> Any:
-    """Return what a tree has that was grown before there was this parameter: the default of one tree, no pool."""
-    cls = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
-    return getattr(cls(), name, False)  # as tree_pools: classifiers clip nothing
-
-
-def _decode_entropy(entropy: Any) -> int | tuple[int, ...]:
+def _decode_entropy(entropy: Any) -> Entropy:
     words = entropy if isinstance(entropy, list) else [entropy]
     if not words or not all(isinstance(w, str) and w[:2] == "0x" and w[2:].isalnum() for w in words):
         raise ValueError("entropy must be a number in base 16, or a list of such")
@@ -360,9 +388,7 @@ def _decode_row_draws(draws: Any) -> tuple[bool, int, int, bytes] | None:
         raise ValueError("draws must end in a checksum in base 16") from error
 
 
-def _decode_score(score: Any) -> dict[str, float]:
-    if score is None:
-        return {}
-    if not isinstance(score, float):
+def _decode_score(score: Any) -> float | None:
+    if score is not None and not isinstance(score, float):
         raise ValueError("oob_score must be null or a number")
-    return {"oob_score_": score}
+    return score

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from .._losses.objective import Floats
+from .._base.typing import Floats
 from .._model.inspection import gain_importances
+from .data import TrainingData
 from .groups import Group, Growth, Settings
-from .python.grower import TrainingData
 
 SMALL_LEAVES = tuple(range(2, 9))
 LARGE_LEAVES = (15, 20, 25, 30, 35, 40)
@@ -53,7 +53,7 @@ class Trial:
 
     round: int
     group: Group
-    losses: Floats  #: of every row, were there endlessly many such trees
+    losses: Floats  #: of every row, were there infinitely many such trees
     share: float = 0.0  #: of the forest's trees
 
     @property
@@ -110,7 +110,7 @@ class Search:
             return best
         features = np.arange(n_features)
         for _ in range(min(_HALVINGS, self._affordable(budget))):
-            gains = gain_importances(best.group.columns, None)[features]
+            gains = gain_importances(best.group.model.columns, None)[features]
             features = np.sort(features[np.argsort(-gains, kind="stable")[: len(features) // 2]])
             settings = best.settings | {"split_features": tuple(features.tolist())}
             trial = self._try(settings, self.trials[-1].round + 1)
@@ -153,7 +153,7 @@ class Search:
         shares[good] = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
         shares[shares < _LEAST_SHARE] = 0.0
         shares = np.asarray(shares / shares.sum())
-        if objective.n_classes > 0:
+        if not objective.loss.averages_scores:
             return shares
         # Squared errors of few outlying rows can mislead. Where the gain may be chance, a part of the trees is grown
         # with the first settings. (Errors of probabilities are bounded.)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.declare import Parameter, choice, integer, is_integer, real
-from .._base.draws import Seeds, distinct, draw_parameter, is_distribution, pool_words
+from .._base.draws import distinct, draw_parameter, is_distribution, pool_words
+from .._base.typing import Seeds, TreeParams
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models
 from ..nodes._python import is_python_model, own_copies
 
@@ -77,8 +78,6 @@ TREE_PARAMETERS = (
     integer("batch_size", 2, none=0),
     _CLIP,
 )
-
-TreeParams = dict[str, list[Any]]  # parameter -> one value per tree
 
 
 def tree_pools(estimator: object, task: str) -> dict[str, Any]:

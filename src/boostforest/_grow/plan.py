@@ -6,16 +6,13 @@ import inspect
 import numbers
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._model.calibration import CALIBRATIONS
 from .parameters import TREE_PARAMETERS
 from .staged import LEAST_TREES
-
-if TYPE_CHECKING:
-    from .._estimator.forest import ForestPart
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False},
@@ -41,7 +38,7 @@ class Plan:
         return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
 
 
-def read_plan(forest: ForestPart) -> Plan:
+def read_plan(forest: Any, task: str) -> Plan:
     """Check the arguments, and that they go together."""
     if not isinstance(forest.preset, str) or forest.preset not in PRESETS:
         raise ValueError(f"preset must be 'paper' or 'best'; got {forest.preset!r}.")
@@ -52,7 +49,7 @@ def read_plan(forest: ForestPart) -> Plan:
     shown = ", ".join(map(repr, CALIBRATIONS))
     _check("calibrate", asked, f"None, {shown}", lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
     plan = {**preset, **asked}
-    if forest._task == "regression":
+    if task == "regression":
         plan["calibrate"] = False
     auto = isinstance(forest.n_estimators, str)
     budget = None if auto else int(forest.n_estimators) * _MORE_TREES[forest.preset]
@@ -74,7 +71,7 @@ def _is_stages(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _check_out_of_bag(forest: ForestPart, plan: Plan, asked: dict[str, Any]) -> None:
+def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
     """Refuse what cannot be judged out of bag."""
     reasons = {
         "preset='best'": forest.preset == "best",
@@ -97,7 +94,7 @@ def _check_out_of_bag(forest: ForestPart, plan: Plan, asked: dict[str, Any]) -> 
         raise ValueError(f"{reason} needs n_estimators of at least {-(-least // per)}; got {forest.n_estimators}.")
 
 
-def _set_parameters(forest: ForestPart) -> Set[str]:
+def _set_parameters(forest: Any) -> Set[str]:
     """Return the tree parameters that are not at their defaults."""
     defaults = inspect.signature(type(forest).__init__).parameters
     return {
@@ -109,9 +106,3 @@ def _set_parameters(forest: ForestPart) -> Set[str]:
 
 def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(np.array_equal(value, default))
-
-
-def check_coverage(coverage: Any) -> None:
-    """Check the probability that intervals and sets should have."""
-    if not isinstance(coverage, numbers.Real) or isinstance(coverage, bool) or not 0 < float(coverage) < 1:
-        raise ValueError(f"coverage must be a number above 0 and below 1; got {coverage!r}.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._losses.objective import Objective
+from .adaptive import Trial
+from .objective import Objective
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from .adaptive import Trial
 
 
 def pool_report(trials: list[Trial], objective: Objective) -> list[dict[str, Any]]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from .._losses.objective import Floats, OutOfBag
+from .._base.typing import Floats, Mask
+from .._losses import OutOfBag
+from .._model.model import Model, join
+from .._model.stages import Stages
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
-from .groups import Group, Growth, Settings, join, joint_oob
+from .groups import Group, Growth, Settings, joint_oob
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
@@ -23,26 +26,6 @@ _SMALL_VARIANCE = 0.1  # of a mean score
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
 
-@dataclass(frozen=True)
-class Stages:
-    """How the trees of a forest make a prediction: which belong to which stage, and what a stage counts."""
-
-    ends: tuple[int, ...]  #: number of trees up to the end of each stage
-    steps: tuple[float, ...]  #: factor of each stage's mean; 1 for the first
-
-    @property
-    def parts(self) -> list[tuple[int, int]]:
-        """First tree and end of each stage."""
-        return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
-
-    def tree_weights(self) -> Floats:
-        """Return the factor of each tree in a prediction."""
-        parts = [np.full(end - first, step / (end - first)) for (first, end), step in
-                 zip(self.parts, self.steps, strict=True)]  # fmt: skip
-        weights: Floats = np.concatenate(parts)
-        return weights
-
-
 @dataclass
 class Grown:
     """A forest that was grown in stages."""
@@ -50,9 +33,14 @@ class Grown:
     groups: list[Group]
     stages: Stages
     scores: Floats  #: out-of-bag scores of all rows
-    seen: Any  #: rows that have them
+    seen: Mask  #: rows that have them
     losses: list[float]  #: out-of-bag loss after each stage
     trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def model(self) -> Model:
+        """All trees, with their stages."""
+        return replace(join([group.model for group in self.groups]), stages=self.stages)
 
 
 class StageGrower:
@@ -78,9 +66,7 @@ class StageGrower:
                 break
             grown.scores = grown.scores + step * group.oob.mean
             grown.groups.append(group)
-            grown.stages = Stages(
-                (*grown.stages.ends, grown.stages.ends[-1] + group.n_trees), (*grown.stages.steps, step)
-            )
+            grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
         self._growth.finish()
         return grown
@@ -130,10 +116,10 @@ class StageGrower:
         seen, mean = oob.seen, oob.mean
         if seen.any():
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
-        scores = self._objective.scores(mean)
+        scores = self._objective.loss.scores(mean)
         loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
-        return Grown(list(groups), Stages((n,), (1.0,)), scores, seen, [loss], trials)
+        return Grown(list(groups), Stages.single(n), scores, seen, [loss], trials)
 
     # ------------------------------------------------------------------------------------------------ later stages
 
@@ -157,16 +143,15 @@ class StageGrower:
             return chosen, 0.0, chosen.oob.seen
         n_more = max(n_trees - len(tried) * _TRIAL_TREES, LEAST_TREES)
         more = growth.grow(chosen.settings, growth.seeds(n_more), start)
-        columns, seeds, params = join([chosen, more])
-        group = Group(chosen.settings, columns, seeds, params, chosen.oob + more.oob)
+        group = Group(chosen.settings, chosen.model + more.model, chosen.oob + more.oob)
         return group, *self._step(scores, group.oob)
 
     def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
-        """Return the losses after a step, were there endlessly many such trees."""
+        """Return the losses after a step, were there infinitely many such trees."""
         objective, variance = self._objective, oob.variance_of_mean
-        if objective.n_classes > 0:  # a parabola for the log-loss is good for small changes only
+        if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
             variance = np.minimum(variance, _SMALL_VARIANCE)
-        noise = (objective.curvature(scores) * variance).sum(axis=1)
+        noise = (objective.loss.curvature(scores) * variance).sum(axis=1)
         return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)
 
     def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:

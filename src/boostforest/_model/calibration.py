@@ -1,4 +1,4 @@
-"""Calibrated probabilities and conformal sets, learned from out-of-bag scores."""
+"""Calibrated probabilities and conformal sets, by what was learned from out-of-bag scores."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-from sklearn.isotonic import IsotonicRegression
 
-from .._losses.objective import Floats, Mask, Objective
+from .._base.typing import Floats, Mask
+from .._losses import Loss
 from .conformal import limits, weighted_rows
 
 CALIBRATIONS = (False, "temperature", "isotonic", "auto")
-_PRIOR = 3.0  # rows' worth of belief that scores are right as they are
-_RANGE = 2.0  # of the logarithm of the temperature, both ways
 
 
 @dataclass(frozen=True)
@@ -29,42 +26,13 @@ class Calibration:
         """Whether nothing is changed."""
         return self.factor == 1.0 and not self.knots
 
-    def outputs(self, objective: Objective, scores: Floats) -> Floats:
+    def outputs(self, loss: Loss, scores: Floats) -> Floats:
         """Return the probabilities of scores."""
-        p = objective.outputs(scores if self.factor == 1.0 else self.factor * scores)
+        p = loss.outputs(scores if self.factor == 1.0 else self.factor * scores)
         if not self.knots:
             return p
         mapped = np.column_stack([np.interp(p[:, k], *knots) for k, knots in enumerate(self.knots)])
         return mapped if len(self.knots) == 1 else mapped / mapped.sum(axis=1, keepdims=True)
-
-
-def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) -> Calibration:
-    """Return what makes out-of-bag scores of some rows honest probabilities."""
-    rows = objective.counted(rows)
-    if not rows.any():
-        return Calibration()
-    if how in ("temperature", "auto"):
-        return Calibration(_temperature(objective, scores, rows))
-    n = objective.n_rows(rows)
-    weight = objective.shares(rows) * n
-    p, targets = objective.outputs(scores)[rows], objective.targets[rows]
-    least = 1 / (n + 2)  # as if each side had been seen once more: no probability is 0
-    knots = []
-    for k in range(p.shape[1]):
-        curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip")
-        curve.fit(p[:, k], targets[:, k], sample_weight=weight)
-        knots.append((curve.X_thresholds_.astype(np.float64), curve.y_thresholds_.astype(np.float64)))
-    return Calibration(1.0, tuple(knots))
-
-
-def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
-    """Return the factor of the scores with the least log-loss, held near 1 where there are few rows."""
-    n = objective.n_rows(rows)
-
-    def loss(u: float) -> float:
-        return objective.average(objective.losses(np.exp(u) * scores), rows) + float(_PRIOR * u**2 / n)
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-_RANGE, _RANGE), method="bounded").x))
 
 
 def conformity(p: Floats, y: npt.NDArray[np.intp], seen: Mask, weight: Floats | None) -> tuple[Floats, Floats | None]:

@@ -11,40 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from .._base.arrays import ReadOnlyColumns, read_only
+from .._base.typing import Floats, Ints, Longs, Signs, Singles
+from .._features.roles import ROLES
+from ..nodes._native import PYTHON
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 Coefficients = npt.NDArray[np.floating[Any]]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Signs = npt.NDArray[np.int8]
 
 DTYPES = ("float64", "float32", "float16")  # that coefficients may have
 COEFFICIENTS = ("lower", "upper", "params")  # they have the same type
-ROLES = ("split_features", "model_features", "monotonic_cst")
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
-
-PYTHON = 255  # ModelKind::kPython: the models of a tree are in ``models``, not in ``params``
-
-
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array itself, which can no longer be written to."""
-    array.flags.writeable = False
-    return array
-
-
-class ReadOnlyColumns:
-    """A dataclass of arrays that the core follows without looking twice: what was checked must stay as it is."""
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()  # copies and pickles do not keep the flag
 
 
 @dataclass(eq=False, frozen=True)

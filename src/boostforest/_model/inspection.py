@@ -13,7 +13,7 @@ from .columns import ForestColumns
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._estimator.base import BoostBase
+    from .model import Model
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,6 +62,21 @@ def mean_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
     return means
 
 
+def slope_importances(model: Model) -> Floats:
+    """Return the signed mean effect of one standard deviation of each column."""
+    if model.columns.models:
+        raise AttributeError(
+            "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
+            "Python; use feature_importances_."
+        )
+    f = model.features
+    effects: Floats = mean_slopes(model.columns, model.tree_weights()) / f.scale * f.deviation * model.loss.unit
+    if f.encoder is not None:
+        effects = f.encoder.effects_by_column(effects)
+    root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
+    return effects.ravel() if len(effects) == 1 else root_mean_square
+
+
 def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
     """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
     node = leaves + forest.tree_start[:-1]
@@ -90,13 +105,13 @@ def _paths_and_rules(forest: ForestColumns, names: list[str], thresholds: Floats
     return paths, rules
 
 
-def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]:
+def _models_in_user_units(model: Model) -> tuple[Floats, Floats, Floats]:
     """Return intercept, slopes and hidden weights of every node's model for raw features and the raw target."""
-    forest = estimator.forest_
+    forest = model.columns
     linear, hidden = forest.linear_models(), forest.hidden_models()
-    slopes = linear[:, :, 1:] / estimator.feature_scale_
+    slopes = linear[:, :, 1:] / model.features.scale
     on_layer = forest.kind[forest.tree_of_node] == 2
-    intercept = np.where(on_layer[:, None], hidden[:, :, 0], linear[:, :, 0] - slopes @ estimator.feature_mean_)
+    intercept = np.where(on_layer[:, None], hidden[:, :, 0], linear[:, :, 0] - slopes @ model.features.mean)
     root = forest.tree_start[:-1]
     bare = root[forest.sum_path & ~forest.has_model[root]]  # stands for the mean of the target
     intercept[bare] = 0.0
@@ -106,19 +121,19 @@ def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]
         on_layer[bare][:, None, None] & (np.arange(hidden.shape[2] - 1) < units), 0.0, np.nan
     )
     whole = ~forest.sum_path[forest.tree_of_node] | (forest.depth == 0)
-    scale = estimator._output_scale
-    return intercept * scale + whole[:, None] * estimator._output_mean, slopes * scale, hidden[:, :, 1:] * scale
+    scale = model.loss.unit
+    return intercept * scale + whole[:, None] * model.loss.origin, slopes * scale, hidden[:, :, 1:] * scale
 
 
-def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
+def _coefficients(model: Model, names: list[str]) -> dict[str, Floats]:
     """Return the columns with intercepts, slopes and hidden weights."""
-    forest = estimator.forest_
-    intercept, slopes, hidden = _models_in_user_units(estimator)
+    forest = model.columns
+    intercept, slopes, hidden = _models_in_user_units(model)
     in_python = forest.in_python[forest.tree_of_node]
     intercept[in_python], slopes[in_python] = np.nan, np.nan
     table = {}
     for output in range(forest.n_outputs):
-        label = f"_{estimator.classes_[output]}" if forest.n_outputs > 1 else ""
+        label = f"_{model.loss.output_names[output]}" if forest.n_outputs > 1 else ""
         table[f"intercept{label}"] = intercept[:, output]
         if (forest.kind < 2).any():
             table |= {f"slope{label}_{name}": slopes[:, output, j] for j, name in enumerate(names)}
@@ -126,17 +141,17 @@ def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
     return table
 
 
-def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
+def nodes_frame(model: Model) -> pd.DataFrame:
     """Return the table that ``to_dataframe`` describes."""
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError('to_dataframe needs pandas: pip install "boostforest[frames]".') from error
-    forest = estimator.forest_
-    names = estimator._feature_names()
+    forest = model.columns
+    names = model.feature_names
     is_inner = forest.feature >= 0
     at = np.maximum(forest.feature, 0)
-    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
+    raw = forest.threshold * model.features.scale[at] + model.features.mean[at]
     thresholds = np.where(is_inner, raw, np.nan)
     paths, rules = _paths_and_rules(forest, names, thresholds)
     start = forest.tree_start[forest.tree_of_node]
@@ -160,9 +175,9 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
     if forest.models:
         table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
     if not forest.in_python.all():
-        table |= _coefficients(estimator, names)
+        table |= _coefficients(model, names)
     starts = (forest.depth == 0) & forest.sum_path[forest.tree_of_node]
-    mean = np.where(starts, estimator._output_mean, 0.0)
-    table["lower"] = forest.lower.astype(np.float64) * estimator._output_scale + mean
-    table["upper"] = forest.upper.astype(np.float64) * estimator._output_scale + mean
+    mean = np.where(starts, model.loss.origin, 0.0)
+    table["lower"] = forest.lower.astype(np.float64) * model.loss.unit + mean
+    table["upper"] = forest.upper.astype(np.float64) * model.loss.unit + mean
     return pd.DataFrame(table)

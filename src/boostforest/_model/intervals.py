@@ -6,23 +6,21 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from .. import _core
+from .._base.sampling import Sampling
+from .._base.typing import Floats, Mask, Seeds
 from .._base.validation import warn
-from .._estimator.bagging import Sampling
-from .._losses.objective import Floats
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
-
-if TYPE_CHECKING:
-    from .._estimator.forest import ForestPart
+from .stages import Stages
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
+
+TreeScores = Callable[[Floats, int], Floats]
 
 
 @dataclass(eq=False)
@@ -30,20 +28,19 @@ class LeftOut:
     """What is kept of the training rows: errors, and which trees have not drawn them."""
 
     residuals: Floats  #: out-of-bag errors of some rows, absolute, in scaled units
-    absent: npt.NDArray[np.bool_]  #: trees × rows: the tree has not drawn the row
+    absent: Mask  #: trees × rows: the tree has not drawn the row
     weight: Floats | None = None  #: of the rows; None: all the same
 
 
-def left_out(forest: ForestPart, sampling: Sampling, residuals: Floats, seen: npt.NDArray[np.bool_]) -> LeftOut:
+def left_out(seeds: Seeds, sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
     """Keep what intervals need, of at most so many rows."""
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
-    draws = (len(residuals), sampling.n_draws, sampling.cumulative)
-    absent = np.stack([_core.bootstrap_counts(int(seed), *draws)[rows] == 0 for seed in forest.tree_seeds_])
+    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in seeds])
     return LeftOut(np.abs(residuals[rows]), absent, weight)
 
 
-def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> Floats:
-    """Return lower and upper ends for every row, in scaled units."""
+def intervals(score: TreeScores, X: Floats, stages: Stages, kept: LeftOut, coverage: float) -> Floats:
+    """Return lower and upper ends for every row, in scaled units; ``score`` gives the scores of one tree."""
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
         by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
@@ -53,10 +50,10 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
-    block = max(1, _VALUES_AT_ONCE // max(n_kept, forest.forest_.n_trees))
+    block = max(1, _VALUES_AT_ONCE // max(n_kept, stages.ends[-1]))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
-        centres = _left_out_predictions(forest, rows, kept)
+        centres = _left_out_predictions(score, rows, stages, kept)
         ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
@@ -70,11 +67,11 @@ def _rows_needed(coverage: float) -> int:
     return n
 
 
-def _left_out_predictions(forest: ForestPart, X: Floats, kept: LeftOut) -> Floats:
+def _left_out_predictions(score: TreeScores, X: Floats, stages: Stages, kept: LeftOut) -> Floats:
     """Return, for every row of X, the predictions of the forests that have not seen one of the kept rows."""
     total = np.zeros((len(X), len(kept.residuals)))
-    for (first, end), step in zip(forest.stages_.parts, forest.stages_.steps, strict=True):
-        outputs = np.column_stack([forest._sum_trees(X, False, slice(t, t + 1))[:, 0] for t in range(first, end)])
+    for (first, end), step in zip(stages.parts, stages.steps, strict=True):
+        outputs = np.column_stack([score(X, t) for t in range(first, end)])
         absent = kept.absent[first:end].astype(np.float64)
         total += step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
     return total

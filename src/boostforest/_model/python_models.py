@@ -4,62 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .. import _core
-from ..nodes._python import Floats, Ints, NodeFitter, fitter_for, seen_values
+from .._base.typing import Floats, Ints
+from .._features.features import Features
+from ..nodes._python import NodeFitter, fitter_for, seen_values
 from .columns import ForestColumns
-
-if TYPE_CHECKING:
-    from .._estimator.base import BoostBase
 
 
 class ScaledRows:
     """Rows as the trees see them, for prediction."""
 
-    def __init__(self, X: Floats, mean: Floats, scale: Floats, fill: Floats | None) -> None:
+    def __init__(self, X: Floats, features: Features) -> None:
         self.missing = np.isnan(X)
-        self.values: Floats = _core.filled_rows(X, mean, scale, fill).reshape(X.shape)
+        self.values: Floats = _core.filled_rows(X, features.mean, features.scale, features.fill).reshape(X.shape)
 
 
-def add_trees(estimator: BoostBase, X: Floats, probability: bool, trees: range, n_jobs: int, out: Floats) -> None:
+def add_trees(
+    forest: ForestColumns,
+    node_models: list[Any],
+    features: Features,
+    task: str,
+    X: Floats,
+    probability: bool,
+    trees: range,
+    n_jobs: int,
+    out: Floats,
+) -> None:
     """Add the scores or probabilities of some trees to ``out``, rows × outputs, in their order."""
-    forest = estimator.forest_
-    rows = ScaledRows(X, estimator.feature_mean_, estimator.feature_scale_, estimator.fill_)
+    rows = ScaledRows(X, features)
     seen = seen_values(rows.values, forest.model_features)
-    node_models = estimator._tree_params["node_model"]
     for model, run in groupby(trees, key=lambda t: node_models[t] if forest.in_python[t] else None):
         own = list(run)
         if model is None:
-            mean, scale = estimator.feature_mean_, estimator.feature_scale_
-            forest.model.predict(X, mean, scale, probability, own[0], own[-1] + 1, n_jobs, out, estimator.fill_)
+            scaling = features.mean, features.scale
+            forest.model.predict(X, *scaling, probability, own[0], own[-1] + 1, n_jobs, out, features.fill)
             continue
-        fitter = fitter_for(model, seen, forest.n_outputs, estimator._task)
+        fitter = fitter_for(model, seen, forest.n_outputs, task)
         # Sums in the order of the trees: the same for any number of threads.
         with fitter.limits():
             jobs = (delayed(_tree_output)(forest, t, rows, fitter, probability) for t in own)
             threads = n_jobs if fitter.predicts_on_threads else 1
             for output in Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs):
                 out += output.T
-
-
-def add_out_of_bag(
-    estimator: BoostBase, X: Floats, probability: bool, n_draws: int, cumulative: Floats | None, n_jobs: int,
-    total: Floats, n_trees: Floats, squares: Floats | None = None,
-) -> None:  # fmt: skip
-    """Add the outputs of each tree to the rows that it has not drawn, and count the trees of each row."""
-    for tree, seed in enumerate(estimator.tree_seeds_):
-        rows = np.flatnonzero(_core.bootstrap_counts(int(seed), len(X), n_draws, cumulative) == 0)
-        if len(rows) > 0:
-            part = np.zeros((len(rows), total.shape[1]))
-            add_trees(estimator, X[rows], probability, range(tree, tree + 1), n_jobs, part)
-            total[rows] += part
-            n_trees[rows] += 1
-            if squares is not None:
-                squares[rows] += part**2
 
 
 def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:

@@ -19,8 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .. import _core
 from .._base.progress import Progress
+from .._base.sampling import Sampling
 from .._base.validation import class_weights
-from .._estimator.bagging import Sampling
 from .members import Columns, Kind, Member, make_estimator
 
 Floats = npt.NDArray[np.float64]

@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from .._estimator.pool import PoolClassification, PoolForestPart, PoolRegression
-from .._estimator.pool_docs import describe_pool_forest
+from .._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
+from .._pools.docs import describe_pool_forest
 from ._checks import check_integer
 
 _OWN = """\
@@ -19,7 +19,7 @@ pools : dict, default=None
 """
 
 
-class BaggedBoosterPart(PoolForestPart):
+class BaggedBoosterPart(PoolForestBase):
     """A pool forest whose members are boosters of another package, one thread each."""
 
     _package: ClassVar[str]
@@ -54,7 +54,7 @@ class BaggedBoosterPart(PoolForestPart):
         return booster(n_estimators=self.n_rounds, n_jobs=1, **self._quiet), self.pools, None
 
 
-class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegression):
+class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegressor):
     """Arguments of the regressors."""
 
     def __init__(
@@ -83,7 +83,7 @@ class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegression):
         self.verbose = verbose
 
 
-class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassification):
+class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassifier):
     """Arguments of the classifiers."""
 
     def __init__(

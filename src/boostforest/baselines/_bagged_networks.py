@@ -13,14 +13,14 @@ from sklearn.base import RegressorMixin
 from .._base.validation import mean_and_deviation
 from .._estimator.docs import fill_docstring
 from .._estimator.snapshot import on_snapshot
-from .._estimator.tasks import LabelsPart
+from .._estimator.tasks import LabelsMixin
 from ._bagged_networks_base import PARAMETERS, BaggedNetworks
 
 Floats = npt.NDArray[np.float64]
 
 
 @fill_docstring({"parameters": PARAMETERS})
-class BaggedNetworksClassifier(LabelsPart, BaggedNetworks):
+class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
     """Bagging-CNN, Bagging-DNN: networks for classification on bootstrap replicas, the mean of their probabilities.
 
     Each network minimises the cross-entropy of its replica by AdamW, from random weights of its own. On a GPU many are

@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.draws import Seeds, entropy_of, tree_seeds
+from .._base.sampling import Sampling
 from .._base.threads import n_threads
 from .._base.validation import check_sample_weight, mean_and_deviation, n_bootstrap_draws
-from .._estimator.bagging import Sampling
 from .._estimator.snapshot import fitted_aside
 from ..nodes.torch import MLP, TorchNode, require_torch
 from ._checks import check_choice, check_integer, check_real

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._base.arrays import ReadOnlyColumns
 from .._base.threads import n_threads
 from .._base.validation import check_sample_weight, mean_and_deviation
 from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._model.columns import ReadOnlyColumns
 from ._checks import check_integer, check_real
 from ._gbdt_pl_bins import WIDTH, make_bins
 

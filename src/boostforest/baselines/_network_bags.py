@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 
 from .._base.draws import Seeds, child
-from .._estimator.bagging import Sampling
+from .._base.sampling import Sampling
 from .._pools.jobs import drawn_rows
 from ..nodes._python import Problem
 from ..nodes._torch import TorchFitter, training_device

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator.docs import fill_docstring
-from .._estimator.pool import PoolClassification
-from .._estimator.pool_docs import describe_pool_forest
+from .._pools.base import PoolClassifier
+from .._pools.docs import describe_pool_forest
 from . import _tao_docs as docs
 from ._tao import TAOClassifier
 
@@ -19,7 +19,7 @@ _POOLED = ("max_depth", "reg_alpha", "max_iter", "init", "loss")
 
 @describe_pool_forest("classification", named=True, own=docs.PARAMETERS.format(pool=", or a pool of such", depth=8))
 @fill_docstring({"notes": docs.NOTES, "references": docs.REFERENCES})
-class BaggedTAOClassifier(PoolClassification):
+class BaggedTAOClassifier(PoolClassifier):
     """BaggedTAO-l: TAO trees with linear leaves on bootstrap replicas; the forest averages their probabilities.
 
     Each member is a :class:`TAOClassifier`. The BoostForest paper has 250 trees of depth 2, 4, 6 or 8, chosen on

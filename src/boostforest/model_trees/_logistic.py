@@ -15,11 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._base.arrays import ReadOnlyColumns
 from .._base.draws import entropy_of
 from .._base.validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.read import with_columns_of_fit
-from .._model.columns import ReadOnlyColumns
 from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._base.arrays import ReadOnlyColumns
 from .._base.validation import check_sample_weight, mean_and_deviation
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.read import with_columns_of_fit
-from .._model.columns import ReadOnlyColumns
 from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]

@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator
 from .._base.declare import Parameter, integer, real
 from .._base.draws import Seeds, distinct, draw, word
 
+PYTHON = 255  # ModelKind::kPython: the models of a tree are in Python
+
 
 class NodeModel(BaseEstimator):
     """A node model of the core: ``__init__`` only stores, a fit checks. Any parameter may be a pool."""

@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._base.draws import distinct
 from .._base.threads import ONE_BLAS_THREAD
-from .._model.columns import PYTHON
-from ._native import NodeModel
+from ._native import PYTHON, NodeModel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

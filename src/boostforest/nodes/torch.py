@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 
 from .._base.declare import choice, integer, is_integer, real
 from .._base.draws import Seeds, draw, word
-from .._model.columns import PYTHON
-from ._native import NodeModel
+from ._native import PYTHON, NodeModel
 
 if TYPE_CHECKING:
     import torch

@@ -9,71 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from ... import _core
-from ..._base.draws import Seeds, child
+from ..._base.draws import child
 from ..._base.progress import Progress
-from ..._features.roles import Roles
+from ..._base.typing import Floats, Seeds, TreeParams
 from ..._model.columns import ForestColumns
-from ...nodes._python import Floats, Problem, fitter_for, grows_together, seen_values
-from ..parameters import TREE_PARAMETERS, TreeParams
-from .tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Replica, Sample, Split, TreePlan
+from ...nodes._python import Problem, fitter_for, grows_together, seen_values
+from ..data import TrainingData
+from ..parameters import TREE_PARAMETERS
+from .tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Sample, Split, TreePlan
 
 _FIRST_ATTEMPT, _MODEL_SEED = 3, 2**32  # tags under a node's key
 _SPLIT_BATCH = 0  # tag under an attempt's key
 _MAX_ROOT_ATTEMPTS = 100
 _TREES_TOGETHER = 32
 _RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as Table.find_splits wants them
-
-
-@dataclass
-class TrainingData:
-    """The training table, and how trees get their rows of it."""
-
-    X: Floats
-    mean: Floats
-    scale: Floats
-    fill: Floats | None  #: what missing values are filled with, see ``_fill``
-    y: Floats  #: scaled target, or the number of the class
-    n_classes: int  #: 0 in regression
-    sampling: Any  #: see ``Sampling`` in ``_base``
-    roles: Roles  #: which features may be cut, and which the models see
-    start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
-
-    @property
-    def n_outputs(self) -> int:
-        """Scores per row."""
-        return self.n_classes if self.n_classes > 2 else 1
-
-    @property
-    def task(self) -> str:
-        """What the trees are for."""
-        return "classification" if self.n_classes else "regression"
-
-    def table(self) -> _core.Table:
-        """Return the table in scaled units."""
-        code = 0 if self.n_classes == 0 else 1 if self.n_classes <= 2 else 2
-        n_classes, may_cut = max(self.n_classes, 2), self.roles.split_features
-        return _core.Table(self.X, self.mean, self.scale, self.y, code, n_classes, self.fill, may_cut)
-
-    def replica(self, seed: int) -> Replica:
-        """Return the rows of one tree."""
-        n, sampling = len(self.y), self.sampling
-        if not sampling.bootstrap:
-            weight = np.ones(n) if sampling.weight is None else sampling.weight
-            return Replica(np.ones(n, dtype=np.int32), weight)
-        counts = _core.bootstrap_counts(seed, n, sampling.n_draws, sampling.cumulative)
-        weights = counts.astype(np.float64)
-        if sampling.balance_classes:  # rows / (classes · rows of the class), over the replica
-            classes = self.y.astype(np.intp)
-            drawn = np.bincount(classes, weights=weights, minlength=self.n_classes)
-            weights *= sampling.n_draws / (np.count_nonzero(drawn) * np.maximum(drawn, 1.0)[classes])
-        return Replica(counts, weights)
 
 
 def make_plans(
@@ -102,7 +58,7 @@ def grow_in_python(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int, v
             progress(len(grown))
     if progress is not None:
         progress.close()
-    sizes = data.X.shape[1], data.n_outputs
+    sizes = data.X.shape[1], data.loss.n_outputs
     trees = [ForestColumns.from_python(grown[plan.number], *sizes) for plan in plans]
     return [replace(tree, **vars(data.roles)) for tree in trees]
 
@@ -132,7 +88,7 @@ def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan]
     """Grow some trees together."""
     models = {id(plan.params["node_model"]): plan.params["node_model"] for plan in plans}
     seen = seen_values(table.values, data.roles.model_features)
-    fitters = {key: fitter_for(model, seen, data.n_outputs, data.task) for key, model in models.items()}
+    fitters = {key: fitter_for(model, seen, data.loss.n_outputs, data.loss.task) for key, model in models.items()}
     trees = [
         GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.start) for plan in plans
     ]

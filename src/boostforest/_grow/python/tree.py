@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import _core
 from ..._base.draws import child
-from ...nodes._python import Floats, Ints, NodeFitter
+from ..._base.typing import Floats, Ints
+from ...nodes._python import NodeFitter
+from ..data import Replica
 
 # Tags of keys, see random.hpp: under a tree's seed, and under a node's key (0 and 1 are its children).
 _ROOT, _COMMON = 1, 3
@@ -34,13 +35,6 @@ class Split(NamedTuple):
     saw_missing: bool
     missing_left: bool
     possible: bool
-
-
-class Replica(NamedTuple):
-    """How often a tree has drawn each row of the table, and what the row weighs in it."""
-
-    counts: npt.NDArray[np.int32]
-    weights: Floats
 
 
 @dataclass

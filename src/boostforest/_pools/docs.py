@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .docs import Class, fill_docstring
+from .._estimator.docs import Class, fill_docstring
 
 _HEAD = """\
 n_estimators : int, default={n}

@@ -12,19 +12,20 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base.draws import Entropy, Seeds, entropy_of, tree_seeds
+from .._base.draws import entropy_of, tree_seeds
+from .._base.sampling import Sampling
+from .._base.typing import Entropy, Floats, Labels, Seeds
 from .._base.validation import check_sample_weight
+from .._estimator.bagging import BaggingMixin
+from .._estimator.scoring import score_rows
+from .._estimator.snapshot import fitted_aside, on_snapshot
+from .._estimator.tasks import LabelsMixin, combine_class_weight, find_classes
 from .._features.read import with_columns_of_fit
-from .._pools import jobs as jobs
-from .._pools.members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
-from .bagging import BaggingPart, Sampling
-from .snapshot import fitted_aside, on_snapshot
-from .tasks import LabelsPart
-
-Floats = npt.NDArray[np.float64]
+from . import jobs
+from .members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 
 
-class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
+class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over a list of members."""
 
     _member_noun = "member"
@@ -38,7 +39,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     member_params_: list[dict[str, Any]]
     member_seeds_: Seeds
     n_features_in_: int
+    oob_score_: float
     _entropy: Entropy
+    _draws: tuple[Any, ...] | None  # how all members were drawn, None if not alike
     _sampling: Sampling  # of the last fit
     _n_rows: int
     _keeps_frames: bool
@@ -77,13 +80,14 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         kinds = check_kinds(*self._declared(), self._task)
         self._check_bagging()
-        kept = self._kept_trees()
+        kept = self._kept_members(len(getattr(self, "estimators_", ())))
         X, y = self._check_training_table(X, y, kinds, first=kept == 0)
         weight = check_sample_weight(sample_weight, len(y))
-        codes = self._encode_target(y, weight, first=kept == 0)[0]
+        codes = self._encode_target(y, first=kept == 0)
         own_weight = weight
         weight, balance = self._combine_class_weight(codes, weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
+        self._draws = self._draws_of_all(sampling, len(y), getattr(self, "_draws", None), kept)
         if sampling.weight is not None:
             jobs.check_takes_weights(kinds, "Weights without bootstrap are passed on to the members")
         if balance:
@@ -98,7 +102,25 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         self.estimators_features_ = self.estimators_features_ + [member.columns for member in members]
         self.member_params_ = self.member_params_ + [member.params for member in members]
         self.member_seeds_, self._sampling, self._n_rows = seeds, sampling, len(y)
-        self._after_growing(X, y, sampling, kept)
+        self._judge_out_of_bag(X, y)
+
+    def _judge_out_of_bag(self, X: Any, y: Labels) -> None:
+        """Set the out-of-bag figures, or remove those of an earlier fit."""
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(name, None)
+        if not self._needs_out_of_bag():
+            return
+        total, n_members = jobs.sum_out_of_bag(self._members(), X, self._sampling, self._n_classes, self.n_jobs)
+        seen = n_members[:, 0] > 0
+        self._warn_if_always_drawn(seen)
+        with np.errstate(invalid="ignore"):
+            outputs = self._set_out_of_bag(total / n_members)
+        classes, weight = getattr(self, "classes_", None), self._sampling.sample_weight
+        self.oob_score_ = score_rows(self.oob_score, y, outputs, classes, seen, weight)
+
+    @abstractmethod
+    def _set_out_of_bag(self, mean: Floats) -> Floats:
+        """Keep the out-of-bag outputs of the training rows, and return them as scorers take them."""
 
     def _check_training_table(self, X: Any, y: Any, kinds: list[Kind], first: bool) -> tuple[Any, npt.NDArray[Any]]:
         """Check the shapes of table and target; what the cells may be is the members' business."""
@@ -122,19 +144,13 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         """Number of classes, 0 in regression."""
         return 0
 
-    def _n_fitted(self) -> int:
-        return len(getattr(self, "estimators_", ()))
-
     def _combine_class_weight(self, y: Any, weight: Floats | None) -> tuple[Floats | None, bool]:
         """Return the weights with the class weights in them, and whether classes are balanced per replica."""
         return weight, False
 
     @abstractmethod
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[npt.NDArray[Any], int]:
-        """Return the target as the members get it, and the number of classes (0 in regression)."""
-
-    def _sum_out_of_bag(self, X: Any, sampling: Sampling) -> tuple[Floats, Floats]:
-        return jobs.sum_out_of_bag(self._members(), X, sampling, self._n_classes, self.n_jobs)
+    def _encode_target(self, y: Any, first: bool) -> npt.NDArray[Any]:
+        """Return the target as the members get it."""
 
     # --------------------------------------------------------------------------------------------------- prediction
 
@@ -183,7 +199,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
             total = total + jobs.member_output(member, X, None, self._n_classes)
             yield total / (i + 1)
 
-    # ------------------------------------------------------------------------------------------------ a look inside
+    # --------------------------------------------------------------------------------------------------- inspection
 
     @property
     @on_snapshot
@@ -214,21 +230,19 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         return [jobs.drawn_rows(int(seed), self._n_rows, self._sampling) for seed in self.member_seeds_]
 
 
-class PoolRegression(RegressorMixin, PoolForestPart):
+class PoolRegressor(RegressorMixin, PoolForestBase):
     """Targets and predictions of pool forests for regression."""
 
     _task = "regression"
 
     oob_prediction_: Floats
 
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[Floats, int]:
-        return np.asarray(y, dtype=np.float64), 0
+    def _encode_target(self, y: Any, first: bool) -> Floats:
+        return np.asarray(y, dtype=np.float64)
 
-    def _set_oob_score(
-        self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
-    ) -> None:
+    def _set_out_of_bag(self, mean: Floats) -> Floats:
         self.oob_prediction_ = mean[:, 0]
-        self.oob_score_ = self._score_rows(y, self.oob_prediction_, has_members, sampling)
+        return self.oob_prediction_
 
     @on_snapshot
     def predict(self, X: Any) -> Floats:
@@ -264,18 +278,25 @@ class PoolRegression(RegressorMixin, PoolForestPart):
             yield mean[:, 0]
 
 
-class PoolClassification(LabelsPart, PoolForestPart):
+class PoolClassifier(LabelsMixin, PoolForestBase):
     """Labels and probabilities of pool forests for classification."""
 
+    classes_: Labels
+    n_classes_: int
     oob_decision_function_: Floats
 
     @property
     def _n_classes(self) -> int:
         return self.n_classes_
 
-    def _encode_target(self, y: Any, weight: Floats | None, first: bool) -> tuple[npt.NDArray[np.intp], int]:
-        codes, n_classes = super()._encode_target(y, weight, first)
-        return codes.astype(np.intp), n_classes
+    def _encode_target(self, y: Any, first: bool) -> npt.NDArray[np.intp]:
+        self.classes_ = find_classes(y, None if first else self.classes_)
+        self.n_classes_ = len(self.classes_)
+        codes: npt.NDArray[np.intp] = np.searchsorted(self.classes_, y)
+        return codes
+
+    def _combine_class_weight(self, y: Any, weight: Floats | None) -> tuple[Floats | None, bool]:
+        return combine_class_weight(self.class_weight, self.classes_, y, weight, self.bootstrap)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -283,11 +304,9 @@ class PoolClassification(LabelsPart, PoolForestPart):
         tags.classifier_tags.multi_class = all(kind is None or kind.multi_class for kind in kinds)
         return tags
 
-    def _set_oob_score(
-        self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
-    ) -> None:
+    def _set_out_of_bag(self, mean: Floats) -> Floats:
         self.oob_decision_function_ = mean
-        self.oob_score_ = self._score_rows(y, mean, has_members, sampling)
+        return mean
 
     @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
@@ -337,4 +356,4 @@ class PoolClassification(LabelsPart, PoolForestPart):
             Prediction of the members so far.
         """
         for p in self._staged_means(X):
-            yield self._most_probable(p)
+            yield self.classes_[p.argmax(axis=1)]

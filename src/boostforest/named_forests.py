@@ -7,13 +7,13 @@ from typing import Any
 
 from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
-from ._estimator.pool import PoolClassification, PoolForestPart, PoolRegression
-from ._estimator.pool_docs import describe_pool_forest
+from ._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
+from ._pools.docs import describe_pool_forest
 
 _LEAF_POOL = tuple(range(5, 16))
 
 
-class LeafPoolPart(PoolForestPart):
+class LeafPoolForest(PoolForestBase):
     """A forest of one kind of tree, whose only pool is ``min_samples_leaf``."""
 
     min_samples_leaf: Any
@@ -26,7 +26,7 @@ class LeafPoolPart(PoolForestPart):
         return self._tree(), {"min_samples_leaf": self.min_samples_leaf}, None
 
 
-class LeafPoolRegressor(LeafPoolPart, PoolRegression):
+class LeafPoolRegressor(LeafPoolForest, PoolRegressor):
     """Arguments of the regressors."""
 
     def __init__(
@@ -53,7 +53,7 @@ class LeafPoolRegressor(LeafPoolPart, PoolRegression):
         self.verbose = verbose
 
 
-class LeafPoolClassifier(LeafPoolPart, PoolClassification):
+class LeafPoolClassifier(LeafPoolForest, PoolClassifier):
     """Arguments of the classifiers."""
 
     def __init__(

@@ -1,0 +1,34 @@
+"""How the members of a forest get their rows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """Rows and weights of the members; see ``Sampling`` in ``src/core/grow``."""
+
+    bootstrap: bool = False
+    n_draws: int = 0  #: rows that each member draws
+    cumulative: Floats | None = None  #: running sum of the weights that rows are drawn by; None: all the same
+    weight: Floats | None = None  #: without bootstrap: what the rows weigh; None: all the same
+    balance_classes: bool = False  #: the drawn rows weigh as much for every class
+    sample_weight: Floats | None = None  #: the user's, without class weights: what rows count out of bag
+
+    def counts(self, seed: int | np.uint64, n_rows: int) -> npt.NDArray[np.int32]:
+        """Return how often the member with this seed has drawn each row."""
+        return _core.bootstrap_counts(int(seed), n_rows, self.n_draws, self.cumulative)
+
+    def fingerprint(self, n_rows: int) -> tuple[Any, ...]:
+        """Return what must be the same for all members, so that it can be told which rows they have not drawn."""
+        weights = b"" if self.cumulative is None else self.cumulative.tobytes()
+        return self.bootstrap, n_rows, self.n_draws, hashlib.sha256(weights).digest()

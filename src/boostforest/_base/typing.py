@@ -1,0 +1,19 @@
+"""Types that every part uses."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Singles: TypeAlias = npt.NDArray[np.float32]
+Ints: TypeAlias = npt.NDArray[np.int32]
+Longs: TypeAlias = npt.NDArray[np.int64]
+Signs: TypeAlias = npt.NDArray[np.int8]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Labels: TypeAlias = npt.NDArray[Any]
+Seeds: TypeAlias = npt.NDArray[np.uint64]
+Entropy: TypeAlias = int | tuple[int, ...]  # what all seeds of a fit follow from
+TreeParams: TypeAlias = dict[str, list[Any]]  # parameter -> one value per tree

@@ -1,0 +1,59 @@
+"""The target of a fit and its rows' weights: what decides out of bag whether one forest is better than another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._base.typing import Floats, Mask
+from .._losses import Loss, OutOfBag
+from .._model.conformal import effective_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss, a target as the core takes it, and what its rows weigh."""
+
+    loss: Loss
+    y: Floats
+    weight: Floats | None = None  #: of the rows; None: all the same
+
+    @property
+    def targets(self) -> Floats:
+        """What outputs should be: rows × outputs."""
+        return self.loss.targets(self.y)
+
+    def losses(self, scores: Floats) -> Floats:
+        """Return the loss of every row."""
+        return self.loss.losses(self.y, scores)
+
+    def limit_losses(self, oob: OutOfBag) -> Floats:
+        """Return the loss that the mean of infinitely many such trees would have, estimated row by row."""
+        return self.loss.limit_losses(self.y, oob)
+
+    def counted(self, rows: Mask) -> Mask:
+        """Return those of some rows that have any weight; what the others' losses are must not matter."""
+        return rows if self.weight is None else rows & (self.weight > 0)
+
+    def n_rows(self, rows: Mask) -> float:
+        """Return how many rows of the same weight would tell as much as some rows."""
+        return int(rows.sum()) if self.weight is None else effective_rows(self.weight[rows])
+
+    def average(self, losses: Floats, rows: Mask) -> float:
+        """Return the weighted mean over some rows; NaN if none of them has any weight."""
+        rows = self.counted(rows)
+        return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
+
+    def shares(self, rows: Mask) -> Floats:
+        """Return the weights of some rows that have any, adding up to 1."""
+        weight: Floats = np.ones(rows.sum()) if self.weight is None else self.weight[rows]
+        return np.asarray(weight / np.sum(weight))
+
+    def t_value(self, differences: Floats, rows: Mask) -> float:
+        """Return the mean of differences in multiples of its standard error; 0 if there are none."""
+        rows = self.counted(rows)
+        values, share = differences[rows], self.shares(rows)
+        mean = share @ values
+        error = np.sqrt((share**2) @ (values - mean) ** 2)
+        return float(mean) / max(float(error), float(np.finfo(np.float64).tiny))

@@ -1,0 +1,146 @@
+"""The interface of a loss: from the user's target to what the core minimises, and back to predictions.
+
+The core has the derivatives (``src/core/losses``); here is everything else that depends on the loss. A loss is made for
+one target: `fit` keeps what leads back to the user's units or labels.
+
+To add one: a file in ``src/core/losses`` with its line in ``make_loss``, a class here with its line in
+``_losses/__init__.py``. Files store its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._base.typing import Floats, Mask
+
+
+@dataclass(frozen=True)
+class OutOfBag:
+    """Sums over the trees that have not drawn a row."""
+
+    total: Floats  #: of their outputs, rows × outputs
+    squares: Floats  #: of the squares
+    n_trees: Floats  #: their number, rows × 1
+
+    def __add__(self, other: OutOfBag) -> OutOfBag:
+        return OutOfBag(self.total + other.total, self.squares + other.squares, self.n_trees + other.n_trees)
+
+    @property
+    def seen(self) -> Mask:
+        """Rows that have such trees."""
+        return np.asarray(self.n_trees[:, 0] > 0)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean output; 0 without a tree."""
+        return self.total / np.maximum(self.n_trees, 1)
+
+    @property
+    def spread(self) -> Floats:
+        """The variance of a single tree's output; 0 where it cannot be told."""
+        n = np.maximum(self.n_trees, 2)
+        variance = np.maximum(self.squares / n - (self.total / n) ** 2, 0) * n / (n - 1)
+        return np.where(self.n_trees >= 2, variance, 0.0)
+
+    @property
+    def variance_of_mean(self) -> Floats:
+        """What is left of that in the mean."""
+        return self.spread / np.maximum(self.n_trees, 1)
+
+
+class Loss(ABC):
+    """What a forest minimises.
+
+    Trees add up *scores*. *Outputs* are what a forest averages and predicts: the scores themselves, or probabilities.
+    Targets are encoded for the core: ``y`` is one number per row everywhere below.
+    """
+
+    name: ClassVar[str]
+    code: ClassVar[int]  #: ``LossCode`` of the core
+    task: ClassVar[str]
+
+    n_outputs: int = 1  #: scores per row
+    n_classes: int = 0  #: 0 in regression
+
+    # ----------------------------------------------------------------------------------------------------- the target
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
+        """Return the loss for a target; ``scale``: numbers are centred and divided by their standard deviation."""
+
+    @abstractmethod
+    def encode(self, y: Any) -> Floats:
+        """Return a target as the core takes it."""
+
+    @abstractmethod
+    def category_targets(self, y: Floats) -> Floats:
+        """Return the numbers whose means stand for categories, rows × targets, from the encoded target."""
+
+    @property
+    @abstractmethod
+    def category_target_names(self) -> list[str]:
+        """What the columns of ``category_targets`` are called."""
+
+    # ------------------------------------------------------------------------------------------- scores and outputs
+
+    @abstractmethod
+    def outputs(self, scores: Floats) -> Floats:
+        """Return the outputs of scores, rows × outputs."""
+
+    @abstractmethod
+    def scores(self, outputs: Floats) -> Floats:
+        """Return the scores that mean outputs stand for."""
+
+    @property
+    def averages_scores(self) -> bool:
+        """Whether a forest averages the scores of its trees, not their probabilities."""
+        return self.n_classes == 0
+
+    @abstractmethod
+    def targets(self, y: Floats) -> Floats:
+        """Return what outputs should be, rows × outputs."""
+
+    @abstractmethod
+    def decode(self, outputs: Floats) -> Floats:
+        """Return outputs in the user's units (rows), or the probabilities of all classes (rows × classes)."""
+
+    @property
+    def unit(self) -> float:
+        """Units of the prediction per unit of score."""
+        return 1.0
+
+    @property
+    def origin(self) -> float:
+        """The prediction at score 0, where units are the user's; else 0."""
+        return 0.0
+
+    @property
+    def output_names(self) -> list[str]:
+        """What the outputs are called where there are several."""
+        return [""] * self.n_outputs
+
+    def without_origin(self) -> Loss:
+        """Return the loss of a tree that corrects others: its score 0 is no correction."""
+        return self
+
+    # ------------------------------------------------------------------------------------------------------- losses
+
+    @abstractmethod
+    def losses(self, y: Floats, scores: Floats) -> Floats:
+        """Return the loss of every row."""
+
+    @abstractmethod
+    def curvature(self, scores: Floats) -> Floats:
+        """Return the second derivative of the loss by each score."""
+
+    @abstractmethod
+    def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
+        """Return the loss that the mean of infinitely many such trees would have, estimated row by row.
+
+        The mean of few trees has a higher loss than that of many, by half the curvature times the variance of the mean.
+        """

@@ -1,0 +1,74 @@
+"""Squared error: the mean of a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._base.typing import Floats
+from .._base.validation import mean_and_deviation
+from .loss import Loss, OutOfBag
+
+
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """(y - F)² of the scaled target."""
+
+    name = "squared_error"
+    code = 0
+    task = "regression"
+
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
+        if not scale:
+            return cls()
+        mean, deviation = mean_and_deviation(np.ascontiguousarray(y, dtype=np.float64)[:, None], weight)
+        return cls(float(mean[0]), float(deviation[0]))
+
+    def encode(self, y: Any) -> Floats:
+        numbers: Floats = np.ascontiguousarray(y, dtype=np.float64)
+        return (numbers - self.mean) / self.scale
+
+    def category_targets(self, y: Floats) -> Floats:
+        return (y * self.scale + self.mean)[:, None]
+
+    @property
+    def category_target_names(self) -> list[str]:
+        return ["mean"]
+
+    def outputs(self, scores: Floats) -> Floats:
+        return scores
+
+    def scores(self, outputs: Floats) -> Floats:
+        return outputs
+
+    def targets(self, y: Floats) -> Floats:
+        return y[:, None]
+
+    def decode(self, outputs: Floats) -> Floats:
+        return outputs[:, 0] * self.scale + self.mean
+
+    @property
+    def unit(self) -> float:
+        return self.scale
+
+    @property
+    def origin(self) -> float:
+        return self.mean
+
+    def without_origin(self) -> SquaredError:
+        return replace(self, mean=0.0)
+
+    def losses(self, y: Floats, scores: Floats) -> Floats:
+        return (y - scores[:, 0]) ** 2
+
+    def curvature(self, scores: Floats) -> Floats:
+        return np.full_like(scores, 2.0)
+
+    def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
+        return (oob.mean[:, 0] - y) ** 2 - oob.variance_of_mean[:, 0]

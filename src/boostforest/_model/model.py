@@ -1,0 +1,187 @@
+"""A fitted forest, whoever grew it and whatever estimator shows it: prediction is a function of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._base.sampling import Sampling
+from .._base.typing import Entropy, Floats, Ints, Seeds, TreeParams
+from .._features.features import Features
+from .._losses import Loss, OutOfBag
+from .calibration import Calibration
+from .columns import ForestColumns
+from .intervals import LeftOut, intervals
+from .python_models import add_trees, python_models_size
+from .stages import Stages
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What a forest knows of itself from the rows that its trees have not drawn; None: it was not asked for."""
+
+    score: Any = None  #: by the metric that ``oob_score`` names
+    prediction: Floats | None = None  #: of the training rows, or their probabilities; not in files
+    losses: Floats | None = None  #: after each stage
+    pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
+    left_out: LeftOut | None = None  #: what prediction intervals need
+    conformity: Floats | None = None  #: what prediction sets need,
+    conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All trees, and everything that leads from a table to predictions."""
+
+    features: Features
+    loss: Loss
+    columns: ForestColumns
+    seeds: Seeds  #: per tree
+    params: TreeParams  #: what each tree has drawn
+    entropy: Entropy  #: what the seeds follow from
+    stages: Stages
+    calibration: Calibration = field(default_factory=Calibration)
+    draws: tuple[Any, ...] | None = None  #: how the trees got their rows, see ``Sampling``; None: not all alike
+    known: Known = field(default_factory=Known)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return self.columns.n_trees
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features: of the columns, or of what became of them."""
+        return self.features.feature_names(self.loss)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of everything that prediction needs."""
+        in_python = python_models_size(self.columns, self.params["node_model"])
+        return int(self.columns.nbytes + in_python + self.features.nbytes)
+
+    # --------------------------------------------------------------------------------------------------- prediction
+
+    def sums(self, X: Floats, threads: int, scores: bool = False, trees: slice = slice(None)) -> Floats:
+        """Add up what some trees give for rows of features, rows × outputs: outputs or, if asked for, scores."""
+        out = np.zeros((len(X), self.columns.n_outputs))
+        first, last, _ = trees.indices(self.n_trees)
+        probability = not (scores or self.loss.averages_scores)
+        f = self.features
+        if self.columns.models:
+            node_models = self.params["node_model"]
+            add_trees(self.columns, node_models, f, self.loss.task, X, probability, range(first, last), threads, out)
+        else:
+            self.columns.model.predict(X, f.mean, f.scale, probability, first, last, threads, out, f.fill)
+        return out
+
+    @property
+    def _is_plain(self) -> bool:
+        return len(self.stages) == 1 and self.calibration.is_identity
+
+    def outputs(self, X: Floats, threads: int) -> Floats:
+        """Return what the forest predicts for rows of features: rows × outputs."""
+        if self._is_plain:
+            return self.sums(X, threads) / self.n_trees
+        return self._combined(
+            [
+                self.sums(X, threads, stage > 0, slice(first, end)) / (end - first)
+                for stage, (first, end) in enumerate(self.stages.parts)
+            ]
+        )
+
+    def staged_outputs(self, X: Floats, threads: int) -> Iterator[Floats]:
+        """Yield what the first 1, 2, … trees predict."""
+        means: list[Floats] = []
+        for stage, (first, end) in enumerate(self.stages.parts):
+            total = np.zeros((len(X), self.columns.n_outputs))
+            for t in range(first, end):
+                total += self.sums(X, threads, stage > 0, slice(t, t + 1))
+                mean = total / (t + 1 - first)
+                yield mean if self._is_plain else self._combined([*means, mean])
+            means.append(total / (end - first))
+
+    def _combined(self, means: list[Floats]) -> Floats:
+        """Return the output that the means of the first stages make."""
+        scores = self.loss.scores(means[0])
+        for step, mean in zip(self.stages.steps[1:], means[1:], strict=False):
+            scores = scores + step * mean
+        return self.calibration.outputs(self.loss, scores)
+
+    def leaves(self, X: Floats, threads: int) -> Ints:
+        """Return the leaf of every row in every tree: rows × trees."""
+        leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
+        self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves)
+        return leaves
+
+    def intervals(self, X: Floats, kept: LeftOut, coverage: float, threads: int) -> Floats:
+        """Return lower and upper ends that hold the target of every row so often, in scaled units."""
+
+        def scores_of(rows: Floats, tree: int) -> Floats:
+            return self.sums(rows, threads, True, slice(tree, tree + 1))[:, 0]
+
+        return intervals(scores_of, X, self.stages, kept, coverage)
+
+    def out_of_bag(self, X: Floats, sampling: Sampling, threads: int, scores: bool = False) -> OutOfBag:
+        """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores."""
+        total, squares = np.zeros((2, len(X), self.columns.n_outputs))
+        n_trees = np.zeros((len(X), 1))
+        f = self.features
+        if not self.columns.models:
+            probability = not (scores or self.loss.averages_scores)
+            draws = self.seeds, sampling.n_draws, sampling.cumulative
+            self.columns.model.predict_oob(
+                X, f.mean, f.scale, probability, *draws, threads, total, n_trees, f.fill, squares
+            )
+            return OutOfBag(total, squares, n_trees)
+        for tree, seed in enumerate(self.seeds):
+            rows = np.flatnonzero(sampling.counts(seed, len(X)) == 0)
+            if len(rows) > 0:
+                part = self.sums(X[rows], threads, scores, slice(tree, tree + 1))
+                total[rows] += part
+                n_trees[rows] += 1
+                squares[rows] += part**2
+        return OutOfBag(total, squares, n_trees)
+
+    # -------------------------------------------------------------------------------------------------------- parts
+
+    def tree_weights(self) -> Floats | None:
+        """Return what each tree counts in a score; None: all the same, and 1 together."""
+        if len(self.stages) == 1 and self.calibration.factor == 1.0:
+            return None
+        return self.stages.tree_weights() * self.calibration.factor
+
+    def take(self, first: int, last: int) -> Model:
+        """Return some trees as a forest of their own."""
+        of_later_stage = first >= self.stages.ends[0]
+        return replace(
+            self,
+            loss=self.loss.without_origin() if of_later_stage else self.loss,  # they correct the stages before
+            columns=self.columns.take(first, last),
+            seeds=self.seeds[first:last],
+            params={name: values[first:last] for name, values in self.params.items()},
+            stages=Stages.single(last - first),
+            calibration=Calibration(),
+            known=Known(),
+        )
+
+    def __add__(self, other: Model) -> Model:
+        """Return the trees of both in one stage."""
+        return join([self, other])
+
+
+def join(models: list[Model]) -> Model:
+    """Return the trees of all models in one stage."""
+    if len(models) == 1:
+        return models[0]
+    columns = ForestColumns.concatenate([model.columns for model in models])
+    return replace(
+        models[0],
+        columns=columns,
+        seeds=np.concatenate([model.seeds for model in models]),
+        params={name: [v for model in models for v in model.params[name]] for name in models[0].params},
+        stages=Stages.single(columns.n_trees),
+    )
