@@ -25,7 +25,7 @@ from sklearn.base import clone
 
 import boostforest
 from boostforest import BoostForestClassifier, _core
-from boostforest._estimator.base.draws import child, tree_seeds
+from boostforest._base.draws import child, tree_seeds
 from boostforest.nodes._python import Problem
 from boostforest.nodes._torch import TorchFitter
 from boostforest.nodes.torch import CNN, TorchNode

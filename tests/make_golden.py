@@ -16,6 +16,7 @@ import pandas as pd
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._features.encoder import TableEncoder
 from boostforest._files.files import FORMAT_VERSION
+from boostforest._losses import SquaredError
 from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
 
@@ -63,28 +64,34 @@ def models():
 
 def round_model(fitted):
     """Round a model so that its scores are exact sums: the same on any machine, in any order of summation."""
-    forest = fitted.forest_
+    model = fitted._model
+    forest, features, loss = model.columns, model.features, model.loss
     short = {name: np.round(64 * getattr(forest, name)) / 64 for name in ("params", "lower", "upper")}
-    fitted.forest_ = replace(forest, **short)
-    if fitted.fill_ is not None:  # gaps hang on one feature that has none: exact sums again
-        fitted.fill_ = np.vstack([np.round(8 * fitted.fill_[0]) / 8, 4 * np.eye(forest.n_features)])
-        at = fitted._feature_names().index("x y")
-        fitted.fill_[1:, at] = fitted.fill_[1 + at] = np.where(np.arange(forest.n_features) == at, 4.0, 0.5)
-    if fitted.encoder_ is not None:
-        columns = fitted.encoder_.columns
+    scaling = {"mean": np.round(8 * features.mean) / 8, "scale": 2.0 ** np.round(np.log2(features.scale))}
+    fill = features.fill
+    if fill is not None:  # missing values depend on one feature that has none: exact sums again
+        fill = np.vstack([np.round(8 * fill[0]) / 8, 4 * np.eye(forest.n_features)])
+        at = model.feature_names.index("x y")
+        fill[1:, at] = fill[1 + at] = np.where(np.arange(forest.n_features) == at, 4.0, 0.5)
+    encoder = features.encoder
+    if encoder is not None:
         rounded = {
-            j: np.round(64 * c.means) / 64 for j, c in enumerate(columns) if getattr(c, "means", None) is not None
+            j: np.round(64 * c.means) / 64
+            for j, c in enumerate(encoder.columns)
+            if getattr(c, "means", None) is not None
         }
-        fitted.encoder_ = TableEncoder(
-            tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(columns))
+        encoder = TableEncoder(
+            tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(encoder.columns))
         )
-    if hasattr(fitted, "stages_"):
-        fitted.stages_ = replace(fitted.stages_, steps=tuple(np.ceil(8 * np.array(fitted.stages_.steps)) / 8))
-    fitted.feature_mean_ = np.round(8 * fitted.feature_mean_) / 8
-    fitted.feature_scale_ = 2.0 ** np.round(np.log2(fitted.feature_scale_))
-    if hasattr(fitted, "target_scale_"):
-        fitted.target_mean_ = round(8 * fitted.target_mean_) / 8
-        fitted.target_scale_ = 2.0 ** round(np.log2(fitted.target_scale_))
+    if isinstance(loss, SquaredError):
+        loss = SquaredError(round(8 * loss.mean) / 8, 2.0 ** round(np.log2(loss.scale)))
+    fitted._model = replace(
+        model,
+        columns=replace(forest, **short),
+        features=replace(features, fill=fill, encoder=encoder, **scaling),
+        loss=loss,
+        stages=replace(model.stages, steps=tuple(np.ceil(8 * np.array(model.stages.steps)) / 8)),
+    )
     return fitted
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
-from boostforest._estimator.base.draws import fold_numbers
+from boostforest._base.draws import fold_numbers
 from boostforest._features.encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
@@ -80,7 +80,7 @@ def test_unknown_categories_and_missing_ones_that_the_fit_had_none_of_count_as_m
     for name in ("colour", "town", "flag"):
         missing, unknown = frame.assign(**{name: None}), frame.assign(**{name: "never seen"})
         assert_array_equal(forest.predict(unknown), forest.predict(missing))
-        features = forest._check_rows(unknown)
+        features = forest._read(unknown)[1]
         from_column = forest.encoder_.origin == list(frame).index(name)
         assert np.isnan(features[:, from_column]).all() and np.isfinite(features[:, ~from_column]).all()
 
@@ -89,18 +89,18 @@ def test_features_are_named_after_columns_and_levels():
     forest, frame, _ = fit("binary")
     frame.loc[0, ["size", "flag"]] = None
     expected = ["size", "colour=blue", "colour=green", "colour=red", "weight", "town:P(1)", "flag=yes"]
-    assert forest._feature_names() == expected
+    assert forest._model.feature_names == expected
     assert forest.encoder_.origin.tolist() == [0, 1, 1, 1, 2, 3, 4]
     nodes = forest.to_dataframe()
     assert set(nodes["feature"].dropna()) <= set(expected)
     assert [name for name in nodes if name.startswith("slope_")] == [f"slope_{name}" for name in expected]
     again, *_ = fit("binary", data=(frame, table("binary")[1]), missing_indicator=True)
-    assert again._feature_names() == [
+    assert again._model.feature_names == [
         *("size", "size is missing", "colour=blue", "colour=green", "colour=red", "weight"),
         *("town:P(1)", "flag=no", "flag=yes", "flag is missing"),
     ]
     regressor, *_ = fit("regression", max_one_hot=0)
-    assert regressor._feature_names() == ["size", "colour:mean", "weight", "town:mean", "flag:mean"]
+    assert regressor._model.feature_names == ["size", "colour:mean", "weight", "town:mean", "flag:mean"]
 
 
 def test_attributes_speak_of_the_users_columns():
@@ -136,7 +136,7 @@ def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
     weight = np.random.default_rng(1).random(60)
     forest = BoostForestRegressor(2, random_state=3, max_one_hot=0).fit(frame, y, weight)
     targets = y[:, None]
-    folds = fold_numbers(forest._entropy, 60, N_FOLDS)
+    folds = fold_numbers(forest._model.entropy, 60, N_FOLDS)
     numbers = np.array([forest.encoder_.columns[3].levels.index(town) for town in frame["town"]], dtype=float)
     X = np.column_stack([np.zeros((60, 3)), numbers, np.zeros(60)])
     found = forest.encoder_.transform_training(X, targets, weight, folds)[:, 3]
@@ -200,7 +200,7 @@ def test_many_classes_take_means_only_where_they_are_fewer_than_the_levels():
     town, colour, flag = (forest.encoder_.columns[j] for j in (3, 1, 4))
     assert town.means.shape == (12, 3)
     assert colour.means is None and flag.means is None
-    assert forest._feature_names()[5:8] == ["town:P(0)", "town:P(1)", "town:P(2)"]
+    assert forest._model.feature_names[5:8] == ["town:P(0)", "town:P(1)", "town:P(2)"]
 
 
 # ------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_numbers_of_an_array_may_be_categories():
     assert_array_equal(forest.predict(codes), expected)
     assert forest.encoder_.columns[1].levels == tuple(range(12))
     codes[3, 1] = np.nan
-    assert np.isnan(forest._check_rows(codes)[3, 1])
+    assert np.isnan(forest._read(codes)[1][3, 1])
     objects = frame[["size", "town"]].to_numpy()
     for rows in (objects, objects.tolist()):
         forest = BoostForestRegressor(5, random_state=0, categorical_features=[False, True]).fit(rows, y)

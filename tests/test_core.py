@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 
 import twin
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, _core
-from boostforest._estimator.base.threads import use_scipy_blas
+from boostforest._base.threads import use_scipy_blas
 from twin import example_data
 
 SOURCE = Path(__file__).parents[1] / "src"

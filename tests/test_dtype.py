@@ -53,7 +53,7 @@ def rounded(exact, dtype):
     """Return a float64 forest whose coefficients were rounded by NumPy."""
     short = {name: getattr(exact.forest_, name).astype(dtype).astype(np.float64) for name in COEFFICIENTS}
     forest = copy.copy(exact)
-    forest.forest_ = replace(exact.forest_, **short)
+    forest._model = replace(forest._model, columns=replace(exact.forest_, **short))
     return forest
 
 
@@ -87,9 +87,9 @@ def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
     exact, _ = fit("regression", "float64", data=(X, X[:, 0] * rng.normal(size=90)))
     params = exact.forest_.params.copy()
     params[::7] *= 1e-7  # some are subnormal in half precision, some are nothing
-    exact.forest_ = replace(exact.forest_, params=params)
+    exact._model = replace(exact._model, columns=replace(exact.forest_, params=params))
     short = copy.copy(exact)
-    short.forest_ = exact.forest_.astype(dtype)
+    short._model = replace(short._model, columns=exact.forest_.astype(dtype))
     gaps = np.where(rng.uniform(size=X.shape) < 0.2, np.nan, X)
     before = _core.kernels()
     try:
@@ -267,7 +267,8 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
 
 def test_columns_of_different_types_are_refused():
     forest, X = fit("regression", "float32")
-    forest.forest_ = replace(forest.forest_, lower=forest.forest_.lower.astype(np.float64))
+    columns = replace(forest.forest_, lower=forest.forest_.lower.astype(np.float64))
+    forest._model = replace(forest._model, columns=columns)
     with pytest.raises(ValueError, match="damaged model: lower, upper and params must have the same type"):
         forest.predict(X)
 

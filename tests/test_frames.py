@@ -33,7 +33,7 @@ def column(values, library="pandas"):
     rows = {"x": values, "plain": np.arange(len(values), dtype=float)}
     make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
     fitted = tree(min_samples_leaf=1, missing_indicator=False).fit(make(rows), np.arange(len(values)))
-    return fitted._check_rows(make(rows))[:, 0]
+    return fitted._read(make(rows))[1][:, 0]
 
 
 # ------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_names_that_are_no_text_count_by_their_place():
     assert_array_equal(fitted.predict(pd.DataFrame(X, columns=[7, 8, 9])), fitted.predict(X))
     frame = pd.DataFrame(X).assign(**{"3": 1.0}).rename(columns={"3": 3}).astype({3: object})
     frame[3] = ["red", "green"] * 30
-    assert tree().fit(frame, Y)._feature_names()[-1] == "x3=red"
+    assert tree().fit(frame, Y)._model.feature_names[-1] == "x3=red"
 
 
 def test_a_frame_without_categories_costs_no_encoder():
@@ -284,7 +284,7 @@ def test_a_column_that_changed_its_type_is_named(name, values, message):
 )
 def test_a_category_of_nothing_but_gaps_takes_any_value_later(gaps):
     fitted = tree().fit(FRAME.assign(colour=gaps), Y)
-    assert fitted.is_categorical_[3] and fitted._feature_names()[-1] == "colour is missing"
+    assert fitted.is_categorical_[3] and fitted._model.feature_names[-1] == "colour is missing"
     for values in ("red", 3, None):
         assert np.isfinite(fitted.predict(FRAME.assign(colour=values))).all()
 

@@ -317,6 +317,6 @@ DAMAGES = {
 def test_damaged_columns_are_refused_before_they_are_followed(damage):
     X, y = example_data("regression")
     fitted = BoostForestRegressor(3, random_state=0).fit(X, y)
-    fitted.forest_ = replace(fitted.forest_, **damage(fitted.forest_))
+    fitted._model = replace(fitted._model, columns=replace(fitted.forest_, **damage(fitted.forest_)))
     with pytest.raises(ValueError, match="damaged model"):
         fitted.predict(X)

@@ -22,7 +22,7 @@ def with_gaps(*shares):
 def test_auto_marks_columns_where_the_gaps_are_all_that_varies():
     rows = with_gaps(0.3, 0.3, 0)
     rows[:, 1] = np.where(np.isnan(rows[:, 1]), np.nan, 7.0)
-    names = {given: tree_of(rows, given)._feature_names() for given in ("auto", True, False)}
+    names = {given: tree_of(rows, given)._model.feature_names for given in ("auto", True, False)}
     assert names["auto"] == ["x0", "x1", "x1 is missing", "x2"]
     assert names[True] == ["x0", "x0 is missing", "x1", "x1 is missing", "x2"]
     assert names[False] == ["x0", "x1", "x2"] and tree_of(rows, False).encoder_ is None
@@ -60,7 +60,7 @@ def test_frames_and_arrays_are_marked_alike():
     rows = with_gaps(0.4, 0.1)
     frame = pd.DataFrame(rows, columns=["a", "b", "c"])
     fitted = BoostTreeRegressor(random_state=0, missing_indicator=True).fit(frame, Y)
-    assert fitted._feature_names() == ["a", "a is missing", "b", "b is missing", "c"]
+    assert fitted._model.feature_names == ["a", "a is missing", "b", "b is missing", "c"]
     assert_array_equal(fitted.predict(frame), tree_of(rows, True).predict(rows))
 
 

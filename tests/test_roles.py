@@ -98,7 +98,7 @@ def test_max_features_counts_the_columns_that_may_be_cut():
     forest = BoostForestRegressor(40, max_features=pool, split_features=NAMES[:3], random_state=0).fit(X, y)
     counts = {
         (str(drawn), tree["max_features"])
-        for drawn, tree in zip(forest._tree_params["max_features"], forest.tree_params_, strict=True)
+        for drawn, tree in zip(forest._model.params["max_features"], forest.tree_params_, strict=True)
     }
     assert counts == {("None", 3), ("1.0", 3), ("0.5", 1), ("sqrt", 1), ("2", 2), ("9", 3)}
 
@@ -328,7 +328,7 @@ ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", 
 def roles_of(encoder=ENCODER, **given):
     """Return the roles of the features that are made from three columns: two, three and one."""
     parameters = {"split_features": None, "model_features": None, "monotonic_cst": None} | given
-    return read_roles(SimpleNamespace(**parameters), 3, np.array(["a", "b", "c"], dtype=object), encoder)
+    return read_roles(parameters, 3, np.array(["a", "b", "c"], dtype=object), encoder)
 
 
 def test_roles_pass_to_all_features_of_a_column_and_order_to_its_values():

@@ -11,8 +11,9 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest._grow.parameters import encode_tree_params
-from boostforest._grow.staged import Stages
-from boostforest._losses.objective import Objective, OutOfBag
+from boostforest._model.stages import Stages
+from boostforest._grow.objective import Objective
+from boostforest._losses import OutOfBag, SquaredError
 from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
@@ -53,7 +54,7 @@ def test_a_tree_that_starts_from_scores_fits_what_they_leave_over(task):
     n_classes = getattr(forest, "n_classes_", 0)
     outputs = n_classes if n_classes > 2 else 1
     start = np.random.default_rng(0).normal(size=(len(y), outputs))
-    params = forest._tree_params
+    params = forest._model.params
 
     def grow(target, start):
         arguments = (0 if n_classes == 0 else 1 if n_classes == 2 else 2, max(n_classes, 2) if n_classes else 0)
@@ -82,7 +83,7 @@ def test_batches_start_from_the_scores_as_whole_nodes_do():
     assert forest.n_stages_ == 2 and np.isfinite(forest.predict(X)).all()
     tree = BoostTreeRegressor(batch_size=100, random_state=0, scale=False)
     tree.fit(X, y - start[:, 0])
-    encoded = encode_tree_params(tree._tree_params, tree.tree_seeds_, X.shape[1])
+    encoded = encode_tree_params(tree._model.params, tree.tree_seeds_, X.shape[1])
     zeros, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
     grown = _core.fit(X, zeros, ones, y, 0, 0, encoded, False, 0, None, None, False, 1, None, start=start)
     assert_allclose(grown["threshold"], tree.forest_.threshold, rtol=1e-9)
@@ -117,17 +118,17 @@ def test_predictions_add_up_the_stages(task):
         y = np.digitize(y, np.quantile(y, [0.5] if task == "binary" else [0.3, 0.6]))
     forest = FORESTS[task](80, n_stages=2, random_state=0).fit(X, y)
     assert forest.n_stages_ == 2, "the example must have two stages for this to say something"
-    objective = Objective(np.empty(0), getattr(forest, "n_classes_", 0))
+    loss = forest._model.loss
     end = forest.stages_.ends[0]
-    first = forest._sum_trees(X, task != "regression", slice(0, end)) / end
-    second = forest._sum_trees(X, False, slice(end, None)) / (forest.forest_.n_trees - end)
-    scores = objective.scores(first) + forest.steps_[1] * second
+    first = forest._model.sums(X, 1, trees=slice(0, end)) / end
+    second = forest._model.sums(X, 1, scores=True, trees=slice(end, None)) / (forest.forest_.n_trees - end)
+    scores = loss.scores(first) + forest.steps_[1] * second
     if task == "regression":
         assert_allclose(forest.predict(X), scores[:, 0] * forest.target_scale_ + forest.target_mean_)
         *_, last = forest.staged_predict(X)
         assert_allclose(last, forest.predict(X))
     else:
-        p = objective.outputs(scores)
+        p = loss.outputs(scores)
         assert_allclose(forest.predict_proba(X), np.hstack([1 - p, p]) if task == "binary" else p)
         *_, last = forest.staged_predict_proba(X)
         assert_allclose(last, forest.predict_proba(X))
@@ -179,13 +180,13 @@ def test_enough_trees_are_found_out():
         X, y + np.random.default_rng(0).normal(size=len(y)) * 20)) == contents(noisy)  # fmt: skip
 
 
-def test_losses_of_endlessly_many_trees_are_estimated_without_bias():
+def test_losses_of_infinitely_many_trees_are_estimated_without_bias():
     """Means of few noisy outputs, corrected, have the loss of the mean of many."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=4000)
     outputs = 0.7 * y + rng.normal(size=(5, 4000))
     oob = OutOfBag(outputs.sum(axis=0)[:, None], (outputs**2).sum(axis=0)[:, None], np.full((4000, 1), 5.0))
-    objective = Objective(y, 0)
+    objective = Objective(SquaredError(), y)
     everywhere = np.ones(4000, dtype=bool)
     assert objective.average(objective.limit_losses(oob), everywhere) == pytest.approx(0.09, abs=0.02)
     assert objective.average(objective.losses(oob.mean), everywhere) == pytest.approx(0.29, abs=0.02)

@@ -284,7 +284,7 @@ def test_a_missing_gpu_is_said_and_prediction_does_without():
         BoostTreeRegressor(node_model=small(device="cuda"), **SHAPE).fit(X, y)
     tree = BoostTreeRegressor(node_model=small(device="cpu"), **SHAPE).fit(X, y)
     expected = tree.predict(X)
-    tree._tree_params["node_model"][0].device = "cuda"  # as if it had been fitted elsewhere
+    tree._model.params["node_model"][0].device = "cuda"  # as if it had been fitted elsewhere
     np.testing.assert_array_equal(tree.predict(X), expected)
 
 

@@ -32,8 +32,9 @@ from boostforest import (
     _core,
     load_model,
 )
-from boostforest._estimator.base.validation import weight_in_rows
-from boostforest._losses.objective import Objective
+from boostforest._base.validation import weight_in_rows
+from boostforest._grow.objective import Objective
+from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from twin import example_data
 
@@ -141,14 +142,14 @@ def test_rows_without_weight_decide_nothing(task, settings):
 
 def test_calibration_believes_few_rows_as_little_as_if_the_others_were_not_there():
     y = np.arange(60) % 2
-    objective = Objective(y.astype(float), 2, np.r_[np.ones(30), np.zeros(30)])
+    objective = Objective(Logistic(np.arange(2)), y.astype(float), np.r_[np.ones(30), np.zeros(30)])
     rows = np.ones(60, dtype=bool)
     assert objective.n_rows(objective.counted(rows)) == 30
-    assert Objective(y.astype(float), 2).n_rows(rows) == 60
+    assert Objective(Logistic(np.arange(2)), y.astype(float)).n_rows(rows) == 60
 
 
 def test_an_objective_without_any_weighted_row_says_so():
-    objective = Objective(np.zeros(4), 0, np.array([1.0, 1.0, 0.0, 0.0]))
+    objective = Objective(SquaredError(), np.zeros(4), np.array([1.0, 1.0, 0.0, 0.0]))
     assert np.isnan(objective.average(np.ones(4), np.array([False, False, True, True])))
     assert objective.average(np.array([1, 2, np.inf, np.nan]), np.ones(4, dtype=bool)) == 1.5
 
@@ -345,7 +346,7 @@ def test_a_share_of_max_samples_counts_rows_whatever_they_weigh(cls):
     seen = []
     for factor in (1 / weight.sum(), 1.0, 1e12):
         forest = cls(n_estimators=3, max_samples=0.5, random_state=0).fit(X, y, factor * weight)
-        seen.append(forest._draws[2])
+        seen.append(forest._model.draws[2])
         if cls is PoolForestRegressor:
             assert [len(rows) for rows in forest.estimators_samples_] == [30] * 3
     assert seen == [30, 30, 30]

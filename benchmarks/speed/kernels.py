@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import report
 from boostforest import _core
-from boostforest._estimator.base.threads import use_scipy_blas
+from boostforest._base.threads import use_scipy_blas
 
 ROWS = (200, 500, 1000)
 FEATURES = (8, 16, 32, 64, 128, 256, 512)
