@@ -37,15 +37,20 @@ class ModelTree(Protocol):
         """Return the nodes, root first; numbers written with so many significant digits."""
 
 
-def _nodes_of(
-    tree: ModelTree, feature_names: Sequence[str] | None, digits: int, max_depth: int | None
-) -> tuple[list[ShownNode], dict[int, int]]:
-    """Return the nodes down to a depth, and the numbers of the leaves' models: 1, 2, … from left to right."""
+def _checked(tree: Any) -> Any:
+    """Return a fitted tree as it is now, or say what is not one."""
     if not hasattr(tree, "_shown_nodes"):
         hint = "; take one of its trees, forest.get_tree(0)" if hasattr(tree, "get_tree") else ""
         raise TypeError(f"tree must be a model tree or a BoostTree; got {type(tree).__name__}{hint}.")
     tree = snapshot(tree)
     check_is_fitted(tree)
+    return tree
+
+
+def _nodes_of(
+    tree: ModelTree, feature_names: Sequence[str] | None, digits: int, max_depth: int | None
+) -> tuple[list[ShownNode], dict[int, int]]:
+    """Return the nodes down to a depth, and the numbers of the leaves' models: 1, 2, … from left to right."""
     if feature_names is None:
         feature_names = getattr(tree, "feature_names_in_", [f"x{j}" for j in range(tree.n_features_in_)])
     names = [str(name) for name in feature_names]
@@ -149,6 +154,7 @@ def export_text(
     LM2: y = 100
       - 2 * x
     """
+    tree = _checked(tree)
     nodes, leaf_numbers = _nodes_of(tree, feature_names, digits, max_depth)
     condition = {c: text for node in nodes for c, text in zip(node.children, node.conditions, strict=True)}
     lines, models = [], []
@@ -268,6 +274,7 @@ def plot_tree(
         raise ImportError('plot_tree needs matplotlib: pip install "boostforest[plot]".') from error
     if max_lines < 1:
         raise ValueError(f"max_lines must be an integer of at least 1; got {max_lines!r}.")
+    tree = _checked(tree)
     nodes, leaf_numbers = _nodes_of(tree, feature_names, digits, max_depth)
     texts = _box_texts(nodes, leaf_numbers, max_lines)
     centres, width, height = _positions(nodes, texts)

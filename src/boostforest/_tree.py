@@ -66,8 +66,8 @@ class TreePart(BoostBase):
 class BoostTreeRegressor(TreePart, RegressionPart):
     """A regression tree grown by boosting, with a linear model at every node.
 
-    The tree grows best first at random cut-points. Each new node fits a model to what the models above it leave over;
-    the prediction for a row is the sum of the (clipped) models on its path.
+    The tree grows best first, with splits at random thresholds. Each new node fits a model to what the models above it
+    leave over; the prediction for a row is the sum of the (clipped) models on its path.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ class BoostTreeRegressor(TreePart, RegressionPart):
 class BoostTreeClassifier(TreePart, ClassificationPart):
     """A classification tree grown by boosting, with a linear model of the log-odds at every node.
 
-    The tree grows best first at random cut-points. Each new node takes one LogitBoost step on its rows; the models on a
-    path add up to one linear model per leaf (one per class if there are more than two).
+    The tree grows best first, with splits at random thresholds. Each new node takes one LogitBoost step on its rows;
+    the models on a path add up to one linear model per leaf (one per class if there are more than two).
 
     Parameters
     ----------
