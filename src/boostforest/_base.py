@@ -242,7 +242,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
 
     def _check_parameters(self) -> None:
-        """Check what is no tree parameter."""
+        """Check what is not a tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
         if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
@@ -464,7 +464,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         dtype : {"float64", "float32", "float16"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again. Cut-points are never rounded: every row keeps its leaf.
+            type again. Thresholds are never rounded: every row keeps its leaf.
 
         See Also
         --------

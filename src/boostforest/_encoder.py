@@ -25,7 +25,7 @@ PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a lev
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A column of numbers: one feature, and one that marks its gaps if there is an indicator."""
+    """A column of numbers: one feature, and one that marks its missing values if there is an indicator."""
 
     indicator: bool = False
 
@@ -125,12 +125,12 @@ class TableEncoder:
 
     @cached_property
     def _gaps(self) -> list[int]:
-        """The columns whose gaps are marked."""
+        """The columns whose missing values are marked."""
         return [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn) and column.indicator]
 
     @cached_property
     def marks(self) -> Ints:
-        """The features that mark the gaps of a column."""
+        """The features that mark the missing values of a column."""
         marks: Ints = self.start[self._gaps] + 1
         return marks
 
@@ -216,7 +216,7 @@ def fit_encoder(
 
 
 def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
-    """Return the columns whose gaps are marked; "auto": those where the gaps are all that varies."""
+    """Return the columns whose missing values are marked; "auto": those where these are all that varies."""
     gaps = np.isnan(X)
     marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))
     if missing_indicator == "auto" and marked.any():

@@ -110,6 +110,20 @@ def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]
     return intercept * scale + whole[:, None] * estimator._output_mean, slopes * scale, hidden[:, :, 1:] * scale
 
 
+def leaf_models(estimator: BoostBase) -> Floats:
+    """Return the whole linear model of every leaf in user units: nodes × outputs × (1 + features); clipping ignored."""
+    intercept, slopes, _ = _models_in_user_units(estimator)
+    return _path_sums(estimator.forest_, np.concatenate([intercept[:, :, None], slopes], axis=2))
+
+
+def raw_thresholds(estimator: BoostBase) -> Floats:
+    """Return the thresholds of all nodes in the units of the features, NaN for leaves."""
+    forest = estimator.forest_
+    at = np.maximum(forest.feature, 0)
+    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
+    return np.where(forest.feature >= 0, raw, np.nan)
+
+
 def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
     """Return the columns with intercepts, slopes and hidden weights."""
     forest = estimator.forest_
@@ -135,14 +149,12 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
     forest = estimator.forest_
     names = estimator._feature_names()
     is_inner = forest.feature >= 0
-    at = np.maximum(forest.feature, 0)
-    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
-    thresholds = np.where(is_inner, raw, np.nan)
+    thresholds = raw_thresholds(estimator)
     paths, rules = _paths_and_rules(forest, names, thresholds)
     start = forest.tree_start[forest.tree_of_node]
     table: dict[str, Any] = {
         "tree": forest.tree_of_node,
-        "node": np.arange(len(at)) - start,
+        "node": np.arange(len(start)) - start,
         "parent": np.where(forest.parent < 0, -1, forest.parent - start),
         "depth": forest.depth,
         "path": paths,
