@@ -62,8 +62,8 @@ def take_stages(tensors: Tensors, n_trees: int, n_outputs: int, task: str) -> di
             if (weight := tensors.pop("conformity_weight", None)) is not None:
                 attributes["_conformity_weight"] = _weights(weight, "conformity_weight", len(scores))
     elif tensors.keys() & set(_LEFT_OUT):
-        weight = tensors.pop("residual_weight", None)
-        attributes["_left_out"] = _left_out(n_trees, *_together(tensors, _LEFT_OUT), weight)
+        residuals, absent = _together(tensors, _LEFT_OUT)
+        attributes["_left_out"] = _left_out(n_trees, residuals, absent, tensors.pop("residual_weight", None))
     if tensors:
         raise ValueError(f"tensors are unknown for {task}: {', '.join(sorted(tensors))}")
     return attributes
