@@ -62,8 +62,8 @@ def take_stages(tensors: Tensors, n_trees: int, n_outputs: int, task: str) -> di
             if (weight := tensors.pop("conformity_weight", None)) is not None:
                 attributes["_conformity_weight"] = _weights(weight, "conformity_weight", len(scores))
     elif tensors.keys() & set(_LEFT_OUT):
-        residuals, absent = _together(tensors, _LEFT_OUT)
-        attributes["_left_out"] = _left_out(n_trees, residuals, absent, tensors.pop("residual_weight", None))
+        weight = tensors.pop("residual_weight", None)
+        attributes["_left_out"] = _left_out(n_trees, weight, *_together(tensors, _LEFT_OUT))
     if tensors:
         raise ValueError(f"tensors are unknown for {task}: {', '.join(sorted(tensors))}")
     return attributes
@@ -126,7 +126,7 @@ def _weights(array: Any, name: str, length: int) -> Any:
     return array
 
 
-def _left_out(n_trees: int, residuals: Any, absent: Any, weight: Any) -> LeftOut:
+def _left_out(n_trees: int, weight: Any, residuals: Any, absent: Any) -> LeftOut:
     n = len(_floats(residuals, "residuals", None))
     if (residuals < 0).any():
         raise ValueError("tensor 'residuals' has values below zero")
