@@ -207,12 +207,24 @@ def fit_encoder(
         column = categories.get(j)
         if column is None:
             columns.append(NumberColumn(bool(marked[j])))
-        # Where there are no more levels than targets, the means would take more features and say less.
-        elif max_one_hot is None or column.n_levels <= max(max_one_hot, targets.shape[1]):
+        elif _is_one_hot(column, max_one_hot, targets.shape[1]):
             columns.append(column)
         else:
             columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
     return TableEncoder(tuple(columns)) if categories or marked.any() else None
+
+
+def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
+    # Where there are no more levels than targets, the means would take more features and say less.
+    return max_one_hot is None or column.n_levels <= max(max_one_hot, n_targets)
+
+
+def count_features(
+    n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
+) -> int:
+    """Return how many features the columns become, without those that mark gaps."""
+    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else n_targets for c in categories.values())
+    return n_columns - len(categories) + sum(found)
 
 
 def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
