@@ -110,14 +110,22 @@ def change_json(rng, value):
     return rng.choice(JSON)
 
 
+def is_json(text):
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def change_metadata(rng, content):
     header, data = split(content)
     metadata = header["__metadata__"]
     name = rng.choice(list(metadata))
-    if rng.random() < 0.8 and name not in ("format", "format_version", "estimator", "boostforest_version", "sha256"):
+    if rng.random() < 0.8 and name != "sha256" and is_json(metadata[name]):
         metadata[name] = json.dumps(change_json(rng, json.loads(metadata[name])))
     else:
-        other = split(rng.choice(CONTENTS))[0]["__metadata__"][name]
+        other = split(rng.choice(CONTENTS))[0]["__metadata__"].get(name, "")
         metadata[name] = rng.choice(["", "0", "2", "[" * 2000, "BoostTreeRegressor", other, "1e999"])
     return seal(header, data)
 
@@ -213,7 +221,7 @@ def move_field(rng, content):
     metadata = split(content)[0]["__metadata__"]
     name = rng.choice(list(metadata))
     text = np.frombuffer(metadata[name].encode(), dtype=np.uint8).copy()
-    if rng.random() < 0.3:
+    if text.size and rng.random() < 0.3:
         text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
     moved = with_tensors(content, **{f"metadata.{name}": text})
     return with_metadata(moved, **{name: None}) if rng.random() < 0.8 else moved
