@@ -152,13 +152,10 @@ def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
 
 def training_features(forest, frame, y):
     """Return the features that a forest was grown on."""
-    return forest._encode_training(
-        np.column_stack([frame["x"], forest.encoder_.columns[1].encode(frame["id"].tolist())]),
-        {},
-        forest._encode_target(y, None, first=False)[0],
-        None,
-        first=False,
-    )
+    model = forest._model
+    X = np.column_stack([frame["x"], forest.encoder_.columns[1].encode(frame["id"].tolist())])
+    targets = model.loss.category_targets(model.loss.encode(y))
+    return model.features.transform_training(X, targets, None, model.entropy)
 
 
 @given(st.integers(0, 39), st.floats(-1e6, 1e6))
@@ -286,7 +283,7 @@ def test_numbers_of_an_array_may_be_categories():
         ([5], "must be columns from 0 to 4; got 5"),
         ([-1], "must be columns from 0 to 4; got -1"),
         ([True, False], "one value per column; got 2 for 5"),
-        (["color"], "has the name 'color', which is no column of X"),
+        (["color"], "has the name 'color', which is not a column of X"),
     ],
     ids=str,
 )

@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import partial
 
 import joblib
@@ -18,10 +18,8 @@ from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
-from boostforest._features.encoder import TableEncoder
 from boostforest._files import files as _io
 from boostforest._grow.parameters import TREE_PARAMETERS
-from boostforest._model.columns import ForestColumns
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from make_golden import out_of_bag
 from model_files import GOLDEN, field, split, tensors_of, with_metadata

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(change, options,
 @pytest.mark.parametrize("classes", [np.array([b"a", b"b"]), np.array(["a", "b\0"], dtype=object), np.array([1j, 2j])])
 def test_classes_of_other_kinds_are_refused(classes, tmp_path):
     fitted, _ = fit("binary")
-    fitted.classes_ = classes
+    fitted._model = replace(fitted._model, loss=replace(fitted._model.loss, classes=classes))
     with pytest.raises(ValueError, match="classes must be integers, floats, booleans or strings; got"):
         fitted.save_model(tmp_path / "a")
 
@@ -129,7 +130,8 @@ def test_a_private_model_is_never_readable_by_others_while_it_is_written(tmp_pat
 
 WRITER = """
 import os, sys, time
-from boostforest import _io, load_model
+from boostforest import load_model
+from boostforest._files import files as _io
 path, stage = sys.argv[1:]
 
 def stop(*_):

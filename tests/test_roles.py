@@ -1,7 +1,6 @@
 """Roles of columns: which may be cut, which enter the node models; names, numbers and masks; what is refused."""
 
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd

@@ -149,10 +149,12 @@ def test_a_fit_shows_nothing_of_itself_before_its_end(estimator):
     watching = True
     assert model.fit(*second) is model
     watching = False
-    assert {name for name, _ in seen} >= {"n_features_in_"}
-    last = [untouched for name, untouched in seen if name != "__dict__"]
-    assert all(last)
-    assert before == kept and vars(model) is not before  # the old state is whole for whoever holds it
+    if hasattr(model, "_model"):
+        assert [name for name, _ in seen] == ["_model"]
+    else:
+        assert {name for name, _ in seen} >= {"n_features_in_"}
+        assert all(untouched for name, untouched in seen if name != "__dict__")
+        assert before == kept and vars(model) is not before  # the old state is whole for whoever holds it
     assert model.n_features_in_ == 3
 
 
@@ -197,9 +199,10 @@ def test_parameters_that_are_set_during_a_fit_stay_set():
     X, y = example_data("regression")
 
     class Impatient(BoostForestRegressor):
-        def _after_growing(self, *args):
-            super()._after_growing(*args)
+        def _grow(self, *args):
+            grown = super()._grow(*args)
             model.set_params(n_estimators=7, n_jobs=2)
+            return grown
 
     model = Impatient(3, random_state=0)
     assert model.fit(X, y) is model
@@ -216,9 +219,9 @@ def test_a_class_of_ones_own_may_keep_things_in_the_estimator():
             self.n_fits_ = getattr(self, "n_fits_", 0) + 1
             return super().fit(X, y, sample_weight)
 
-        def _check_rows(self, X):
+        def _read(self, X):
             self.n_predictions_ = getattr(self, "n_predictions_", 0) + 1
-            return super()._check_rows(X)
+            return super()._read(X)
 
     model = Counting(random_state=0).fit(X, y).fit(X, y)
     for _ in range(3):

@@ -10,10 +10,10 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
-from boostforest._grow.parameters import encode_tree_params
-from boostforest._model.stages import Stages
 from boostforest._grow.objective import Objective
+from boostforest._grow.parameters import encode_tree_params
 from boostforest._losses import OutOfBag, SquaredError
+from boostforest._model.stages import Stages
 from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}

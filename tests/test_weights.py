@@ -33,6 +33,7 @@ from boostforest import (
     load_model,
 )
 from boostforest._base.validation import weight_in_rows
+from boostforest._files.stages import take_stages
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
@@ -346,7 +347,7 @@ def test_a_share_of_max_samples_counts_rows_whatever_they_weigh(cls):
     seen = []
     for factor in (1 / weight.sum(), 1.0, 1e12):
         forest = cls(n_estimators=3, max_samples=0.5, random_state=0).fit(X, y, factor * weight)
-        seen.append(forest._model.draws[2])
+        seen.append(forest._sampling.n_draws if cls is PoolForestRegressor else forest._model.draws[2])
         if cls is PoolForestRegressor:
             assert [len(rows) for rows in forest.estimators_samples_] == [30] * 3
     assert seen == [30, 30, 30]
@@ -462,3 +463,23 @@ def test_pool_forests_without_bootstrap_hand_weights_on_as_they_are(task):
     member = DecisionTreeRegressor(max_depth=2) if task == "regression" else DecisionTreeClassifier(max_depth=2)
     forest = FORESTS[task][1](member, 2, bootstrap=False, random_state=0).fit(X, y, weight)
     assert forest.estimators_[0].tree_.weighted_n_node_samples[0] == pytest.approx(weight.sum())
+
+
+@pytest.mark.parametrize(
+    ("weight", "match"),
+    [
+        (np.ones(2), "'residual_weight' must hold 3 float64"),
+        (np.array([1.0, 0, 1]), "'residual_weight' must hold values above zero"),
+        (np.array([1.0, np.inf, 1]), "not finite"),
+        (np.ones(3, dtype=np.float32), "must hold 3 float64"),
+    ],
+    ids=str,
+)
+def test_weights_of_a_file_are_checked(weight, match):
+    tensors = {"residuals": np.ones(3), "absent": np.zeros((2, 1), dtype=np.uint8), "residual_weight": weight}
+    with pytest.raises(ValueError, match=match):
+        take_stages(tensors, 2, 1, "regression")
+    with pytest.raises(ValueError, match="unknown for classification: conformity_weight"):
+        take_stages({"conformity_weight": np.ones(3)}, 2, 1, "classification")
+    with pytest.raises(ValueError, match="must hold values above zero"):
+        take_stages({"conformity": np.ones(1), "conformity_weight": np.zeros(1)}, 2, 1, "classification")

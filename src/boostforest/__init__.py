@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from ._estimator.load import load_model
+from ._estimator.show import export_text, plot_tree
 from .forest import BoostForestClassifier, BoostForestRegressor
 from .named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
 from .pools import PoolForestClassifier, PoolForestRegressor
@@ -22,5 +23,7 @@ __all__ = [
     "PoolForestClassifier",
     "PoolForestRegressor",
     "__version__",
+    "export_text",
     "load_model",
+    "plot_tree",
 ]

@@ -9,7 +9,9 @@ from scipy import sparse
 from ._base.typing import Ints
 from ._estimator.base import BoostEstimator, stored
 from ._estimator.docs import describe
+from ._estimator.show import ShownNode
 from ._estimator.tasks import BoostClassifier, BoostRegressor
+from ._estimator.tree_words import CLIPPED, shown_nodes
 
 
 class TreeMixin(BoostEstimator):
@@ -45,14 +47,24 @@ class TreeMixin(BoostEstimator):
         """
         return self._paths(X)[1]
 
+    def _shown_nodes(self, feature_names: list[str], digits: int) -> list[ShownNode]:
+        """Return the nodes in words; see ``_show``."""
+        return shown_nodes(self._fitted(), feature_names, digits)
+
+    @property
+    def _shown_remark(self) -> str:
+        forest = self.forest_
+        is_clipped = bool(forest.sum_path[0]) or forest.monotonic_cst is not None
+        return CLIPPED if is_clipped and forest.kind[0] == 1 and len(forest.feature) > 1 else ""
+
 
 @stored
 @describe("regression", forest=False)
 class BoostTreeRegressor(TreeMixin, BoostRegressor):
     """A regression tree grown by boosting, with a linear model at every node.
 
-    The tree grows best first at random cut-points. Each new node fits a model to what the models above it leave over;
-    the prediction for a row is the sum of the (clipped) models on its path.
+    The tree grows best first, with splits at random thresholds. Each new node fits a model to what the models above it
+    leave over; the prediction for a row is the sum of the (clipped) models on its path.
 
     Parameters
     ----------
@@ -65,6 +77,8 @@ class BoostTreeRegressor(TreeMixin, BoostRegressor):
     See Also
     --------
     BoostForestRegressor : Many such trees.
+    export_text : The tree and its models as text.
+    plot_tree : The same as a picture.
 
     Notes
     -----
@@ -138,8 +152,8 @@ class BoostTreeRegressor(TreeMixin, BoostRegressor):
 class BoostTreeClassifier(TreeMixin, BoostClassifier):
     """A classification tree grown by boosting, with a linear model of the log-odds at every node.
 
-    The tree grows best first at random cut-points. Each new node takes one LogitBoost step on its rows; the models on a
-    path add up to one linear model per leaf (one per class if there are more than two).
+    The tree grows best first, with splits at random thresholds. Each new node takes one LogitBoost step on its rows;
+    the models on a path add up to one linear model per leaf (one per class if there are more than two).
 
     Parameters
     ----------
@@ -152,6 +166,8 @@ class BoostTreeClassifier(TreeMixin, BoostClassifier):
     See Also
     --------
     BoostForestClassifier : Many such trees.
+    export_text : The tree and its models as text.
+    plot_tree : The same as a picture.
 
     Notes
     -----

@@ -327,7 +327,7 @@ class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
         dtype : {"float64", "float32", "float16"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again. Cut-points are never rounded: every row keeps its leaf.
+            type again. Thresholds are never rounded: every row keeps its leaf.
 
         See Also
         --------

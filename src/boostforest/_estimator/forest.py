@@ -81,6 +81,8 @@ class ForestMixin(BaggingMixin, BoostEstimator):
             oob = model.out_of_bag(data.X, data.sampling, request.threads)
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
+        if plan.budget is not None:
+            request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
         grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
         calibration = Calibration()

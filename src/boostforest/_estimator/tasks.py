@@ -115,7 +115,8 @@ class LabelsMixin(ClassifierMixin):
         y : ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        labels: Labels = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        p = self.predict_proba(X)
+        labels: Labels = self.classes_[p.argmax(axis=1)]
         return labels
 
 

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from .._base.draws import fold_numbers
+from .._base.memory import FEWER_CLASSES, refuse_if_too_much
 from .._base.typing import Entropy, Floats, Labels
 from .._base.validation import mean_and_deviation
 from .._losses import Loss
-from .encoder import N_FOLDS, TableEncoder, fit_encoder
+from .encoder import N_FOLDS, TableEncoder, count_features, fit_encoder
 from .imputer import fit_fill, rescale
 from .read import Columns, read_rows
 from .roles import Roles, read_roles
+
+_TABLES, _TARGETS = 3, 3  # matrices of features, and of targets, that are there while categories become features
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,10 @@ def fit_features(
 
     ``X`` is the table as ``read_training`` gives it, ``y`` the encoded target; ``arguments`` are those of estimators.
     """
+    if columns.categories:
+        n_targets = len(loss.category_target_names)
+        n_features = count_features(columns.n, columns.categories, n_targets, arguments["max_one_hot"])
+        _check_memory(len(X), columns.n, n_features, n_targets)
     targets = loss.category_targets(y) if columns.categories else np.empty((len(y), 0))
     options = arguments["max_one_hot"], arguments["missing_indicator"]
     encoder = fit_encoder(X, columns.categories, targets, weight, *options)
@@ -96,3 +103,13 @@ def _training_features(
     if encoder is None:
         return X
     return encoder.transform_training(X, targets, weight, fold_numbers(entropy, len(X), N_FOLDS))
+
+
+def _check_memory(n_rows: int, n_columns: int, n_features: int, n_targets: int) -> None:
+    """Refuse a table that there is not enough memory for, after its categories have become features."""
+    n_bytes = 8.0 * n_rows * (_TABLES * n_features + _TARGETS * n_targets)
+    what = f"{n_features:,} features, which {n_columns:,} columns and their categories become"
+    if n_targets > 2:
+        refuse_if_too_much(n_bytes, f"{what} with {n_targets:,} classes,", [FEWER_CLASSES, "fewer text columns"])
+    else:
+        refuse_if_too_much(n_bytes, f"{what},", ["a smaller max_one_hot", "fewer text columns"])

@@ -11,12 +11,13 @@ import numpy as np
 
 from .._base.draws import tree_seeds
 from .._base.progress import Progress
-from .._base.typing import Entropy, Floats, Seeds
+from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._losses import OutOfBag
 from .._model.model import Model
 from .._model.stages import Stages
 from ..nodes._native import NodeModel
 from .data import TrainingData
+from .memory import check_trees
 from .native import grow_trees
 from .objective import Objective
 from .parameters import TREE_PARAMETERS, draw_tree_params
@@ -36,6 +37,15 @@ class Request:
     threads: int
     verbose: int = 0
 
+    def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
+        """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
+        return draw_tree_params(self.pools | (changed or {}), seeds, task, self.shorthands)
+
+    def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
+        """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
+        params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
+        check_trees(data, params, self.dtype, self.threads, copies)
+
     def grow(
         self,
         data: TrainingData,
@@ -45,7 +55,7 @@ class Request:
         quiet: bool = False,
     ) -> Model:
         """Grow a tree for each seed; ``changed`` are pools instead of the request's own."""
-        params = draw_tree_params(self.pools | (changed or {}), seeds, data.loss.task, self.shorthands)
+        params = self.draw(seeds, data.loss.task, changed)
         data.roles.check_fit(data.loss.n_classes, params["node_model"])
         columns = grow_trees(
             data,

@@ -16,6 +16,7 @@ from .._model.columns import ForestColumns
 from ..nodes._native import largest_hidden_layer
 from ..nodes._python import python_trees
 from .data import TrainingData
+from .memory import check_trees
 from .parameters import encode_tree_params
 
 
@@ -30,6 +31,7 @@ def grow_trees(
     first_number: int = 0,
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
+    check_trees(data, params, dtype, threads)
     in_python = python_trees(params["node_model"])
     if not in_python:
         return _grow_in_core(data, params, seeds, dtype, threads, verbose)

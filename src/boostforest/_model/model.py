@@ -165,6 +165,7 @@ class Model:
             params={name: values[first:last] for name, values in self.params.items()},
             stages=Stages.single(last - first),
             calibration=Calibration(),
+            draws=None,
             known=Known(),
         )
 
