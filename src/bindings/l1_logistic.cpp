@@ -30,8 +30,13 @@ double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const 
                                   alpha,
                                   max_iter,
                                   tolerance};
-    const nb::gil_scoped_release no_gil;
-    return L1Logistic().fit(problem, coef.data());
+    double objective = 0;
+    run_without_gil(nb::none(), [&](Control& control) {
+        Worker worker(control, 0);
+        objective = L1Logistic().fit(problem, worker, coef.data());
+        if (control.stopped()) throw Cancelled();
+    });
+    return objective;
 }
 
 }  // namespace

@@ -101,13 +101,13 @@ class Table {
         require(rules.shape(0) == nodes.size() && rules.shape(1) == 5 && keys.shape(0) == nodes.size(),
                 "rules and keys need one entry per node");
         std::vector<Split> splits(nodes.size());
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker& worker) {
             const Sample sample = work.load(nodes[i], y_.data());
             const SplitRules own{static_cast<Criterion>(rules(i, 0)), rules(i, 1), rules(i, 2),
                                  static_cast<int>(rules(i, 3)), static_cast<int>(rules(i, 4))};
             splits[i] = work.finder.find(
-                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get()}, own,
-                keys(i));
+                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get(), worker},
+                own, keys(i));
         });
         nb::list result;
         for (const Split& s : splits)
@@ -125,7 +125,7 @@ class Table {
             targets.emplace_back(z.data(), v.data());
             result.append(nb::make_tuple(z, v));
         }
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
             const Sample sample = work.load(nodes[i], y_.data());
             const PseudoLabels labels = loss_->pseudo_labels(sample, work.loss_work);
             for (int c = 0; c < loss_->n_outputs(); ++c) {
@@ -140,7 +140,7 @@ class Table {
     std::vector<double> losses(const nb::list& list, int n_threads) const {
         const std::vector<NodeRows> nodes = read_nodes(list);
         std::vector<double> values(nodes.size());
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
             work.load(nodes[i], y_.data());
             values[i] = work.loss_value;
         });
@@ -176,7 +176,7 @@ class Table {
         return nodes;
     }
 
-    // Calls body(node, workspace) on threads.
+    // Calls body(node, workspace, worker) on threads.
     template <class Body>
     void for_each_node(const std::vector<NodeRows>& nodes, int n_threads, Body body) const {
         std::vector<std::unique_ptr<Workspace>> workspaces(kMaxThreads);
@@ -186,7 +186,7 @@ class Table {
                              auto& work = workspaces[worker.number()];
                              if (!work) work = std::make_unique<Workspace>(*loss_);
                              worker.check(static_cast<std::int64_t>(nodes[i].rows.shape(0)) * width_);
-                             body(static_cast<std::size_t>(i), *work);
+                             body(static_cast<std::size_t>(i), *work, worker);
                          });
         });
     }
