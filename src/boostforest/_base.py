@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 from abc import ABCMeta, abstractmethod
@@ -35,6 +34,7 @@ from ._progress import Progress
 from ._python_grower import TrainingData, grow_in_python, make_plans
 from ._python_predict import add_trees, python_models_size
 from ._roles import Roles, read_roles
+from ._snapshot import fitted_aside, on_snapshot
 from ._threads import n_threads, one_blas_thread
 from ._validation import (
     check_sample_weight,
@@ -42,6 +42,7 @@ from ._validation import (
     mean_and_deviation,
     warn_if_unconverged,
     warn_if_unsplittable,
+    weight_in_rows,
 )
 from .nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
 from .nodes._python import python_trees
@@ -50,18 +51,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-
-
-@contextlib.contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Whatever happens, an estimator that could not be fitted stays what it was."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 class BoostBase(BaseEstimator, metaclass=ABCMeta):
@@ -104,16 +93,20 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
-            scikit-learn's forests; without, a row of weight 2 counts as two rows.
+            Weights of the rows, not negative; only their ratios matter, and rows of weight 0 are as good as left out.
+            With bootstrap they are the probabilities that a row is drawn, as in scikit-learn's forests, and what the
+            row counts in everything that is judged out of bag: scores, stages, pools, calibration, intervals and sets.
+            Without bootstrap they are rows: if all weights are whole multiples of the smallest, that one counts as one
+            row and the others as so many, as if the rows were repeated; otherwise the mean of the weights above 0
+            counts as one row. `min_samples_leaf` counts these.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -121,11 +114,13 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         kept = self._kept_trees()
         X, y, categories = read_training(self, X, y, first=kept == 0)
-        weight = check_sample_weight(sample_weight, len(y))
+        own_weight = check_sample_weight(sample_weight, len(y))
+        if own_weight is not None and not getattr(self, "bootstrap", False):
+            own_weight = weight_in_rows(own_weight)
         target = y
-        y, n_classes = self._encode_target(target, weight, first=kept == 0)
-        weight, balance = self._combine_class_weight(y, weight)
-        sampling = self._make_sampling(len(y), weight, balance)
+        y, n_classes = self._encode_target(target, own_weight, first=kept == 0)
+        weight, balance = self._combine_class_weight(y, own_weight)
+        sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if kept == 0:
             self._entropy = entropy_of(getattr(self, "random_state", None))
         X = self._encode_training(X, categories, y, weight, first=kept == 0)
@@ -261,7 +256,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Return how many trees of an earlier fit stay."""
         return 0
 
-    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
+    def _make_sampling(
+        self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
+    ) -> Sampling:
+        """Return how trees get their rows; ``sample_weight`` is the user's part of the weights."""
         return Sampling(weight=weight)
 
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
@@ -288,6 +286,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -335,13 +334,14 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
         return self._by_column(_inspection.gain_importances(self.forest_, self._tree_weights()))
 
     def _tree_weights(self) -> Floats | None:
-        """Return what each tree counts in a prediction; None: all the same."""
+        """Return the factor of each tree in a prediction's score; None: the same, and 1 in all."""
         return None
 
     def _by_column(self, values: Floats) -> Floats:
@@ -349,12 +349,19 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return values if self.encoder_ is None else self.encoder_.sum_by_column(values)
 
     @property
+    @on_snapshot
     def slope_importances_(self) -> Floats:
-        """Mean over the training rows of how much one deviation of a feature moves the prediction.
+        """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
 
-        The absolute slope in a row's leaf times the feature's deviation, averaged over rows, trees and outputs: in
-        units of the target in regression, of the log-odds in classification. Clipping is left out of account. ELM
-        models have no slopes: with them there is no such attribute.
+        The slope in a row's leaf times the column's standard deviation, averaged over rows and trees: in units of the
+        target in regression, of the trees' log-odds in classification. Effects that differ in sign from leaf to leaf
+        cancel, so noise is near 0, and so is a column whose effect rises and falls alike: `feature_importances_` shows
+        that it matters.
+
+        With more than two classes, whose effects add up to about 0, it is the root mean square over the classes,
+        without a sign. Of a column that became several features (categories, marks of missing values) it is the root
+        of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
+        no slopes: with them there is no such attribute.
         """
         check_is_fitted(self)
         if self.forest_.models:
@@ -362,10 +369,15 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
                 "Python; use feature_importances_."
             )
-        slopes = _inspection.mean_absolute_slopes(self.forest_, self._tree_weights())
-        return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
+        slopes = _inspection.mean_slopes(self.forest_, self._tree_weights())
+        effects: Floats = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+        if self.encoder_ is not None:
+            effects = self.encoder_.effects_by_column(effects)
+        root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
+        return effects.ravel() if len(effects) == 1 else root_mean_square
 
     @property
+    @on_snapshot
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
         """Which columns of the table are categories; None if none is."""
         check_is_fitted(self)
@@ -379,6 +391,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return columns if self.encoder_ is None else self.encoder_.feature_names(columns, self._target_names())
 
     @property
+    @on_snapshot
     def tree_params_(self) -> list[dict[str, Any]]:
         """The parameters that each tree has drawn; ``max_features`` as the number of features."""
         check_is_fitted(self)
@@ -402,6 +415,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return (self.n_nodes_ + 1) // 2
 
     @property
+    @on_snapshot
     def model_size_(self) -> int:
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
@@ -411,6 +425,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
         return int(self.forest_.nbytes + models + scaling + encoder)
 
+    @on_snapshot
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.
 
@@ -434,6 +449,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return _inspection.nodes_frame(self)
 
+    @on_snapshot
     def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 

@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means
+MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 
@@ -169,6 +170,14 @@ class TableEncoder:
         sums: Floats = np.bincount(self.origin, values, len(self.columns))  # type: ignore[assignment]
         return sums
 
+    def effects_by_column(self, effects: Floats) -> Floats:
+        """Return the root of the sum of squares over the features of a column, outputs × columns; of one itself.
+
+        Numbers keep their sign if their missing values are marked; several features of a category have none.
+        """
+        roots: Floats = np.hypot.reduceat(effects, self.start[:-1], axis=1)
+        return np.where(self.is_categorical, roots, np.copysign(roots, effects[:, self.start[:-1]]))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the levels and their means."""
@@ -222,7 +231,7 @@ def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weigh
     w = np.ones(len(levels)) if weight is None else weight[known]
     total = w.sum()
     if total > 0:
-        w = w * (len(w) / total)  # the unit of the weights does not matter
+        w = w * (np.count_nonzero(w) / total)  # the unit of the weights does not matter, nor do rows without any
     prior = w @ targets / max(w.sum(), 1.0)
     sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
     counts = np.bincount(levels, w, column.n_levels)[:, None]

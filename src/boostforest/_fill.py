@@ -70,4 +70,20 @@ def _among_others(fill: Floats, together: npt.NDArray[np.bool_]) -> Floats:
 
 def rescale(fill: Floats, shift: Floats, factor: Floats) -> Floats:
     """Return the distribution of ``shift + factor · x``, given that of x."""
-    return np.vstack([shift + factor * fill[0], fill[1:] / np.outer(factor, factor)])
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        rescaled = np.vstack([shift + factor * fill[0], fill[1:] / np.outer(factor, factor)])
+    if not is_distribution(rescaled):
+        raise ValueError("X has values too large or too small to compute with; rescale them, or use scale=True.")
+    return rescaled
+
+
+def is_distribution(fill: Floats) -> bool:
+    """Tell whether centre and precision are those of a normal distribution."""
+    precision = fill[1:]
+    if not np.isfinite(fill).all() or not np.array_equal(precision, precision.T):
+        return False
+    try:
+        np.linalg.cholesky(precision)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -45,19 +45,20 @@ def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
     return sums
 
 
-def mean_absolute_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
-    """Return the mean absolute slope of each feature over training rows, trees and outputs, in scaled units."""
+def mean_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
+    """Return the mean slope of the score over training rows, outputs × features, in scaled units; clipping ignored."""
     if (forest.kind == 2).any():
         raise AttributeError(
             "slope_importances_ needs node models with slopes, and those on a hidden layer (ELM) have none; use "
             "feature_importances_ or sklearn.inspection.permutation_importance."
         )
     leaves = np.flatnonzero(forest.feature < 0)
-    slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
-    of_leaves = forest.n_samples[leaves].astype(np.float64)
-    if weights is not None:
-        of_leaves = of_leaves * weights[forest.tree_of_node[leaves]]
-    means: Floats = np.average(slopes, axis=0, weights=of_leaves)
+    trees = forest.tree_of_node[leaves]
+    rows = forest.n_samples[leaves].astype(np.float64)
+    shares = rows / np.maximum(np.bincount(trees, rows, forest.n_trees), np.finfo(np.float64).tiny)[trees]
+    of_leaves = shares / forest.n_trees if weights is None else shares * weights[trees]
+    slopes = _path_sums(forest, forest.linear_models())[leaves, :, 1:]
+    means: Floats = np.tensordot(of_leaves, slopes, axes=1)
     return means
 
 

@@ -10,12 +10,14 @@ from scipy import sparse
 
 from ._base import BoostBase
 from ._docs import describe
+from ._snapshot import on_snapshot
 from ._tasks import ClassificationPart, RegressionPart
 
 
 class TreePart(BoostBase):
     """What is particular to a single tree."""
 
+    @on_snapshot
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into.
 
@@ -31,6 +33,7 @@ class TreePart(BoostBase):
         """
         return self._leaves(X)[:, 0]
 
+    @on_snapshot
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return the nodes that each row visits.
 

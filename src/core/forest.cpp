@@ -245,8 +245,8 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
     std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(rows.n_rows));
     for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
         const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
-        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker&) {
-            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, counts.data() + t * rows.n_rows);
+        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker& worker) {
+            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, worker, counts.data() + t * rows.n_rows);
         });
         for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
             Workspace& own = workspace();

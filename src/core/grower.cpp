@@ -13,20 +13,25 @@ namespace {
 constexpr int kMaxRootAttempts = 100;
 constexpr std::int64_t kKeptUnits = std::int64_t{1} << 22;  // hidden units that a thread keeps: 32 MB
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kDrawsPerCheck = 1 << 16;
 
 }  // namespace
 
-void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std::int32_t* counts) {
+void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts) {
     const Key key = child(seed, kBootstrap);
+    const double* end = sampling.cumulative == nullptr ? nullptr : sampling.cumulative + n_rows;
     std::fill_n(counts, n_rows, 0);
-    if (sampling.cumulative == nullptr) {
-        for (std::int64_t i = 0; i < sampling.n_draws; ++i) ++counts[below(key, i, n_rows)];
-        return;
-    }
-    const double* end = sampling.cumulative + n_rows;
-    for (std::int64_t i = 0; i < sampling.n_draws; ++i) {
-        const double* hit = std::upper_bound(sampling.cumulative, end, uniform(key, i) * end[-1]);
-        ++counts[std::min(hit - sampling.cumulative, n_rows - 1)];
+    for (std::int64_t first = 0; first < sampling.n_draws; first += kDrawsPerCheck) {
+        const std::int64_t last = std::min(first + kDrawsPerCheck, sampling.n_draws);
+        if (end == nullptr) {
+            for (std::int64_t i = first; i < last; ++i) ++counts[below(key, i, n_rows)];
+        } else {
+            for (std::int64_t i = first; i < last; ++i) {
+                const double* hit = std::upper_bound(sampling.cumulative, end, uniform(key, i) * end[-1]);
+                ++counts[std::min(hit - sampling.cumulative, n_rows - 1)];
+            }
+        }
+        worker.check(16 * (last - first));
     }
 }
 
@@ -42,9 +47,9 @@ Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
       weights_(data.n_rows) {}
 
 // Fills rows_ with the distinct rows of the tree, in order, and returns the root.
-Grower::Leaf Grower::draw_replica(Key seed) {
+Grower::Leaf Grower::draw_replica(Key seed, Worker& worker) {
     if (sampling_.bootstrap) {
-        draw_bootstrap(seed, data_.n_rows, sampling_, counts_.data());
+        draw_bootstrap(seed, data_.n_rows, sampling_, worker, counts_.data());
         std::copy(counts_.begin(), counts_.end(), weights_.begin());
         if (sampling_.balance_classes) balance_classes();
     } else {
@@ -101,7 +106,7 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     node_work_.n_unconverged = 0;
 
     const bool best_first = params.max_leaf_nodes > 0;
-    Leaf root = draw_replica(params.seed);
+    Leaf root = draw_replica(params.seed, worker);
     w_.get(n_replica_);
     y_.get(n_replica_);
     state_.get(loss_->n_state() * n_replica_);

@@ -39,7 +39,7 @@ struct Dataset {
 // How a tree gets its rows.
 struct Sampling {
     bool bootstrap = false;              // draw rows with replacement; otherwise every row once
-    std::int64_t n_draws = 0;            // rows drawn
+    std::int64_t n_draws = 0;            // rows drawn, below 2^31
     const double* cumulative = nullptr;  // running sum of the draw weights; null: all the same
     const double* weight = nullptr;      // without bootstrap: weight of each row; null: all 1
     bool balance_classes = false;        // weigh the drawn rows so that every class has the same total
@@ -64,8 +64,8 @@ struct GrownTree {
     std::vector<double> hidden;      // the tree's hidden layer, if it has one; see HiddenLayer::values
 };
 
-// How often each row was drawn.
-void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std::int32_t* counts);
+// How often each row was drawn. Draws may be many more than rows, so the worker looks up now and then.
+void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts);
 
 // Grows trees one after another; one per thread, so that its scratch memory is reused.
 class Grower {
@@ -87,7 +87,7 @@ class Grower {
         bool has_state = false;  // weights, labels and state of its rows are in place; larger nodes work on batches
     };
 
-    Leaf draw_replica(Key seed);
+    Leaf draw_replica(Key seed, Worker& worker);
     void balance_classes();
     bool uses_batch(const Leaf& leaf) const { return params_->batch_size > 0 && leaf.count > params_->batch_size; }
     Sample take_sample(const Leaf& leaf, Key batch_key, std::int32_t scored_by, bool state_in_place);

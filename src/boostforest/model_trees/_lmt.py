@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._snapshot import on_snapshot
 from ._logistic import Floats, Ints, LogisticTreeClassifier
 from ._logistic_docs import describe
 
@@ -147,6 +148,7 @@ class LMTClassifier(LogisticTreeClassifier):
     def _needs_folds(self) -> bool:
         return self.prune or super()._needs_folds()
 
+    @on_snapshot
     def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into.
 
@@ -177,6 +179,7 @@ class LMTClassifier(LogisticTreeClassifier):
         return (self.n_nodes_ + 1) // 2
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the information gain of the splits; all 0 without a split."""
         check_is_fitted(self)
