@@ -1,5 +1,6 @@
-// What the binding files share. Bindings cast and check what Python hands over and call the core, which checks nothing;
-// what may take long runs without the GIL and can be interrupted (run_without_gil).
+// What the binding files share. Bindings cast and check what Python hands over and call the core, which checks nothing.
+// Fits, and predictions of many trees, run without the GIL and can be interrupted (run_without_gil); predictions of a
+// single model tree run without it too; what is small keeps it.
 #pragma once
 
 #include <nanobind/nanobind.h>
