@@ -115,6 +115,7 @@ BAD_FILES = {
     "parameter of objects": (params(reg_lambda={"a": 1, "b": 2}), "params: an object needs one name"),
     "parameter of unknown kind": (params(reg_lambda={"eval": [1]}), "params: 'eval' is unknown"),
     "parameter of half a dictionary": (params(reg_lambda={"dict": [1]}), "params: 'dict' is unknown or has the wrong"),
+    "parameter of long integers as keys": (params(reg_lambda={"dict": [2**64, 1]}), "params: 'dict' is unknown or has"),
     "parameter of a huge range": (params(n_cuts={"range": [1, 10**9, 1]}), "params: 'range' is unknown or has the"),
     "parameter out of bounds": (params(reg_lambda=-1), "reg_lambda must be a finite number of at least 0"),
     "too many threads": (params(n_jobs=10**30), "n_jobs must be below"),

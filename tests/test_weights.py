@@ -34,6 +34,7 @@ from boostforest import (
 )
 from boostforest._conformal import effective_rows, limits, thin_out, weighted_rows
 from boostforest._objective import Objective
+from boostforest._stage_state import take_stages
 from boostforest._validation import weight_in_rows
 from twin import example_data
 
@@ -461,3 +462,23 @@ def test_pool_forests_without_bootstrap_hand_weights_on_as_they_are(task):
     member = DecisionTreeRegressor(max_depth=2) if task == "regression" else DecisionTreeClassifier(max_depth=2)
     forest = FORESTS[task][1](member, 2, bootstrap=False, random_state=0).fit(X, y, weight)
     assert forest.estimators_[0].tree_.weighted_n_node_samples[0] == pytest.approx(weight.sum())
+
+
+@pytest.mark.parametrize(
+    ("weight", "match"),
+    [
+        (np.ones(2), "'residual_weight' must hold 3 float64"),
+        (np.array([1.0, 0, 1]), "'residual_weight' must hold values above zero"),
+        (np.array([1.0, np.inf, 1]), "not finite"),
+        (np.ones(3, dtype=np.float32), "must hold 3 float64"),
+    ],
+    ids=str,
+)
+def test_weights_of_a_file_are_checked(weight, match):
+    tensors = {"residuals": np.ones(3), "absent": np.zeros((2, 1), dtype=np.uint8), "residual_weight": weight}
+    with pytest.raises(ValueError, match=match):
+        take_stages(tensors, 2, 1, "regression")
+    with pytest.raises(ValueError, match="unknown for classification: conformity_weight"):
+        take_stages({"conformity_weight": np.ones(3)}, 2, 1, "classification")
+    with pytest.raises(ValueError, match="must hold values above zero"):
+        take_stages({"conformity": np.ones(1), "conformity_weight": np.zeros(1)}, 2, 1, "classification")

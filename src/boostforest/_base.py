@@ -18,9 +18,10 @@ from . import _core, _inspection
 from ._bagging import Sampling
 from ._columns import DTYPES, ForestColumns
 from ._draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
-from ._encoder import N_FOLDS, TableEncoder, fit_encoder
+from ._encoder import N_FOLDS, TableEncoder, count_features, fit_encoder
 from ._fill import fit_fill, rescale
 from ._input import Categories, read_rows, read_training
+from ._memory import check_features, check_trees
 from ._parameters import (
     TreeParams,
     draw_tree_params,
@@ -165,6 +166,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         ``first_number`` is the first tree's number in messages.
         """
         verbose = 0 if quiet else getattr(self, "verbose", 0)
+        check_trees(data, params, self.dtype, n_threads(getattr(self, "n_jobs", None)))
         in_python = python_trees(params["node_model"])
         if not in_python:
             return self._grow_in_core(data, params, seeds, verbose)
@@ -219,6 +221,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
     ) -> Floats:
         """Return the features of the training rows; the first fit decides how columns become features."""
+        if first and categories:
+            n_targets = len(self._target_names())
+            n_features = count_features(X.shape[1], categories, n_targets, self.max_one_hot)
+            check_features(len(X), X.shape[1], n_features, n_targets)
         targets = self._targets(y) if categories or not first else np.empty((len(y), 0))
         if first:
             self.encoder_ = fit_encoder(X, categories, targets, weight, self.max_one_hot, self.missing_indicator)
@@ -242,7 +248,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
 
     def _check_parameters(self) -> None:
-        """Check what is no tree parameter."""
+        """Check what is not a tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
         if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
@@ -464,7 +470,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         dtype : {"float64", "float32", "float16"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again. Cut-points are never rounded: every row keeps its leaf.
+            type again. Thresholds are never rounded: every row keeps its leaf.
 
         See Also
         --------

@@ -15,8 +15,11 @@ from ._bagging import LEFT_OUT, BaggingPart, Sampling
 from ._base import BoostBase
 from ._calibration import Calibration, fit_calibration
 from ._columns import ROLES
+from ._draws import tree_seeds
 from ._growth import Growth, join
+from ._memory import check_trees
 from ._objective import Objective, OutOfBag
+from ._parameters import draw_tree_params
 from ._plan import read_plan
 from ._pool_report import plot_pool, pool_report
 from ._python_grower import TrainingData
@@ -71,6 +74,9 @@ class ForestPart(BaggingPart, BoostBase):
             super()._grow_all(data, pools, kept)
             self.stages_ = Stages((self.forest_.n_trees,), (1.0,))
             return
+        if plan.budget is not None:  # groups are checked as they are grown: this is to know before the first
+            params = draw_tree_params(pools, tree_seeds(self._entropy, plan.budget), self._task, self._shorthands)
+            check_trees(data, params, self.dtype, n_threads(self.n_jobs), copies=2)  # groups, and the trees joined
         growth = Growth(self, data, pools, plan.budget)
         grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
         self.forest_, self.tree_seeds_, self._tree_params = join(grown.groups)

@@ -161,7 +161,7 @@ def _read_known(columns: list[Column], estimator: BoostBase) -> Floats:
         if isinstance(content, list):
             kind = column.kind_of(content)
             before = "text" if category is not None and category.is_text else "numbers"
-            is_new = category is not None and not category.levels  # nothing but gaps in the fit
+            is_new = category is not None and not category.levels  # nothing but missing values in the fit
             if kind not in (before, "nothing") and not is_new:
                 raise ValueError(
                     f"Column {column.label} of X held {before} in the fit and holds {kind} now, such as "

@@ -56,7 +56,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training table, of whatever kind the members take: NumPy, pandas, polars, or a sparse matrix. A data frame
-            reaches the members as one if it has columns that are no numbers, or if a member has a
+            reaches the members as one if it has columns that are not numbers, or if a member has a
             ``ColumnTransformer``; otherwise as an array.
         y : array-like of shape (n_samples,)
             Target values, or class labels.

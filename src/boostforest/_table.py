@@ -214,7 +214,7 @@ def declared_categories(given: Any, n_columns: int, names: Sequence[str] | None)
         raise ValueError(f"categorical_features has the name {items[0]!r}, but X has no names of columns.")
     unknown = [item for item in items if item not in names]
     if unknown:
-        raise ValueError(f"categorical_features has the name {unknown[0]!r}, which is no column of X.")
+        raise ValueError(f"categorical_features has the name {unknown[0]!r}, which is not a column of X.")
     mask[[list(names).index(item) for item in items]] = True
     return mask
 

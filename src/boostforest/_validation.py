@@ -159,7 +159,7 @@ def warn_if_unconverged(n_models: int) -> None:
 
 
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:
-    """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it is no hindrance."""
+    """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it does not matter."""
     if min_samples_leaf is None:
         return
     if batch_size is not None and batch_size < min(weight, 2 * min_samples_leaf):

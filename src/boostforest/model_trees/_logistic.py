@@ -18,9 +18,9 @@ from .. import _core
 from .._columns import ReadOnlyColumns
 from .._draws import entropy_of
 from .._input import with_columns_of_fit
+from .._show import ShownNode, linear_model, number
 from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
-from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _core
 from .._columns import ReadOnlyColumns
 from .._input import with_columns_of_fit
+from .._show import ShownNode, linear_model, number
 from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, mean_and_deviation
-from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -91,7 +91,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     *Growing.* The best cut takes most off the deviation: root(V) − Σ n_i/n · root(V_i), V the variance of the target.
     As in Weka the root is the fifth, where the papers have the square root, and a side has more than a fifth of the
     rows (rounded down). Cuts lie midway between two values. A node is a leaf if it has fewer than ``min_samples_leaf``
-    rows or its target deviates by less than 5 % of the whole target's deviation.
+    rows or its target deviates by less than 5 % of the whole target's standard deviation.
 
     *Models.* An inner node's model is a least squares fit on the features that are tested in its subtree; a leaf's is
     the mean. Features with a standardised slope beyond 1.5 are dropped first, the largest one at a time: they repeat
@@ -111,9 +111,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     (Weka makes binary features of them).
 
     *Other deviations from Weka.* Where cuts are equally good, as in small nodes with repeated target values, Weka's
-    choice hangs on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
-    equality are absolute, here they are relative to the target's deviation. ``sample_weight`` counts rows: weight 2 is
-    the same as the row twice; Weka's trees ignore weights as they grow.
+    choice depends on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
+    equality are absolute, here they are relative to the target's standard deviation. ``sample_weight`` counts rows:
+    weight 2 is the same as the row twice; Weka's trees ignore weights as they grow.
 
     References
     ----------
