@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from benchmarks import datasets
-from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
+from boostforest_paper.baselines import GBDTPLClassifier, GBDTPLRegressor
 
 N_ROUNDS, N_LEAVES = 100, 31
 LAMBDA = 0.01

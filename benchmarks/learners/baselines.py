@@ -1,4 +1,4 @@
-"""The paper's other ensembles, which ``boostforest.baselines`` holds as they are written."""
+"""The paper's other ensembles, which ``boostforest_paper.baselines`` holds as they are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REGRESSION: tuple[Task, ...] = ("regression",)
 @learner("GBDT-PL", "boostforest", grid=grids.gbdt_pl, stop=fit_best_stage, staged=staged_outputs)
 def gbdt_pl(settings: Settings, **params: Any) -> Any:
     """Make gradient boosting of piecewise linear trees."""
-    from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
+    from boostforest_paper.baselines import GBDTPLClassifier, GBDTPLRegressor
 
     make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
     # The paper's code knows no least number of rows, only a least sum of hessians.
@@ -32,7 +32,7 @@ def _trees_of(max_depth: int) -> Any:
 @learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)
 def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> Any:
     """Make MultiBoost."""
-    from boostforest.baselines import MultiBoostClassifier
+    from boostforest_paper.baselines import MultiBoostClassifier
 
     return MultiBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
@@ -40,7 +40,7 @@ def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> 
 @learner("DeepBoosting", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.deep_boosting)
 def deep_boosting(settings: Settings, **params: Any) -> Any:
     """Make DeepBoost."""
-    from boostforest.baselines import DeepBoostClassifier
+    from boostforest_paper.baselines import DeepBoostClassifier
 
     return DeepBoostClassifier(random_state=settings.seed, **params)
 
@@ -50,7 +50,7 @@ def deep_boosting(settings: Settings, **params: Any) -> Any:
 )
 def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> Any:
     """Make FilterBoost."""
-    from boostforest.baselines import FilterBoostClassifier
+    from boostforest_paper.baselines import FilterBoostClassifier
 
     return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
@@ -58,7 +58,7 @@ def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> An
 @learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao, stop=keep_best_members)
 def bagged_tao(settings: Settings, **params: Any) -> Any:
     """Make bagged TAO trees with linear leaves."""
-    from boostforest.baselines import BaggedTAOClassifier
+    from boostforest_paper.baselines import BaggedTAOClassifier
 
     return BaggedTAOClassifier(random_state=settings.seed, n_jobs=settings.threads, **params)
 
@@ -69,7 +69,7 @@ variant("BaggedTAO-l (50 trees)", "BaggedTAO-l", n_estimators=50)  # 250 take mi
 @learner("ELM", "boostforest", tasks=REGRESSION, grid=grids.elm)
 def elm(settings: Settings, **params: Any) -> Any:
     """Make an extreme learning machine."""
-    from boostforest.baselines import ELMRegressor
+    from boostforest_paper.baselines import ELMRegressor
 
     return ELMRegressor(random_state=settings.seed, **params)
 
@@ -83,8 +83,8 @@ def _register_networks(name: str, n_estimators: int, epochs: int) -> None:
         from sklearn.preprocessing import FunctionTransformer
 
         from benchmarks.learners.own import HIGGS_ROWS, as_shares
-        from boostforest.baselines import BaggedNetworksClassifier
         from boostforest.nodes.torch import CNN, MLP, require_torch
+        from boostforest_paper.baselines import BaggedNetworksClassifier
 
         require_torch()
         fixed = {"n_estimators": n_estimators, "epochs": epochs, "random_state": settings.seed, **params}

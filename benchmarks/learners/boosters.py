@@ -113,7 +113,7 @@ def bagging_lightgbm(settings: Settings, *, n_estimators: int = 600, **params: A
     """Bag 600 LightGBMs of 1,000 rounds each, as in the paper."""
     import lightgbm  # noqa: F401 - it may be missing
 
-    from boostforest.baselines import BaggedLightGBMClassifier, BaggedLightGBMRegressor
+    from boostforest_paper.baselines import BaggedLightGBMClassifier, BaggedLightGBMRegressor
 
     make = settings.pick(BaggedLightGBMClassifier, BaggedLightGBMRegressor)
     return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
@@ -124,7 +124,7 @@ def bagging_xgboost(settings: Settings, *, n_estimators: int = 500, **params: An
     """Bag 500 XGBoosts of 1,000 rounds each, as in the paper."""
     import xgboost  # noqa: F401 - it may be missing
 
-    from boostforest.baselines import BaggedXGBoostClassifier, BaggedXGBoostRegressor
+    from boostforest_paper.baselines import BaggedXGBoostClassifier, BaggedXGBoostRegressor
 
     make = settings.pick(BaggedXGBoostClassifier, BaggedXGBoostRegressor)
     return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
