@@ -72,21 +72,21 @@ demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 	$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
 bench: $(VENV)/.stamp-paper-bench $(VENV)/.stamp-paper-peers ## Run $(EXPERIMENTS) as far as not done, write the page
-	$(BIN)/python -m benchmarks run $(EXPERIMENTS) $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks report
+	$(BIN)/python -m boostforest_paper run $(EXPERIMENTS) $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper report
 
-QUICK := benchmarks/results/quick
+QUICK := paper/results/quick
 bench-quick: $(VENV)/.stamp-paper-bench ## A first look in under five minutes, on what comes with scikit-learn
-	$(BIN)/python -m benchmarks run quick quick_sizes --store $(QUICK).sqlite --processes all --minutes 3.5 --limit 60
-	$(BIN)/python -m benchmarks report --store $(QUICK).sqlite --html $(QUICK).html
+	$(BIN)/python -m boostforest_paper run quick quick_sizes --store $(QUICK).sqlite --processes all --minutes 3.5 --limit 60
+	$(BIN)/python -m boostforest_paper report --store $(QUICK).sqlite --html $(QUICK).html
 
 bench-paper: $(VENV)/.stamp-paper-bench ## BoostForest on the paper's 30 datasets, held against its figures
-	$(BIN)/python -m benchmarks run Ex1 --learners BoostForest $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks check Ex1
+	$(BIN)/python -m boostforest_paper run Ex1 --learners BoostForest $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper check Ex1
 
 bench-pools: $(VENV)/.stamp-paper-bench ## Other trees, their pool forests and mixtures: hours; $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks run Ex_LMT_M5P_SI pools $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks check pools
+	$(BIN)/python -m boostforest_paper run Ex_LMT_M5P_SI pools $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper check pools
 
 bench-speed: $(VENV)/.stamp-paper-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks import datasets, weka, weka_logistic
+import weka
+import weka_logistic
 from boostforest.model_trees import LMTClassifier, SimpleLogisticClassifier
+from boostforest_paper import datasets
 from weka_lmt import GENERATED, REAL, RECORD, folds
 
 needs_weka = pytest.mark.skipif(weka.why_not() is not None, reason=str(weka.why_not()))

@@ -6,13 +6,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+import weka
 import weka_m5p
-from benchmarks import datasets, m5p, weka
 from boostforest.model_trees import M5PRegressor
+from boostforest_paper import datasets
 from weka_m5p import GENERATED, OPTIONS, RECORD, folds, load
 
 needs_weka = pytest.mark.skipif(weka.why_not() is not None, reason=str(weka.why_not()))
@@ -96,11 +96,3 @@ def test_tables_are_written_for_weka_with_all_digits(tmp_path):
     lines = (tmp_path / "t.arff").read_text().splitlines()
     assert lines[1:4] == ["@attribute x0 numeric", "@attribute x1 numeric", "@attribute y numeric"]
     assert lines[-1] == "0.1,?,0.3333333333333333"
-
-
-def test_the_benchmark_prints_a_table(tmp_path, capsys):
-    pd.DataFrame({"a": np.arange(30.0), "target": np.arange(30.0) ** 2}).to_parquet(tmp_path / "CS.parquet")
-    m5p.main(["--data", str(tmp_path), "--datasets", "CS", "--repeats", "1", "--no-weka"])
-    header, _, row = capsys.readouterr().out.splitlines()
-    assert header.startswith("| dataset | rows | features | M5P | leaves |")
-    assert row.startswith("| CS | 30 | 1 | 0.")

@@ -14,7 +14,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from benchmarks import datasets, weka, weka_logistic
+import weka
+import weka_logistic
+from boostforest_paper import datasets
 
 RECORD = Path(__file__).parent / "data" / "weka-lmt.json"
 N_FOLDS, N_FOLDS_LARGE = 3, 1  # Weka takes minutes for a tree on these

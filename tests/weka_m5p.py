@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from benchmarks import datasets, weka
+import weka
+from boostforest_paper import datasets
 
 RECORD = Path(__file__).parent / "data" / "weka-m5p.json"
 N_FOLDS = 3

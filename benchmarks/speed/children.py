@@ -15,18 +15,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.speed.learners import Learner
+from boostforest_paper.running.workers import THREAD_VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300.0  # imports and warm-up; generous, because a cold disk may be slow
-# Thread pools read these once, when they are loaded: a running process cannot be limited for certain.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
 
 
 class ChildError(Exception):

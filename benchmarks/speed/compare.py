@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import report
 from benchmarks.speed import tables
 from benchmarks.speed.children import ROOT, Child
 from benchmarks.speed.learners import BASE, LEARNERS, Learner
@@ -21,6 +20,7 @@ from benchmarks.speed.measure import TIMES
 from benchmarks.speed.results import TableResult, geometric_mean, spread
 from benchmarks.speed.runner import Runner
 from benchmarks.speed.text import number
+from boostforest_paper import report
 
 SIDES = ("base", "head")
 LIMIT_SECONDS = 600.0  # of one fit, far more than it needs

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_limits
 
-from benchmarks import report
 from boostforest import _core
 from boostforest._threads import use_scipy_blas
+from boostforest_paper import report
 
 ROWS = (200, 500, 1000)
 FEATURES = (8, 16, 32, 64, 128, 256, 512)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:  # it would bring pandas into every worker
-    from benchmarks.datasets import Task
+    from boostforest_paper.datasets import Task
 
 BASE = "BoostForest"  # what all others are divided by
 

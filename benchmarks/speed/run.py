@@ -11,7 +11,6 @@ from typing import Any
 
 import joblib
 
-from benchmarks import datasets, report
 from benchmarks.speed import tables, text
 from benchmarks.speed.children import Child
 from benchmarks.speed.learners import BASE, LEARNERS
@@ -20,6 +19,7 @@ from benchmarks.speed.results import TableResult, geometric_mean
 from benchmarks.speed.runner import Runner
 from benchmarks.speed.tables import SUITES, Table
 from benchmarks.speed.targets import TARGETS, evaluate
+from boostforest_paper import datasets, report
 
 Plan = dict[str, list[Table]]  # tables to run, by suite
 

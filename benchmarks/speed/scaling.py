@@ -12,11 +12,11 @@ import joblib
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import report
-from benchmarks.speed import synthetic
 from benchmarks.speed.measure import seconds_of
 from benchmarks.speed.tables import Data
 from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest_paper import report
+from boostforest_paper.data import generators as synthetic
 
 N_TREES = 8  # where the number of trees is not what grows: enough to average over their random parameters
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
-from benchmarks import datasets
-from benchmarks.datasets import Floats, Task
-from benchmarks.speed import synthetic
 from benchmarks.speed.worker import PARTS
+from boostforest_paper import datasets
+from boostforest_paper.data import generators as synthetic
+from boostforest_paper.datasets import Floats, Task
 
 Data = tuple[Floats, npt.NDArray]
 

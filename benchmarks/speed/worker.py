@@ -16,13 +16,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.speed import synthetic
 from benchmarks.speed.learners import Settings
 from benchmarks.speed.measure import Measurement, measure_fit, measure_predict
+from boostforest_paper.data import generators as synthetic
 
 if TYPE_CHECKING:  # they would bring pandas and scikit-learn into every worker
-    from benchmarks.datasets import Task
     from benchmarks.speed.tables import Data
+    from boostforest_paper.datasets import Task
 
 Answer = dict[str, Any]
 PARTS = ("X_train", "y_train", "X_test")  # files of a table; a time needs no true answers of the test part

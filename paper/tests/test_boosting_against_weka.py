@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks import weka
+import weka
 from boostforest_paper.baselines import LogitBoostClassifier, MultiBoostClassifier
 from weka_boosting import N_COMMITTEES, N_ROUNDS, N_SEEDS, RECORD, TABLES, probabilities
 from weka_lmt import folds

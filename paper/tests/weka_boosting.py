@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from benchmarks import weka, weka_logistic
+import weka
+import weka_logistic
 from weka_lmt import folds
 
 RECORD = Path(__file__).parent / "data" / "weka-boosting.json"

@@ -1,0 +1,1 @@
+"""One-off questions, each answered by a table."""
