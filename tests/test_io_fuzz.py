@@ -16,7 +16,7 @@ def path(tmp_path_factory):
 
 
 contents = st.sampled_from(CONTENTS)
-few = settings(max_examples=100, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=100)
 
 
 @few

@@ -83,7 +83,7 @@ def test_errors_and_sizes_are_those_recorded_from_weka(name, setting):
     assert_as_good_and_as_large(ours, RECORDED[name][setting])
 
 
-@pytest.mark.skipif(not datasets.DATA_DIR.is_dir(), reason=f"the datasets are not there: {datasets.DATA_DIR.name}")
+@pytest.mark.skipif(not datasets.DATA_DIR.is_dir(), reason="needs the datasets: BOOSTFOREST_DATA names their folder")
 @pytest.mark.parametrize("setting", OPTIONS)
 def test_errors_and_sizes_on_real_data_are_those_recorded_from_weka(setting):
     for name in weka_m5p.REAL:

@@ -82,7 +82,6 @@ def test_agreement_is_within_two_deviations_of_the_paper():
     assert paper.agrees(Figure(0.9, None), Figure(0.8, None)) is None
 
 
-@pytest.mark.skipif(not paper.FIGURES.is_file(), reason="the paper's tables are not there")
 def test_papers_figures_are_there():
     assert paper.figure("Ex1", "classification", "SON", "BoostForest") == (0.85, 0.0574, 0)
     assert paper.figure("Ex1", "regression", "Average RMSE", "BoostForest") == (0.4455, 0.0109, 0)
