@@ -1,6 +1,7 @@
 """The benchmarks' own parts: workers, ratios, targets, command line; without datasets or other learners."""
 
 import pickle
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -9,37 +10,37 @@ from sklearn.tree import DecisionTreeRegressor
 from benchmarks.speed import compare, kernels, scaling, tables, text
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.children import Child
-from benchmarks.speed.learners import BASE, LEARNERS, Learner, model_bytes
+from benchmarks.speed.learners import BASE, LEARNERS, make, model_bytes
 from benchmarks.speed.measure import QUANTITIES
 from benchmarks.speed.results import Outcome, TableResult, geometric_mean
 from benchmarks.speed.runner import Runner
-from benchmarks.speed.tables import Size, Table
+from benchmarks.speed.tables import Size
 from benchmarks.speed.targets import TARGETS, Target, evaluate
-from boostforest_paper.data import generators as synthetic
+from boostforest_paper import data, generators
+from boostforest_paper.data import Dataset, paper
+from boostforest_paper.learners import Settings
 
-LEARNERS_OF_SKLEARN = """
-import os
+# Everything odd happens from 150 rows on, so that the warm-up of 100 rows goes well.
+PLUGIN = """
+import os, time
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
+from boostforest_paper.learners import learner
 
 assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "1"
+regression = {"tasks": ("regression",)}
 
+@learner("tree", "scikit-learn", **regression)
 def tree(settings):
     assert settings.threads == 1
     return DecisionTreeRegressor(random_state=settings.seed)
 
+@learner("ridge", "scikit-learn", **regression)
 def ridge(settings):
     print("learners may print")
     return Ridge()
-"""
-# Everything odd happens from 150 rows on, so that the warm-up of 100 rows goes well.
-ODD_LEARNERS = """
-import os, time
 
 class Odd:
-    def __init__(self, settings):
-        pass
-
     def fit(self, X, y):
         if len(X) >= 150:
             self.misbehave()
@@ -59,30 +60,37 @@ class Hangs(Odd):
 class Dies(Odd):
     def misbehave(self):
         os._exit(3)
+
+for odd in (Raises, Hangs, Dies):
+    learner(odd.__name__.lower(), "numpy", **regression)(lambda settings, odd=odd: odd())
+
+@learner("absent", "no_such_package", **regression)
+def absent(settings):
+    import no_such_package
 """
 LIMIT = 2.0
 
 
-def regression_table(n):
-    return Table(str(n), "regression", lambda: synthetic.regression(n, 3))
+def dataset(n):
+    return Dataset(str(n), "regression", n, 3, 0, lambda folder: data.Table(*generators.regression(n, 3)))
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """All kinds of learners on three tables, of which the first is the one that is too large for one of them."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    (folder / "learners_of_sklearn.py").write_text(LEARNERS_OF_SKLEARN, encoding="utf-8")
-    (folder / "odd_learners.py").write_text(ODD_LEARNERS, encoding="utf-8")
-    learners = [Learner(name, "sklearn", f"learners_of_sklearn:{name}") for name in ("tree", "ridge")]
-    learners += [Learner(name.lower(), "numpy", f"odd_learners:{name}") for name in ("Raises", "Hangs", "Dies")]
-    learners.append(Learner("absent", "no_such_package", "odd_learners:Odd"))
+    plugin = folder / "plugin.py"
+    plugin.write_text(PLUGIN, encoding="utf-8")
+    learners = ["tree", "ridge", "raises", "hangs", "dies", "absent"]
     results = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(folder))
-        with Runner(learners, lambda learner: Child(learner, 1, 5), LIMIT) as runner:
-            for n in (200, 250, 100):
-                stored = tables.store(regression_table(n), folder, folder / str(n))
-                results[n] = TableResult("suite", str(n), "1", stored.size, runner.run(stored, 2))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Runner(learners, lambda learner: Child(learner, 1, 5, plugins=[plugin]), LIMIT) as runner,
+    ):
+        for n in (200, 250, 100):
+            patch.setitem(data.DATASETS, str(n), dataset(n))
+            stored = tables.store(str(n), folder, folder / str(n))
+            results[n] = TableResult("suite", str(n), "1", stored.size, runner.run(stored, 2))
     return runner, results
 
 
@@ -144,7 +152,7 @@ def made_up(suite, table, threads, **seconds):
 
 
 def small_suite(**seconds):
-    return [made_up("small", table.name, "1", **seconds) for table in tables.SUITES["small"]]
+    return [made_up("small", name, "1", **seconds) for name in tables.SUITES["small"]]
 
 
 def test_ratios_are_paired_within_repeats():
@@ -185,7 +193,9 @@ def test_targets_name_known_things():
     for target in TARGETS:
         assert target.learner in LEARNERS
         assert target.quantity in QUANTITIES
-        assert target.tables() <= {table.name for table in tables.SUITES[target.suite]}
+        assert target.tables() <= set(tables.SUITES[target.suite])
+    for name in (*tables.BUILT_IN, *(name for suite in tables.SUITES.values() for name in suite)):
+        assert data.find(name).name == name
 
 
 def test_text_has_ratios_means_and_notes():
@@ -208,15 +218,15 @@ def test_compare_fails_beyond_its_limit(capsys):
 
 
 def test_one_hot_table():
-    X, y = synthetic.one_hot(2_000)
-    hot = X[:, synthetic.N_NUMERIC :]
+    X, y = generators.one_hot(2_000)
+    hot = X[:, generators.N_NUMERIC :]
     assert X.shape == (2_000, 106)
     assert set(np.unique(hot)) == {0, 1}
-    np.testing.assert_array_equal(hot.sum(axis=1), len(synthetic.LEVELS))
+    np.testing.assert_array_equal(hot.sum(axis=1), len(generators.LEVELS))
     assert 0.2 < y.mean() < 0.8
 
 
-@pytest.mark.parametrize("make", [lambda: synthetic.regression(500, 30), lambda: synthetic.classification(500, 5, 7)])
+@pytest.mark.parametrize("make", [lambda: generators.regression(500, 30), lambda: generators.classification(500, 5, 7)])
 def test_synthetic_tables_repeat(make):
     (X, y), (X_again, y_again) = make(), make()
     np.testing.assert_array_equal(X, X_again)
@@ -224,17 +234,17 @@ def test_synthetic_tables_repeat(make):
     assert len(np.unique(y)) in (7, 500)
 
 
-def test_stored_classes_are_numbered(tmp_path):
-    X = np.arange(50.0).reshape(25, 2)
-    table = Table("letters", "classification", lambda: (X, np.array(list("abcde") * 5)))
-    stored = tables.store(table, tmp_path, tmp_path / "letters")
+def test_stored_classes_are_numbered(tmp_path, monkeypatch):
+    table = data.Table(np.arange(50.0).reshape(25, 2), np.array(list("abcde") * 5))
+    monkeypatch.setitem(data.DATASETS, "letters", Dataset("letters", "classification", 25, 2, 5, lambda folder: table))
+    stored = tables.store("letters", tmp_path, tmp_path / "letters")
     y = np.load(stored.folder / "y_train.npy")
     assert stored.size == Size(20, 2, 5)
     assert sorted(set(y)) == [0, 1, 2, 3, 4]
 
 
 def test_model_bytes_of_an_ordinary_model_is_its_pickle():
-    model = DecisionTreeRegressor(random_state=0).fit(*synthetic.regression(100, 3))
+    model = DecisionTreeRegressor(random_state=0).fit(*generators.regression(100, 3))
     assert model_bytes(model) == len(pickle.dumps(model, protocol=5))
 
 
@@ -272,16 +282,27 @@ def test_bad_threads(threads, capsys):
     assert threads in capsys.readouterr().err
 
 
-def test_missing_data_is_one_sentence(tmp_path, capsys):
-    with pytest.raises(SystemExit) as exit_info:
-        main(["run", "--data", str(tmp_path / "nowhere")])
-    assert exit_info.value.code == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    assert "nowhere does not exist" in message
-    with pytest.raises(SystemExit, match="2"):
-        main(["run", "--datasets", "CS", "--data", str(tmp_path)])
-    assert "no Parquet file for CS" in capsys.readouterr().err
+def test_missing_data_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def unreachable(**options):
+        raise URLError("no network")
+
+    monkeypatch.setattr(paper, "OPENML", paper.OpenML())
+    paper.OPENML.fetch = unreachable
+    for options in ([], ["--datasets", "CS"]):
+        with pytest.raises(SystemExit) as exit_info:
+            main(["run", "--data", str(tmp_path / "nowhere"), *options])
+        assert exit_info.value.code == 2
+        message = capsys.readouterr().err
+        assert message.count("\n") == 1
+        assert f"{options[-1] if options else 'SON'} is not at hand" in message
+        assert "--data DIR" in message
+
+
+def test_forests_have_the_trees_that_were_asked_for_and_boosters_their_own():
+    settings = Settings("regression", 100, 0, 0, 1)
+    assert make("RandomForest", settings, 7).n_estimators == 7
+    assert make("Extra-Trees", settings, 7).bootstrap is False
+    assert make("HistGradientBoosting", settings, 7).max_iter == 100
 
 
 def test_memory_counts_nodes_and_bytes():

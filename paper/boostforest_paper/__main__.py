@@ -8,13 +8,13 @@ from pathlib import Path
 
 from joblib import cpu_count
 
-from boostforest_paper import commands
+from boostforest_paper import commands, plugins
 from boostforest_paper.data.checks import DataError
-from boostforest_paper.datasets import add_folder
+from boostforest_paper.data.folder import add_folder
 from boostforest_paper.names import UnknownNameError
 from boostforest_paper.running.store import StoreError
 from boostforest_paper.running.tuning import Tuning
-from boostforest_paper.running.workers import load_plugin
+from boostforest_paper.studies import STUDIES, positive
 
 RESULTS = Path("paper", "results")
 COMMANDS = {
@@ -23,18 +23,13 @@ COMMANDS = {
     "report": "write one HTML page, and tables in Markdown",
     "check": "hold our figures against the paper's and the targets",
     "forget": "delete results, so that they are made anew",
-    "list": "list experiments, learners and datasets",
+    "list": "list experiments, learners, datasets and studies",
+    "study": "answer another question with one table",
 }
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1; got {text!r}")
-    return int(text)
-
-
 def _processes(text: str) -> int:
-    return cpu_count() if text == "all" else _positive(text)
+    return cpu_count() if text == "all" else positive(text)
 
 
 def _above_zero(text: str) -> float:
@@ -66,7 +61,7 @@ def _add_choice(parser: argparse.ArgumentParser, *, needs_name: bool) -> None:
     parser.add_argument(
         "--tuning", type=_tuning, metavar="HOW", help="none, random:N or grid; default: the experiment's"
     )
-    parser.add_argument("--repeats", type=_positive, metavar="N", help="default: the experiment's, ten as a rule")
+    parser.add_argument("--repeats", type=positive, metavar="N", help="default: the experiment's, ten as a rule")
     parser.add_argument(
         "--store", type=Path, default=RESULTS / "store.sqlite", metavar="FILE", help="default: %(default)s"
     )
@@ -87,7 +82,7 @@ def make_parser() -> argparse.ArgumentParser:
         add_folder(made[name])
     run = made["run"]
     run.add_argument("--processes", type=_processes, default=1, metavar="N", help="fits at once, or all (default: 1)")
-    run.add_argument("--threads", type=_positive, default=1, metavar="N", help="threads of one fit (default: 1)")
+    run.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of one fit (default: 1)")
     run.add_argument("--minutes", type=_above_zero, metavar="M", help="begin no fit after so many minutes")
     run.add_argument("--limit", type=_above_zero, metavar="S", help="a fit that takes more seconds has failed")
     run.add_argument("--retry-failed", action="store_true", help="try failed fits again")
@@ -96,7 +91,13 @@ def make_parser() -> argparse.ArgumentParser:
         "--html", type=Path, default=RESULTS / "report.html", metavar="FILE", help="default: %(default)s"
     )
     report.add_argument("--markdown", type=Path, metavar="DIR", help="also write NAME.md and NAME.csv here")
-    made["list"].add_argument("what", nargs="?", default="all", choices=["all", "experiments", "learners", "datasets"])
+    made["list"].add_argument(
+        "what", nargs="?", default="all", choices=["all", "experiments", "learners", "datasets", "studies"]
+    )
+    studies = made["study"].add_subparsers(dest="study", required=True)
+    for name, module in STUDIES.items():
+        summary = (module.__doc__ or "").splitlines()[0]
+        module.add_arguments(studies.add_parser(name, help=summary, description=summary))
     return parser
 
 
@@ -106,7 +107,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         for plugin in getattr(args, "plugin", []):
-            load_plugin(plugin)
+            plugins.load(plugin)
         command = commands.show_list if args.command == "list" else getattr(commands, args.command)
         return command(args)
     except (UnknownNameError, DataError, StoreError) as error:

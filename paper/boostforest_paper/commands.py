@@ -13,6 +13,7 @@ from boostforest_paper.running.progress import Progress, duration
 from boostforest_paper.running.runner import Limits, Runner
 from boostforest_paper.running.store import Store
 from boostforest_paper.running.workers import Setup
+from boostforest_paper.studies import STUDIES, print_table
 
 
 def wish_of(args: argparse.Namespace) -> Wish:
@@ -123,22 +124,32 @@ def check(args: argparse.Namespace) -> int:
 
 def show_list(args: argparse.Namespace) -> int:
     """Print what the registries hold."""
-    if args.what in ("experiments", "all"):
-        print("Experiments:")
-        for experiment in experiments.EXPERIMENTS.values():
-            print(f"  {experiment.name:<18}{experiment.question}")
-    if args.what in ("learners", "all"):
-        print("Learners:")
-        for entry in learners.LEARNERS.values():
-            reason = entry.missing()
-            print(f"  {entry.name:<36}{entry.version() if reason is None else f'not here: {reason}'}")
-    if args.what in ("datasets", "all"):
-        print("Datasets:")
-        for dataset in data.DATASETS.values():
-            size = f"{dataset.n_rows:>10,} × {dataset.n_features:<6,}"
-            classes = f"{dataset.n_classes} classes" if dataset.n_classes else "regression"
-            note = f" ({dataset.note})" if dataset.note else ""
-            print(f"  {dataset.name:<18}{size}{classes:<12}{dataset.title}{note}")
+    listed = {
+        "experiments": (f"{e.name:<18}{e.question}" for e in experiments.EXPERIMENTS.values()),
+        "learners": (f"{entry.name:<36}{_here(entry)}" for entry in learners.LEARNERS.values()),
+        "datasets": map(_described, data.DATASETS.values()),
+        "studies": (f"{name:<18}{(module.__doc__ or '').splitlines()[0]}" for name, module in STUDIES.items()),
+    }
+    for what, lines in listed.items():
+        if args.what in (what, "all"):
+            print("\n  ".join([f"{what.capitalize()}:", *lines]))
+    return 0
+
+
+def _here(entry: learners.Learner) -> str:
+    reason = entry.missing()
+    return entry.version() if reason is None else f"not here: {reason}"
+
+
+def _described(dataset: data.Dataset) -> str:
+    classes = f"{dataset.n_classes} classes" if dataset.n_classes else "regression"
+    note = f" ({dataset.note})" if dataset.note else ""
+    return f"{dataset.name:<18}{dataset.n_rows:>10,} × {dataset.n_features:<6,}{classes:<12}{dataset.title}{note}"
+
+
+def study(args: argparse.Namespace) -> int:
+    """Print the table of a study."""
+    print_table(STUDIES[args.study].rows(args))
     return 0
 
 

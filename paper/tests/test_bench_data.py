@@ -1,7 +1,5 @@
 """The benchmarks' datasets: checked sizes and contents, OpenML behind them, stand-ins said as such."""
 
-import argparse
-import re
 from types import SimpleNamespace
 from urllib.error import URLError
 
@@ -11,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostforest_paper import data, datasets
-from boostforest_paper.data import DataError, NotAtHandError, checks, paper
+from boostforest_paper import data
+from boostforest_paper.data import DataError, NotAtHandError, checks, knocked_out, paper
+from boostforest_paper.data.folder import DATA_DIR
 from boostforest_paper.names import UnknownNameError
 
 needs_data = pytest.mark.skipif(
-    not (datasets.DATA_DIR / "SON.parquet").is_file(), reason="needs the datasets: BOOSTFOREST_DATA names their folder"
+    not (DATA_DIR / "SON.parquet").is_file(), reason="needs the datasets: BOOSTFOREST_DATA names their folder"
 )
 
 
@@ -84,23 +83,22 @@ def test_openml_is_asked_where_there_is_no_file(small):
 
 def test_every_program_fetches_what_has_no_file(small):
     paper.OPENML.fetch = fetcher(small.frame)
-    datasets.check_data(argparse.ArgumentParser(), small.folder / "nowhere", ["SON"])
-    X, y = datasets.load("SON", small.folder / "nowhere")
+    data.require(["SON"], small.folder / "nowhere")
+    X, y, _ = data.load("SON", small.folder / "nowhere")
     assert (X.shape, len(y)) == ((20, 3), 20)
 
 
 @pytest.mark.parametrize(
-    ("changed", "reason"), [(None, "OpenML cannot be reached"), ({"a": 0.0}, "SON is refused: .* has the fingerprint")]
+    ("changed", "reason"),
+    [(None, "SON is not at hand: OpenML cannot be reached"), ({"a": 0.0}, "SON is refused: .* has the fingerprint")],
 )
-def test_what_cannot_be_fetched_is_one_sentence_with_what_to_do(small, capsys, changed, reason):
+def test_what_cannot_be_fetched_is_one_sentence_with_what_to_do(small, changed, reason):
     def unreachable(**options):
         raise URLError("no network")
 
     paper.OPENML.fetch = unreachable if changed is None else fetcher(small.frame.assign(**changed))
-    with pytest.raises(SystemExit, match="2"):
-        datasets.check_data(argparse.ArgumentParser(), small.folder, ["SON"])
-    said = capsys.readouterr().err
-    assert re.fullmatch(rf"SON cannot be fetched: .*{reason}.*; name the folder .* or BOOSTFOREST_DATA\.\n", said)
+    with pytest.raises(DataError, match=rf"^{reason}[^\n]*; name the folder .* or BOOSTFOREST_DATA\.$"):
+        data.require(["SON"], small.folder)
 
 
 def test_other_data_at_openml_are_refused_by_name(small):
@@ -154,13 +152,23 @@ def test_stand_ins_have_the_shape_of_the_original():
     for name in ("SUSY", "HIGGS", "RLCT"):
         original, synthetic = data.find(name), data.find(f"{name}-synthetic")
         assert (synthetic.n_rows, synthetic.n_features) == (original.n_rows, original.n_features)
-        assert "made data" in synthetic.note
+        assert "synthetic data" in synthetic.note
 
 
 @needs_data
 @pytest.mark.parametrize("name", ["SON", "ILP", "CPS", "AMPG", "BH"])
 def test_file_has_the_fingerprint_of_the_list(name):
-    frame = paper.read_frame(name, datasets.DATA_DIR)
+    frame = paper.read_frame(name, DATA_DIR)
     if paper.ENTRIES[name]["fingerprint"]:
         checks.check_fingerprint(name, "the file", frame, paper.ENTRIES[name]["fingerprint"])
-    data.load(name, datasets.DATA_DIR)
+    data.load(name, DATA_DIR)
+
+
+@pytest.mark.parametrize("kind", knocked_out.KINDS)
+def test_cells_are_knocked_out_at_the_wanted_rate(kind):
+    X = np.arange(4000.0).reshape(400, 10)
+    missing = np.isnan(knocked_out.knock_out(X, 0.3, kind))
+    assert missing.mean() == pytest.approx(0.3, abs=0.02)
+    lower, upper = missing[:200].mean(), missing[200:].mean()
+    assert (upper > lower + 0.2) == (kind == "large")
+    np.testing.assert_array_equal(knocked_out.knock_out(X, 0.3, kind)[~missing], X[~missing])

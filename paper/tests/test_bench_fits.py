@@ -8,7 +8,8 @@ from sklearn import metrics
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from boostforest_paper import data, datasets, learners
+from boostforest_paper import data, learners
+from boostforest_paper.data.splits import split
 from boostforest_paper.learners import Learner, Settings
 from boostforest_paper.running import fits
 from boostforest_paper.running.jobs import Job
@@ -48,7 +49,7 @@ def test_parts_are_60_20_20_and_the_rest_is_as_before():
     n = len(table.y)
     assert [len(part) for part in parts] == [n - 2 * -(-n // 5), -(-n // 5), -(-n // 5)]
     assert sorted(np.concatenate(parts)) == list(range(n))
-    train, test = datasets.split(n, 3)
+    train, test = split(n, 3)
     np.testing.assert_array_equal(parts.both, train)
     np.testing.assert_array_equal(parts.test, test)
 
@@ -81,6 +82,15 @@ def test_classification_measures(name):
     np.testing.assert_allclose(found["auc"], area)
     np.testing.assert_allclose(problem.X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(problem.X.std(axis=0), 1)
+
+
+def test_columns_with_missing_values_are_scaled_by_the_values_that_are_there():
+    table = data.load("wide_gaps", NOWHERE)
+    parts = divide(table, 0)
+    problem = Problem(table, "regression", parts.both, parts.test, raw=False)
+    np.testing.assert_array_equal(np.isnan(problem.X), np.isnan(table.X[parts.both]))
+    np.testing.assert_allclose(np.nanmean(problem.X, axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(np.nanstd(problem.X, axis=0), 1)
 
 
 @pytest.mark.parametrize("raw", [False, True])

@@ -243,7 +243,7 @@ class Tables(HTMLParser):
         if tag == "td":
             self.cells.append("")
             self._inside = True
-        self.n_pictures += tag == "svg"
+        self.n_pictures += tag == "img"
 
     def handle_endtag(self, tag):
         if tag == "td":

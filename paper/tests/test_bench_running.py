@@ -9,7 +9,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from boostforest_paper import data, experiments, learners
+from boostforest_paper import data, experiments, learners, plugins
 from boostforest_paper.__main__ import main
 from boostforest_paper.running import estimate
 from boostforest_paper.running.choose import Wish, added, choose_stored, widen, wished
@@ -18,7 +18,7 @@ from boostforest_paper.running.jobs import Job, Selection, all_jobs
 from boostforest_paper.running.progress import Progress, duration
 from boostforest_paper.running.runner import Limits, Runner
 from boostforest_paper.running.store import Store
-from boostforest_paper.running.workers import Setup, load_plugin
+from boostforest_paper.running.workers import Setup
 
 ROOT = Path(__file__).resolve().parents[1]
 # One small registration each: a dataset, learners, an experiment.
@@ -94,7 +94,7 @@ def registered(plugin, monkeypatch):
         for name in list(registry):
             monkeypatch.setitem(registry, name, registry[name])  # puts the registry back afterwards
     known = {id(r): set(r) for r in (data.DATASETS, learners.LEARNERS, experiments.EXPERIMENTS)}
-    load_plugin(plugin)
+    plugins.load(plugin)
     yield plugin
     for registry in (data.DATASETS, learners.LEARNERS, experiments.EXPERIMENTS):
         for name in set(registry) - known[id(registry)]:
@@ -331,7 +331,7 @@ def test_store_of_another_layout_is_one_sentence(tmp_path, capsys):
 def test_list_shows_all_registries(capsys):
     assert main(["list"]) == 0
     said = capsys.readouterr().out
-    for name in ("Ex_LMT_M5P_SI", "PerpetualBooster", "RLCT-synthetic", "made data of the shape of SUSY"):
+    for name in ("Ex_LMT_M5P_SI", "PerpetualBooster", "RLCT-synthetic", "synthetic data of the shape of SUSY"):
         assert name in said
 
 

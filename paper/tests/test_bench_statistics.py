@@ -1,12 +1,13 @@
 """Statistics of the benchmark reports, against published examples and scipy."""
 
+import re
+from base64 import b64decode
+
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from scipy import stats
 
-from boostforest_paper.reports import paper, pictures, statistics, svg, text
+from boostforest_paper.reports import paper, pictures, statistics, text
 from boostforest_paper.reports.paper import Figure
 from boostforest_paper.reports.pictures import Point
 
@@ -93,25 +94,39 @@ def test_front_holds_what_nothing_beats_in_both():
     assert [point.name for point in pictures.pareto_front(points)] == ["d", "a", "c"]
 
 
-@example(low=879609.9999999999, span=1e-06, n=5)  # the scale is a few thousand floats wide
-@given(low=st.floats(-1e6, 1e6), span=st.floats(1e-6, 1e6), n=st.integers(2, 8))
-def test_ticks_are_within_the_scale(low, span, n):
-    ticks = svg.Scale(low, low + span, 0, 100).ticks(n)
-    assert 1 <= len(ticks) <= 2 * n + 2
-    assert all(low <= tick <= low + span for tick in ticks)
+def picture_of(element):
+    """Return the SVG within an element of the page."""
+    (content,) = re.fullmatch(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+">', element).groups()
+    return b64decode(content).decode()
 
 
-def test_ticks_are_round_numbers():
-    assert svg.Scale(0.1, 0.3, 0, 100).ticks(4) == [0.1, 0.15, 0.2, 0.25, 0.3]
-    assert svg.Scale(-20, 100.0, 0, 100).ticks(5) == [0, 25, 50, 75, 100]
-    assert svg.Scale(0, 3e-15, 0, 100).ticks(3) == [0, 1e-15, 2e-15, 3e-15]
+@pytest.mark.parametrize("n", [2, 30])
+def test_points_have_their_names_also_where_all_are_the_same(n):
+    points = [Point(f"learner {i}", 2.0, 0.1) for i in range(n)]
+    drawn = picture_of(pictures.pareto(points, "learner 1", "time, s", "RMSE", text.seconds))
+    assert all(f">{point.name}<" in drawn for point in points)
 
 
-def test_log_scale():
-    scale = svg.Scale(1, 100, 0, 10, log=True)
-    assert scale(10) == pytest.approx(5)
-    assert scale.ticks(5) == [1, 2, 5, 10, 20, 50, 100]
-    assert svg.Scale(1e-3, 1e6, 0, 10, log=True).ticks(5)[0] == pytest.approx(1e-3)
+def test_names_of_points_do_not_overlap_and_stay_within_the_picture():
+    points = [Point(str(i), 1.0 + i, error) for i, error in enumerate([0.1, 0.101, 0.102, 0.5, 0.899, 0.9, 0.9])]
+    axes = pictures._axes(3)
+    axes.set_ylim(0.1, 0.9)
+    pictures._write_names(axes, points, "0")
+    places = [label.xyann[1] for label in axes.texts]
+    assert np.diff(places).min() >= pictures.LABEL_GAP - 1e-12
+    assert places[0] >= 0 and places[-1] <= 1
+
+
+def test_pictures_are_the_same_in_every_run():
+    test = statistics.Friedman(np.array([1.0, 4.0, 1.5, 2.8, 4.1]), 0.01, 1.4, 10)
+    drawn = [pictures.critical_difference(test, list("abcde"), "b") for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert "critical difference 1.40" in picture_of(drawn[0])
+
+
+def test_a_curve_that_stays_flat_is_drawn():
+    drawn = pictures.curve_panel("SON", [3, 10], {"a": [0.5, 0.5], "b": [0.5, 0.5]}, ["a", "b"], "a")
+    assert ">SON<" in picture_of(drawn)
 
 
 def test_numbers_are_written_for_people():

@@ -1,6 +1,6 @@
 """The data on which LogitBoost and MultiBoost are compared with Weka's, and the program that records Weka's figures.
 
-python tests/weka_boosting.py    # into tests/data/weka-boosting.json; needs Java and Weka
+python paper/tests/weka_boosting.py    # into paper/tests/data/weka-boosting.json; needs Java and Weka
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 import weka
-import weka_logistic
 from weka_lmt import folds
 
 RECORD = Path(__file__).parent / "data" / "weka-boosting.json"
@@ -29,14 +28,14 @@ N_SEEDS = 5
 def probabilities(name, table):
     """Return Weka's probabilities of the test rows of the first fold."""
     program, options = LOGIT_BOOST if name == "LogitBoost" else ADA_BOOST
-    return weka_logistic.probabilities(program, folds(table)[0], options)
+    return weka.probabilities(program, folds(table)[0], options)
 
 
 def accuracies(table):
     """Return MultiBoost's accuracy on each fold, with several seeds."""
     program, options = MULTI_BOOST
     return [
-        [round(weka_logistic.run(program, part, [*options, "-S", str(seed)]).accuracy, 6) for seed in range(N_SEEDS)]
+        [round(weka.run(program, part, [*options, "-S", str(seed)]).score, 6) for seed in range(N_SEEDS)]
         for part in folds(table)
     ]
 

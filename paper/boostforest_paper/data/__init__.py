@@ -21,9 +21,20 @@ import numpy.typing as npt
 
 from boostforest_paper import names
 from boostforest_paper.data.checks import DataError, NotAtHandError
-from boostforest_paper.datasets import Floats, Task
+from boostforest_paper.types import Floats, Task
 
-__all__ = ["DATASETS", "DataError", "Dataset", "NotAtHandError", "Table", "find", "load", "prepare", "register"]
+__all__ = [
+    "DATASETS",
+    "DataError",
+    "Dataset",
+    "NotAtHandError",
+    "Table",
+    "find",
+    "load",
+    "prepare",
+    "register",
+    "require",
+]
 
 
 class Table(NamedTuple):
@@ -45,7 +56,7 @@ class Dataset:
     n_classes: int  # 0 for regression
     read: Callable[[Path], Table]  # gets the data folder; raises NotAtHandError where the data cannot be had
     title: str = ""
-    note: str = ""  # what a reader of the figures has to know: a part of the original, made data
+    note: str = ""  # what a reader of the figures has to know: a part of the original, synthetic data
     subset: str = ""  # name of a dataset that may stand in where this one is not at hand
 
 
@@ -129,6 +140,14 @@ def prepare(wanted: Iterable[str], folder: Path) -> Prepared:
     return prepared
 
 
+def require(wanted: Iterable[str], folder: Path) -> None:
+    """Raise DataError unless every one of these datasets is there, or is fetched and right."""
+    for name in wanted:
+        reason = _reason_missing(name, folder)
+        if reason is not None:
+            raise DataError(f"{name} is not at hand: {reason}.")
+
+
 def _reason_missing(name: str, folder: Path) -> str | None:
     try:
         load(name, folder)
@@ -137,4 +156,5 @@ def _reason_missing(name: str, folder: Path) -> str | None:
     return None
 
 
-from boostforest_paper.data import bundled, hard, paper, synthetic  # noqa: E402, F401 - they fill the registry
+# They fill the registry.
+from boostforest_paper.data import bundled, hard, knocked_out, paper, synthetic  # noqa: E402, F401

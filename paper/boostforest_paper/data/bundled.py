@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import datasets as sklearn_data
 
 from boostforest_paper.data import Dataset, Table, register
-from boostforest_paper.datasets import Task
+from boostforest_paper.types import Task
 
 
 def _reader(load: Callable[..., Any]) -> Callable[[Path], Table]:
@@ -41,7 +41,7 @@ def _friedman(number: int, n_features: int, noise: float) -> None:
         return Table(*make(n_samples=500, noise=noise, random_state=0))
 
     name = f"friedman{number}"
-    register(Dataset(name, "regression", 500, n_features, 0, read, f"Friedman's function {number}", "made data"))
+    register(Dataset(name, "regression", 500, n_features, 0, read, f"Friedman's function {number}", "synthetic data"))
 
 
 _friedman(1, 10, 1.6)

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from boostforest_paper.data.folder import ANOTHER_FOLDER
+
 DIGITS = 5  # significant digits that a fingerprint looks at: sources round differently behind them
 
 
@@ -37,7 +39,7 @@ def check_fingerprint(name: str, source: str, frame: pd.DataFrame, expected: str
     if found != expected:
         raise DataError(
             f"{name} is refused: the table from {source} has the fingerprint {found}, not {expected} as the data that "
-            "the figures were made with."
+            f"the figures were made with; {ANOTHER_FOLDER}."
         )
 
 

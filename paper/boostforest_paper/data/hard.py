@@ -1,4 +1,4 @@
-"""Made tables of the kinds on which the paper's settings lose to boosting: the adaptive pool has to find what helps."""
+"""Synthetic tables on which the paper's settings lose to boosting: the adaptive pool has to find what helps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostforest_paper.data import Dataset, Table, register
-from boostforest_paper.datasets import Floats, Task
+from boostforest_paper.types import Floats, Task
 
 HARD: dict[Task, tuple[str, ...]] = {
     "classification": ("noisy_one_hot", "interactions"),
@@ -75,7 +75,7 @@ def _register(make: Callable[[np.random.Generator], Table], task: Task, n_rows: 
 
     size = (n_rows, n_features, 2 if task == "classification" else 0)
     title = (make.__doc__ or "").split(";")[0].rstrip(".")
-    register(Dataset(make.__name__, task, *size, read, title, "made data"))
+    register(Dataset(make.__name__, task, *size, read, title, "synthetic data"))
 
 
 _register(noisy_one_hot, "classification", 20_000, 106)

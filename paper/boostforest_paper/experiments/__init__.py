@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from boostforest_paper import names
-from boostforest_paper.datasets import Task
+from boostforest_paper.types import Task
 
-Kind = Literal["table", "sizes", "leaves", "robustness"]
+Kind = Literal["table", "sizes", "leaves", "robustness", "times"]
 
 
 @dataclass(frozen=True)
@@ -65,4 +65,4 @@ def find(name: str) -> Experiment:
     return names.find("experiment", name, EXPERIMENTS)
 
 
-from boostforest_paper.experiments import beyond, paper, pools, today  # noqa: E402, F401 - they fill the registry
+from boostforest_paper.experiments import beyond, missing, paper, pools, times, today  # noqa: E402, F401 - they fill the registry

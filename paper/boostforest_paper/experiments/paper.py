@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from boostforest_paper.datasets import NAMES
+from boostforest_paper.data.paper import SMALL
 from boostforest_paper.experiments import Block, Experiment, register
 from boostforest_paper.learners import grids
 from boostforest_paper.learners.own import LEAF_SIZES
 
-CLASSIFICATION, REGRESSION = tuple(NAMES["classification"]), tuple(NAMES["regression"])
+CLASSIFICATION, REGRESSION = SMALL["classification"], SMALL["regression"]
 BINARY = tuple(name for name in CLASSIFICATION if name not in {"SEE", "VC3", "VS", "WDG"})
 RANDOM = "random:20"  # draws from the paper's grids; all of a grid is hours of computing per dataset
 FIVE = ("RandomForest", "Extra-Trees", "XGBoost", "LightGBM", "BoostForest")

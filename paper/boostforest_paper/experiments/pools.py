@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from boostforest_paper.datasets import Task
 from boostforest_paper.experiments import Block, Experiment, register
 from boostforest_paper.experiments.paper import CLASSIFICATION, RANDOM, REGRESSION
+from boostforest_paper.types import Task
 
 DATASETS: dict[Task, tuple[str, ...]] = {"classification": CLASSIFICATION, "regression": REGRESSION}
 TREES: dict[Task, dict[str, str]] = {  # forest -> its tree

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy.typing as npt
 
 from boostforest_paper import names
-from boostforest_paper.datasets import Floats, Task
+from boostforest_paper.types import Floats, Task
 
 Params = dict[str, Any]
 Grid = Mapping[str, Sequence[Any]]

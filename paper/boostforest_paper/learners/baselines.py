@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.datasets import Task
 from boostforest_paper.learners import Settings, grids, learner, variant
 from boostforest_paper.learners.stages import fit_best_stage, keep_best_members, staged_outputs
+from boostforest_paper.types import Task
 
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
 REGRESSION: tuple[Task, ...] = ("regression",)
@@ -20,6 +20,9 @@ def gbdt_pl(settings: Settings, **params: Any) -> Any:
     make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
     # The paper's code knows no least number of rows, only a least sum of hessians.
     return make(n_jobs=settings.threads, **{"max_var": 5, "max_bins": 255, "min_samples_leaf": 1, **params})
+
+
+variant("GBDT-PL (31 leaves)", "GBDT-PL", n_estimators=100, max_leaf_nodes=31, reg_lambda=0.01, min_samples_leaf=20)
 
 
 def _trees_of(max_depth: int) -> Any:

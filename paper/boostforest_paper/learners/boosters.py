@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostforest_paper.datasets import Floats
 from boostforest_paper.learners import Outputs, Params, Settings, grids, learner, variant
+from boostforest_paper.types import Floats
 
 PATIENCE = 50  # the paper's early_stopping_rounds
 
@@ -87,6 +87,8 @@ def lightgbm(settings: Settings, **params: Any) -> Any:
 
 
 variant("LightGBM-linear", "LightGBM", linear_tree=True)
+variant("LightGBM (31 leaves)", "LightGBM", n_estimators=100, num_leaves=31, max_bin=255, min_child_samples=20)
+variant("LightGBM-linear (31 leaves)", "LightGBM (31 leaves)", linear_tree=True, linear_lambda=0.01)
 
 
 @learner("HistGradientBoosting", "scikit-learn", leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.datasets import Task
 from boostforest_paper.learners import Settings, grids, learner, variant
 from boostforest_paper.learners.forests import max_leaf_nodes
 from boostforest_paper.learners.stages import staged_outputs
+from boostforest_paper.types import Task
 
 OWN = {"scales_itself": True, "leaves": max_leaf_nodes}
 CLASSIFICATION: tuple[Task, ...] = ("classification",)

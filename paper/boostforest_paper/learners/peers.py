@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.datasets import Task
 from boostforest_paper.learners import Settings, learner
+from boostforest_paper.types import Task
 
 REGRESSION: tuple[Task, ...] = ("regression",)
 

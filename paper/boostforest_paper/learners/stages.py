@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostforest_paper.datasets import Floats
 from boostforest_paper.learners import Outputs, Params
+from boostforest_paper.types import Floats
 
 
 def average_of_members(model: Any, X: Floats, sizes: Sequence[int]) -> Outputs:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from boostforest_paper.datasets import NAMES, Task
+from boostforest_paper.data.paper import SMALL
 from boostforest_paper.experiments import Experiment
 from boostforest_paper.reports import paper, text
 from boostforest_paper.reports.results import BlockResult, Result
 from boostforest_paper.reports.tables import AVERAGES, paper_figure
 from boostforest_paper.running.problem import HIGHER_IS_BETTER
+from boostforest_paper.types import Task
 
 FULL_REPEATS = 10
 
@@ -97,7 +98,7 @@ def _judge(target: Target, block: BlockResult) -> tuple[str, bool]:
     """Whether a target is met; a run of fewer datasets or repeats does not decide."""
     higher = HIGHER_IS_BETTER[block.metric]
     head = f"target: average {text.METRIC_NAMES[block.metric]} {'>=' if higher else '<='} {target.bound}"
-    repeats = [len(block.values(dataset, target.learner, block.metric)) for dataset in NAMES[target.task]]
+    repeats = [len(block.values(dataset, target.learner, block.metric)) for dataset in SMALL[target.task]]
     if min(repeats) < FULL_REPEATS:
         return f"{head}: not measured ({min(repeats)} of {FULL_REPEATS} repeats on all datasets)", False
     average = block.average(target.learner, block.metric)

@@ -62,6 +62,8 @@ def _tables(result: Result, block: BlockResult) -> Iterator[Table]:
         found = curves.read(experiment.kind, block)
         if found.average:
             yield tables.curve_table(block, found.points, found.average)
+    elif experiment.kind == "times":
+        yield from (tables.time_table(block), tables.score_table(experiment, block, block.metric))
     elif experiment.kind == "robustness":
         yield tables.robustness_table(experiment, block)
     elif len(block.datasets) == 1:

@@ -8,13 +8,13 @@ from time import strftime
 
 import numpy as np
 
-from boostforest_paper.datasets import Task
 from boostforest_paper.reports import curves, pictures, summary, tables, text
 from boostforest_paper.reports.pictures import Point
 from boostforest_paper.reports.results import BlockResult, Result
 from boostforest_paper.reports.statistics import LEAST_REPEATS
 from boostforest_paper.reports.tables import LOSS, WIN, Cell, Table
 from boostforest_paper.running.problem import HIGHER_IS_BETTER, METRICS
+from boostforest_paper.types import Task
 
 STYLE = Path(__file__).with_name("page.css")
 TASKS: dict[Task, str] = {"classification": "Classification", "regression": "Regression"}
@@ -92,6 +92,8 @@ def _block(result: Result, block: BlockResult) -> str:
     head += f'<ul class="said">{said}</ul>' if said else ""
     if experiment.kind in ("sizes", "leaves"):
         return head + _curves(experiment.kind, block)
+    if experiment.kind == "times":
+        return head + _table(tables.time_table(block)) + _table(tables.score_table(experiment, block, block.metric))
     if experiment.kind == "robustness":
         return head + _table(tables.robustness_table(experiment, block))
     if len(block.datasets) == 1:
@@ -150,7 +152,7 @@ def _curves(kind: str, block: BlockResult) -> str:
     base = block.block.base
     average, panels = pictures.curve_pictures(found, block.learners, base, block.metric)
     keys = "".join(
-        f'<span class="key {pictures.colour(name, block.learners, base)}">{escape(name)}</span>'
+        f'<span class="key" style="--colour: {pictures.colour(name, block.learners, base)}">{escape(name)}</span>'
         for name in block.learners
     )
     axis = "number of base learners" if kind == "sizes" else "leaves of a base learner, at most"

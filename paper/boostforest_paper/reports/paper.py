@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from boostforest_paper.datasets import Task
+from boostforest_paper.types import Task
 
 FIGURES = Path(__file__).resolve().parents[1] / "data" / "paper_figures.csv"
 AGREES = 2.0  # deviations

@@ -2,62 +2,75 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from html import escape
+from io import BytesIO
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from boostforest_paper.reports import svg, text
+from boostforest_paper.reports import text
 from boostforest_paper.reports.curves import Curves
 from boostforest_paper.reports.statistics import Friedman
-from boostforest_paper.reports.svg import FONT, Scale, padded
 
-WIDTH = 380.0
-ROW = 19.0
-N_COLOURS = 7  # classes c0 … c6 of the style; c0 is the base's
+BASE, GREY = "#c2410c", "#64748b"
+COLOURS = ("#2563eb", "#0f766e", "#7c3aed", "#8a6100", "#be185d", GREY)  # of the others, where they have their own
+WIDTH = 4.8  # inches; the page shrinks a picture to the width of a phone
+LABEL_GAP = 0.065  # of the height of a picture, between two names
 
 
 def colour(name: str, learners: Sequence[str], base: str) -> str:
-    """Return the class of a learner: the base is the same in all pictures."""
+    """Return the colour of a learner: the base is the same in all pictures."""
     others = [other for other in learners if other != base]
-    return "c0" if name == base else f"c{1 + others.index(name) % (N_COLOURS - 1)}"
+    return BASE if name == base else COLOURS[others.index(name) % len(COLOURS)]
+
+
+def _axes(height: float, width: float = WIDTH, font_size: float = 9) -> Axes:
+    with rc_context({"font.size": font_size, "axes.titlesize": font_size + 1, "axes.titleweight": "bold"}):
+        axes = Figure(figsize=(width, height), layout="constrained").subplots()
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0, colors="0.35")
+    return axes
+
+
+def _image(axes: Axes, label: str) -> str:
+    """Return the picture as an element of the page; the label is what a screen reader says."""
+    content = BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": label}):  # text as text; the same bytes in every run
+        axes.get_figure().savefig(content, format="svg", metadata={"Date": None})
+    return f'<img src="data:image/svg+xml;base64,{b64encode(content.getvalue()).decode()}" alt="{escape(label)}">'
 
 
 def critical_difference(test: Friedman, learners: Sequence[str], base: str) -> str:
     """Average ranks, best on top; bars on the right join learners that the Nemenyi test does not tell apart."""
     order = np.argsort(test.average_ranks, kind="stable")
-    groups = test.groups()
-    left = max(len(name) for name in learners) * svg.CHARACTER + 12
-    right = WIDTH - 12 - 9 * len(groups)
-    top = 46.0
-    x = Scale(1, len(learners), left + 6, right - 34)
-    parts = [svg.text(left + 6, 10, f"critical difference {test.critical_difference:.2f}", class_="small")]
-    start = x(1)
-    end = min(x(1 + test.critical_difference), right - 34)
-    parts += [
-        svg.line(start, 22, end, 22, "cd"),
-        svg.line(start, 18, start, 26, "cd"),
-        svg.line(end, 18, end, 26, "cd"),
-    ]
-    bottom = top + ROW * len(learners)
-    for tick in range(1, len(learners) + 1):
-        parts += [
-            svg.line(x(tick), top - 6, x(tick), bottom, "grid"),
-            svg.text(x(tick), top - 13, str(tick), "middle", class_="small"),
-        ]
-    for place, column in enumerate(order):
-        rank, name, y = float(test.average_ranks[column]), learners[column], top + ROW * (place + 0.5)
-        is_base = "c0" if name == base else "c6"
-        parts += [
-            svg.text(left, y, name, "end", class_="name strong" if name == base else "name"),
-            svg.line(x(1), y, x(rank), y, f"stem {is_base}"),
-            svg.dot(x(rank), y, f"{name}: average rank {rank:.2f}", f"dot {is_base}"),
-            svg.text(x(rank) + 8, y, f"{rank:.2f}", class_="small"),
-        ]
-    for i, (first, last) in enumerate(groups):
-        bar = right + 6 + 9 * i
-        parts.append(svg.line(bar, top + ROW * (first + 0.2), bar, top + ROW * (last + 0.8), "group"))
-    return svg.picture(WIDTH, bottom + 6, parts, "Average ranks with the critical difference of the Nemenyi test")
+    names, ranks, n = [learners[i] for i in order], test.average_ranks[order], len(order)
+    axes = _axes(0.9 + 0.25 * n)
+    colours = [BASE if name == base else GREY for name in names]
+    axes.hlines(range(n), 1, ranks, colors=colours)
+    axes.scatter(ranks, range(n), c=colours, zorder=3)
+    for place, rank in enumerate(ranks):
+        axes.annotate(f"{rank:.2f}", (rank, place), (7, 0), textcoords="offset points", va="center", color="0.35")
+    axes.errorbar(1 + test.critical_difference / 2, -1, xerr=test.critical_difference / 2, color="k", capsize=4)
+    axes.text(1, -1.7, f"critical difference {test.critical_difference:.2f}", va="center", color="0.35")
+    for i, (first, last) in enumerate(test.groups()):
+        bar = [n + 0.8 + 0.3 * i] * 2
+        axes.plot(bar, [first - 0.3, last + 0.3], color=GREY, linewidth=4, solid_capstyle="round")
+    axes.set_yticks(range(n), names)
+    axes.grid(visible=False, axis="y")
+    for label in axes.get_yticklabels():
+        label.set(color="k", fontweight="bold" if label.get_text() == base else "normal")
+    axes.set_xticks(range(1, n + 1))
+    axes.xaxis.tick_top()
+    axes.set_ylim(n - 0.4, -2.1)
+    return _image(axes, "Average ranks with the critical difference of the Nemenyi test")
 
 
 class Point(NamedTuple):
@@ -79,58 +92,38 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 
 def pareto(points: Sequence[Point], base: str, x_label: str, y_label: str, write: Callable[[float], str]) -> str:
     """Error against cost, the cost in powers; a line joins the learners that none beats in both."""
-    height, left, bottom = 300.0, 52.0, 258.0
-    x = padded([p.cost for p in points], left, WIDTH - 14, log=True, share=0.12)
-    y = padded([p.error for p in points], bottom, 22, share=0.1)
-    parts = [
-        svg.text(left, 8, y_label, class_="small"),
-        svg.text(WIDTH - 14, height - 10, x_label, "end", class_="small"),
-    ]
-    for tick in y.ticks():
-        parts += [
-            svg.line(left, y(tick), WIDTH - 14, y(tick), "grid"),
-            svg.text(left - 6, y(tick), f"{tick:g}", "end", class_="small"),
-        ]
-    for tick in x.ticks():
-        parts += [
-            svg.line(x(tick), 22, x(tick), bottom, "grid"),
-            svg.text(x(tick), bottom + 13, write(tick), "middle", class_="small"),
-        ]
-    parts.append(svg.path([(x(p.cost), y(p.error)) for p in pareto_front(points)], "front"))
-    places = {p: (x(p.cost), y(p.error)) for p in points}
-    for point, (px, py) in places.items():
-        tip = f"{point.name}: {y_label} {point.error:.4f}, {write(point.cost)}"
-        parts.append(svg.dot(px, py, tip, "dot c0" if point.name == base else "dot c6"))
-    for point, (lx, ly, anchor) in _label_places(places).items():
-        parts.append(svg.text(lx, ly, point.name, anchor, class_="name strong" if point.name == base else "name"))
-    return svg.picture(WIDTH, height, parts, f"{y_label} against {x_label}")
+    axes = _axes(3.6)
+    front = pareto_front(points)
+    axes.plot([p.cost for p in front], [p.error for p in front], color=GREY, linestyle="--", linewidth=1)
+    colours = [BASE if p.name == base else GREY for p in points]
+    axes.scatter([p.cost for p in points], [p.error for p in points], c=colours, zorder=3)
+    axes.set_xscale("log")
+    axes.margins(0.08)
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(x_label)
+    axes.set_title(y_label, loc="left", fontweight="normal", color="0.35")
+    _write_names(axes, points, base)
+    return _image(axes, f"{y_label} against {x_label}")
 
 
-def _label_places(places: dict[Point, tuple[float, float]]) -> dict[Point, tuple[float, float, str]]:
-    """Find room for every name beside its point: right, left, above, below, then further away."""
-    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in places.values()]
-    found = {}
-    for point, (px, py) in sorted(places.items(), key=lambda item: item[1][1]):
-        width = len(point.name) * svg.CHARACTER
-        for lx, ly, anchor in _tries(px, py, width):
-            x1 = lx if anchor == "start" else lx - width if anchor == "end" else lx - width / 2
-            box = (x1, ly - FONT / 2, x1 + width, ly + FONT / 2)
-            is_inside = box[0] >= 54 and box[2] <= WIDTH - 2 and box[1] >= 14 and box[3] <= 258
-            if is_inside and not any(_overlap(box, other) for other in taken):
-                break
-        taken.append(box)
-        found[point] = (lx, ly, anchor)
-    return found
-
-
-def _tries(px: float, py: float, width: float) -> list[tuple[float, float, str]]:
-    near = [(px + 8, py, "start"), (px - 8, py, "end"), (px, py - 12, "middle"), (px, py + 12, "middle")]
-    far = [(px + dx, py + dy, side) for dy in (-11, 11, -22, 22, -33, 33) for dx, side in ((8, "start"), (-8, "end"))]
-    return near + far
-
-
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _write_names(axes: Axes, points: Sequence[Point], base: str) -> None:
+    """Write the names on the right, one below the other in the order of the errors, with lines to the points."""
+    low, high = axes.get_ylim()
+    order = sorted(points, key=lambda point: point.error)
+    gap = min(LABEL_GAP, 1 / len(order))
+    places = np.array([(point.error - low) / (high - low) for point in order])
+    steps = gap * np.arange(len(order))
+    places = np.maximum.accumulate(places - steps) + steps  # no nearer than the gap,
+    places = np.minimum.accumulate((places - steps)[::-1].clip(max=1 - steps[-1]))[::-1] + steps  # and not above
+    for point, place in zip(order, places, strict=True):
+        axes.annotate(
+            point.name, (point.cost, point.error), (1.04, place), textcoords="axes fraction", va="center",
+            fontweight="bold" if point.name == base else "normal",
+            arrowprops={"arrowstyle": "-", "color": "0.75", "linewidth": 0.6, "shrinkB": 4},
+        )  # fmt: skip
 
 
 def curve_panel(
@@ -142,33 +135,20 @@ def curve_panel(
     large: bool = False,
 ) -> str:
     """One dataset: a line per learner."""
-    width, height = (WIDTH, 250.0) if large else (190.0, 140.0)
-    left, bottom, top = 40.0, height - 22, 24.0
-    values = [value for curve in curves.values() for value in curve]
-    x, y = padded(points, left, width - 8, log=True, share=0.03), padded(values, bottom, top)
-    parts = [svg.text(left, 10, title, class_="name strong")]
-    for tick in y.ticks(5 if large else 3):
-        parts += [
-            svg.line(left, y(tick), width - 8, y(tick), "grid"),
-            svg.text(left - 5, y(tick), f"{tick:g}", "end", class_="small"),
-        ]
-    for tick in _some(points, 6 if large else 4):
-        parts.append(svg.text(x(tick), bottom + 12, str(tick), "middle", class_="small"))
-    drawn = sorted(curves, key=lambda name: name == base)  # the base on top
-    for name in drawn:
-        class_ = colour(name, learners, base)
-        places = [(x(point), y(value)) for point, value in zip(points, curves[name], strict=True)]
-        parts.append(svg.path(places, f"line {class_}"))
-        for (px, py), point, value in zip(places, points, curves[name], strict=True):
-            parts.append(svg.dot(px, py, f"{name}, {point}: {value:.4f}", f"dot {class_}", r=2.6 if large else 1.8))
-    return svg.picture(width, height, parts, f"Curves on {title}", "picture" if large else "panel")
-
-
-def _some(points: Sequence[int], n: int) -> list[int]:
-    """Return at most so many points, the first and the last among them."""
-    if len(points) <= n:
-        return list(points)
-    return [points[round(i * (len(points) - 1) / (n - 1))] for i in range(n)]
+    axes = _axes(3.0) if large else _axes(1.9, 2.6, 8)
+    for name in sorted(curves, key=lambda name: name == base):  # the base on top
+        style = {"marker": "o", "markersize": 3.5 if large else 2.5, "linewidth": 2.2 if name == base else 1.2}
+        axes.plot(points, curves[name], color=colour(name, learners, base), **style)
+    axes.set_xscale("log")
+    axes.set_title(title, loc="left")
+    axes.grid(visible=False, axis="x")
+    n_ticks = 6 if large else 4
+    shown = np.unique(np.linspace(0, len(points) - 1, n_ticks).round().astype(int))
+    axes.xaxis.set_major_locator(FixedLocator([points[i] for i in shown]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_locator(MaxNLocator(n_ticks))
+    return _image(axes, f"Curves on {title}")
 
 
 def curve_pictures(curves: Curves, learners: Sequence[str], base: str, metric: str) -> tuple[str, list[str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from boostforest_paper.experiments import Experiment
 from boostforest_paper.learners import grids
 from boostforest_paper.learners.own import LEAF_SIZES
@@ -180,6 +182,24 @@ def _cost_row(experiment: Experiment, result: BlockResult, quantity: str) -> Tab
         theirs = paper_figure(experiment, result, result.metric, AVERAGES.get(quantity, ""), name)
         row.cells.append(Cell(text.quantity(quantity, figure), paper=text.quantity(quantity, theirs) if theirs else ""))
     return row
+
+
+def time_table(result: BlockResult) -> Table:
+    """Datasets × learners: seconds of a fit, and how often the base's, the geometric mean over the datasets."""
+    table = Table("time of a fit, s", result.learners, corner="dataset")
+    ratios: dict[str, list[float]] = {name: [] for name in result.learners}
+    for dataset in result.datasets:
+        figures = [result.figure(dataset, name, "fit_seconds") for name in result.learners]
+        best = _best([figure and figure.mean for figure in figures], higher_is_better=False)
+        cells = [Cell(text.quantity("fit_seconds", f), f is not None and round(f.mean, 4) == best) for f in figures]
+        table.rows.append(TableRow(dataset, cells))
+        base = result.figure(dataset, result.block.base, "fit_seconds")
+        for name, figure in zip(result.learners, figures, strict=True):
+            if figure and base:
+                ratios[name].append(figure.mean / base.mean)
+    means = [f"× {np.exp(np.mean(np.log(found))):.2f}" if found else "–" for found in ratios.values()]
+    table.rows.append(TableRow(f"over {result.block.base}'s", [Cell(mean) for mean in means], is_summary=True))
+    return table
 
 
 def comparison_table(result: BlockResult, metric: str) -> Table | None:

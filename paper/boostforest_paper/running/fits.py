@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,12 @@ import numpy as np
 
 from boostforest_paper import data, learners
 from boostforest_paper.data import Table
-from boostforest_paper.datasets import Rows
 from boostforest_paper.learners import Learner, Params, Settings
 from boostforest_paper.running.jobs import Job
 from boostforest_paper.running.problem import Metrics, Problem, divide
+from boostforest_paper.running.size import model_bytes
 from boostforest_paper.running.tuning import Tuning, seed_of
+from boostforest_paper.types import Rows
 
 N_ESTIMATORS = 250  # where the leaves are limited, as in the paper
 
@@ -36,28 +36,6 @@ class Outcome:
     n_candidates: int = 0
     params: Params = field(default_factory=dict)
     curve: list[Metrics] | None = None  # of a curve: the metrics at each size
-
-
-class _Counter:
-    """A file that only counts: the pickle of a large forest would not fit into memory beside it."""
-
-    def __init__(self) -> None:
-        self.n_bytes = 0
-
-    def write(self, content: Any) -> int:
-        length = memoryview(content).nbytes
-        self.n_bytes += length
-        return length
-
-
-def model_bytes(model: Any) -> int | None:
-    """Return the length of a fitted model's pickle, the one measure that every learner has; None if it has not."""
-    counter = _Counter()
-    try:
-        pickle.Pickler(counter, protocol=5).dump(model)
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return None
-    return counter.n_bytes
 
 
 class _Fitting:

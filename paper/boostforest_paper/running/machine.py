@@ -6,10 +6,11 @@ import os
 import platform
 import re
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from boostforest_paper import report
+PACKAGES = ("boostforest", "scikit-learn", "numpy", "scipy")
 
 
 def describe() -> dict[str, Any]:
@@ -20,7 +21,7 @@ def describe() -> dict[str, Any]:
         "memory_gb": _memory_gb(),
         "system": f"{platform.system()} {platform.release().split('-')[0]} {platform.machine()}",
         "python": platform.python_version(),
-        "packages": report.environment()["packages"],
+        "packages": {name: version(name) for name in PACKAGES},
     }
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
-from boostforest_paper import datasets
 from boostforest_paper.data import Table
-from boostforest_paper.datasets import Floats, Rows, Task
+from boostforest_paper.data.splits import split
+from boostforest_paper.types import Floats, Rows, Task
 
 Metrics = dict[str, float | None]
 METRICS: dict[Task, tuple[str, ...]] = {
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
 def divide(table: Table, repeat: int) -> Parts:
     """Divide the rows at random; the same repeat always gives the same parts."""
     if table.is_test is None:
-        rest, test = datasets.split(len(table.y), repeat)
+        rest, test = split(len(table.y), repeat)
         n_validation = len(test)
     else:
         test = np.flatnonzero(table.is_test)
@@ -68,9 +68,9 @@ class Problem:
         self.X, self.X_judge = table.X[fit], table.X[judge]
         y, y_judge = table.y[fit], table.y[judge]
         if not raw:
-            mean, deviation = self.X.mean(axis=0), self.X.std(axis=0)
-            deviation[deviation == 0] = 1
-            self.X, self.X_judge = (self.X - mean) / deviation, (self.X_judge - mean) / deviation
+            mean, scale = np.nanmean(self.X, axis=0), np.nanstd(self.X, axis=0)
+            scale[scale == 0] = 1
+            self.X, self.X_judge = (self.X - mean) / scale, (self.X_judge - mean) / scale
         self.unit = 1.0
         if task == "classification":
             classes, self.y = np.unique(y, return_inverse=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import warnings
 from multiprocessing import connection
@@ -15,19 +13,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from boostforest_paper import plugins
+from boostforest_paper.plugins import THREAD_VARIABLES
 from boostforest_paper.running import fits
 from boostforest_paper.running.fits import Outcome
 from boostforest_paper.running.jobs import Job
 
-# Thread pools read these once, when they are loaded: a running process cannot be limited for certain.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
 _CONTEXT = multiprocessing.get_context("spawn")  # a fork would inherit threads and locks of the libraries
 
 
@@ -37,16 +28,6 @@ class Setup(NamedTuple):
     folder: Path  # of the data
     threads: int
     plugins: tuple[Path, ...]
-
-
-def load_plugin(path: Path) -> None:
-    """Run a file that registers datasets, learners or experiments."""
-    spec = importlib.util.spec_from_file_location(f"boostforest_paper_plugin_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # pickles of its classes look for it here
-    spec.loader.exec_module(module)
 
 
 def _die_with(parent: Any) -> None:
@@ -64,7 +45,7 @@ def _serve(pipe: connection.Connection, setup: Setup) -> None:
         os.dup2(quiet, stream)
     warnings.simplefilter("ignore")
     for plugin in setup.plugins:
-        load_plugin(plugin)
+        plugins.load(plugin)
     warm: set[tuple[str, str]] = set()
     pipe.send(None)  # ready
     while True:

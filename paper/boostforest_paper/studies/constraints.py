@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
-from boostforest_paper.data import paper
-from boostforest_paper.datasets import add_folder, check_data
+from boostforest_paper import learners, studies
+from boostforest_paper.data import DataError, find, paper
+from boostforest_paper.data.folder import ANOTHER_FOLDER
+from boostforest_paper.learners import Settings
+from boostforest_paper.running.fits import timed
 
-Table = tuple[pd.DataFrame, Any, Any]
+Table = tuple[Any, Any, Any]  # X, y, standard deviation of y; None for classes
+Group = Iterator[tuple[str, Any, list[tuple[Table, Table]]]]  # name, constraints, training and test part by repeat
 
 # What one would say before having seen the data.
 CONSTRAINTS = {
@@ -39,49 +40,51 @@ SIGNALS: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
 }
 
 
-def learners(trees: int, seed: int, constraints: Any, classify: bool) -> dict[str, Any]:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    studies.add_common(parser, tuple(CONSTRAINTS), repeats=10, trees=100)
+
+
+def unfitted(trees: int, seed: int, constraints: Any, classify: bool) -> dict[str, Any]:
     """Return the learners to compare."""
-    forest = BoostForestClassifier if classify else BoostForestRegressor
-    booster = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+    settings = Settings("classification" if classify else "regression", 0, 2 if classify else 0, seed, 1)
+    forest, booster = learners.find("BoostForest"), learners.find("HistGradientBoosting")
     return {
-        "free": forest(trees, random_state=seed),
-        "constrained": forest(trees, random_state=seed, monotonic_cst=constraints),
-        "HGB": booster(random_state=seed),
-        "HGB constrained": booster(random_state=seed, monotonic_cst=constraints),
+        "free": forest.build(settings, {"n_estimators": trees}),
+        "constrained": forest.build(settings, {"n_estimators": trees, "monotonic_cst": constraints}),
+        "HGB": booster.build(settings, {}),
+        "HGB constrained": booster.build(settings, {"monotonic_cst": constraints}),
     }
 
 
 def measure(train: Table, test: Table, constraints: Any, trees: int, seed: int) -> dict[str, tuple[float, ...]]:
-    """Return per learner: error (RMSE in deviations, or log-loss), seconds to fit, seconds to predict."""
+    """Return per learner: error (RMSE in standard deviations, or log-loss), seconds to fit, seconds to predict."""
     (X, y), (X_new, y_new, deviation) = train[:2], test
     figures = {}
-    for name, learner in learners(trees, seed, constraints, classify=deviation is None).items():
-        begin = time.perf_counter()
-        learner.fit(X, y)
-        fitted = time.perf_counter()
-        output = learner.predict(X_new) if deviation is not None else learner.predict_proba(X_new)
-        done = time.perf_counter()
+    for name, model in unfitted(trees, seed, constraints, classify=deviation is None).items():
+        _, fit = timed(lambda model=model: model.fit(X, y))
+        predict = model.predict_proba if deviation is None else model.predict
+        output, seconds = timed(lambda predict=predict: predict(X_new))
         error = log_loss(y_new, output) if deviation is None else np.sqrt(np.mean((output - y_new) ** 2)) / deviation
-        figures[name] = float(error), fitted - begin, done - fitted
+        figures[name] = float(error), fit, seconds
     return figures
 
 
-def real_tables(folder: Path, share: float, seeds: range) -> Iterator[tuple[str, Any, list[tuple[Table, Table]]]]:
+def real_tables(names: list[str], folder: Path, share: float, seeds: range) -> Group:
     """Yield the datasets with their constraints, cut at random."""
-    for name, constraints in CONSTRAINTS.items():
+    for name in names:
         frame = paper.read_frame(name, folder)
         target = frame.pop("target")
-        frame, deviation = frame.select_dtypes("number"), None
-        if pd.api.types.is_float_dtype(target):
-            deviation = target.std()
+        deviation = target.std() if pd.api.types.is_float_dtype(target) else None
+        frame = frame.select_dtypes("number")
         parts = []
         for seed in seeds:
             X, X_new, y, y_new = train_test_split(frame, target, train_size=share, random_state=seed)
             parts.append(((X, y, deviation), (X_new, y_new, deviation)))
-        yield f"{name} ({int(share * len(frame))} rows)", constraints, parts
+        yield f"{name} ({int(share * len(frame))} rows)", CONSTRAINTS[name], parts
 
 
-def made_up_tables(n: int, noise: float, seeds: range) -> Iterator[tuple[str, Any, list[tuple[Table, Table]]]]:
+def synthetic_tables(n: int, noise: float, seeds: range) -> Group:
     """Yield functions that are known, seen through noise; the error is that of the function itself."""
     for name, (signal, constraints) in SIGNALS.items():
         parts = []
@@ -94,33 +97,34 @@ def made_up_tables(n: int, noise: float, seeds: range) -> Iterator[tuple[str, An
         yield f"{name} ({n} rows, noise {noise:g})", constraints, parts
 
 
-def main() -> None:
-    """Print a table in Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_folder(parser)
-    parser.add_argument("--repeats", type=int, default=10, help="random splits, or tables (default: 10)")
-    parser.add_argument("--trees", type=int, default=100, help="trees of a forest (default: 100)")
-    options = parser.parse_args()
-    check_data(parser, options.data, list(CONSTRAINTS), fetch=False)  # other sources name their columns otherwise
-    seeds = range(options.repeats)
-    groups = [real_tables(options.data, share, seeds) for share in (0.8, 0.2)]
-    groups += [made_up_tables(n, noise, seeds) for n in (300, 1500) for noise in (0.3, 1.0)]
-    print("| table | free | constrained | difference | HGB | HGB constrained | fit | predict |")
-    print("|---|---|---|---|---|---|---|---|")
+def rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield a line per table; of other sources than the files the columns have other names."""
+    names = [find(name).name for name in args.datasets]
+    for name in names:
+        if name not in CONSTRAINTS or not (args.data / f"{name}.parquet").is_file():
+            raise DataError(f"{args.data} has no {name}.parquet with known constraints; {ANOTHER_FOLDER}.")
+    seeds = range(args.repeats)
+    groups = [real_tables(names, args.data, share, seeds) for share in (0.8, 0.2)]
+    groups += [synthetic_tables(n, noise, seeds) for n in (300, 1500) for noise in (0.3, 1.0)]
     for group in groups:
         for name, constraints, parts in group:
-            runs = [measure(*part, constraints, options.trees, seed) for seed, part in enumerate(parts)]
-            error, fit, predict = np.array([[run[k] for k in run] for run in runs]).transpose(2, 1, 0)
-            change = error[1] - error[0]
-            spread = change.std(ddof=1) / np.sqrt(len(change))
-            free, bound, other, other_bound = error.mean(axis=1)
-            times = [np.median(t[1]) / np.median(t[0]) for t in (fit, predict)]
-            print(
-                f"| {name} | {free:.4f} | {bound:.4f} | {change.mean():+.4f} ± {spread:.4f} | {other:.4f} "
-                f"| {other_bound:.4f} | × {times[0]:.2f} | × {times[1]:.2f} |",
-                flush=True,
-            )
+            yield line(name, [measure(*part, constraints, args.trees, seed) for seed, part in enumerate(parts)])
 
 
-if __name__ == "__main__":
-    main()
+def line(name: str, runs: list[dict[str, tuple[float, ...]]]) -> dict[str, Any]:
+    """Return mean errors, what the constraints change with its standard error, and the times over those without."""
+    error, fit, predict = np.array([list(run.values()) for run in runs]).transpose(2, 1, 0)
+    change = error[1] - error[0]
+    spread = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
+    free, bound, other, other_bound = (f"{mean:.4f}" for mean in error.mean(axis=1))
+    fit_ratio, predict_ratio = (f"× {np.median(t[1]) / np.median(t[0]):.2f}" for t in (fit, predict))
+    return {
+        "table": name,
+        "free": free,
+        "constrained": bound,
+        "difference": f"{change.mean():+.4f} ± {spread:.4f}",
+        "HGB": other,
+        "HGB constrained": other_bound,
+        "fit": fit_ratio,
+        "predict": predict_ratio,
+    }
