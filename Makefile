@@ -102,11 +102,12 @@ bench-pools: $(VENV)/.stamp-paper-bench ## Other trees, their pool forests and m
 bench-speed: $(VENV)/.stamp-paper-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)
 
-bench-tables: $(VENV)/.stamp-paper-bench ## Categories and missing values beside other ways, with $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.real_tables categories $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.real_tables missing $(BENCH_ARGS)
+bench-tables: $(VENV)/.stamp-paper-bench ## Categories and missing values beside other ways; $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper study categories
+	$(BIN)/python -m boostforest_paper run missing $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper report missing
 
-bench-compare: $(VENV)/.stamp-paper-bench ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
+bench-compare: $(VENV)/.stamp-build ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed compare --base $(BASE) $(BENCH_ARGS)
 
 # pip is quiet, but a compiler's errors are shown.

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from boostforest_paper.reports import text
 from boostforest_paper.reports.curves import Curves
@@ -31,7 +31,7 @@ def colour(name: str, learners: Sequence[str], base: str) -> str:
 
 
 def _axes(height: float, width: float = WIDTH, font_size: float = 9) -> Axes:
-    with rc_context({"font.size": font_size, "axes.titlesize": font_size + 1, "axes.titleweight": "bold"}):
+    with rc_context({"font.size": font_size}):
         axes = Figure(figsize=(width, height), layout="constrained").subplots()
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
     axes.grid(color="0.9")
@@ -100,11 +100,12 @@ def pareto(points: Sequence[Point], base: str, x_label: str, y_label: str, write
     axes.set_xscale("log")
     axes.margins(0.08)
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    powers = LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,))
+    axes.xaxis.set_major_locator(powers if high > 10 * low else MaxNLocator(4))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(x_label)
-    axes.set_title(y_label, loc="left", fontweight="normal", color="0.35")
+    axes.set_title(y_label, loc="left", fontsize="medium", color="0.35")
     _write_names(axes, points, base)
     return _image(axes, f"{y_label} against {x_label}")
 
@@ -122,7 +123,7 @@ def _write_names(axes: Axes, points: Sequence[Point], base: str) -> None:
         axes.annotate(
             point.name, (point.cost, point.error), (1.04, place), textcoords="axes fraction", va="center",
             fontweight="bold" if point.name == base else "normal",
-            arrowprops={"arrowstyle": "-", "color": "0.75", "linewidth": 0.6, "shrinkB": 4},
+            arrowprops={"arrowstyle": "-", "color": "0.75", "linewidth": 0.6, "shrinkB": 4, "relpos": (0, 0.5)},
         )  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def curve_panel(
         style = {"marker": "o", "markersize": 3.5 if large else 2.5, "linewidth": 2.2 if name == base else 1.2}
         axes.plot(points, curves[name], color=colour(name, learners, base), **style)
     axes.set_xscale("log")
-    axes.set_title(title, loc="left")
+    axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
     axes.grid(visible=False, axis="x")
     n_ticks = 6 if large else 4
     shown = np.unique(np.linspace(0, len(points) - 1, n_ticks).round().astype(int))
