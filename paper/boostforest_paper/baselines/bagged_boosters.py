@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from .._product import PoolClassification, PoolForestPart, PoolRegression, describe_pool_forest
 from .checks import check_integer
@@ -113,148 +113,81 @@ class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassification):
         self.verbose = verbose
 
 
-@describe_pool_forest("regression", named=True, own=_OWN.format(package="XGBoost"), n_estimators=500)
-class BaggedXGBoostRegressor(BaggedBoosterRegressor):
-    """Bagging-XGBoost for regression: XGBoost on bootstrap replicas, the mean of all.
+_DOC = """Bagging-{package} for {task}: {package} on bootstrap replicas, the mean of {averaged}.
 
-    Each member minimises XGBoost's objective [1]_ on its replica. The defaults are the paper's [2]_. Needs XGBoost:
+    Each member minimises {package}'s objective [1]_ on its replica. {settings} Needs {package}:
     ``pip install "boostforest-paper[boosters]"``.
 
     Parameters
     ----------
-    {parameters}
+    {{parameters}}
 
     Attributes
     ----------
-    {attributes}
+    {{attributes}}
 
     See Also
     --------
-    boostforest.PoolForestRegressor : Forests of any regressors.
+    boostforest.PoolForest{kind} : Forests of any {kinds}.
 
     References
     ----------
-    .. [1] T. Chen, C. Guestrin, "XGBoost: a scalable tree boosting system", KDD, 2016.
+    .. [1] {reference}
     .. [2] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
        learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
 
     Examples
     --------
-    >>> from boostforest_paper.baselines import BaggedXGBoostRegressor
-    >>> BaggedXGBoostRegressor(100, n_rounds=200, pools={"learning_rate": [0.03, 0.1]})
-    BaggedXGBoostRegressor(n_estimators=100, n_rounds=200,
-                           pools={'learning_rate': [0.03, 0.1]})
+    >>> from boostforest_paper.baselines import {name}
+    >>> {name}(100, n_rounds=200, pools={{"learning_rate": [0.03, 0.1]}})
+    {name}(n_estimators=100, n_rounds=200,
+    {indent}pools={{'learning_rate': [0.03, 0.1]}})
     """
+_REFERENCES = {
+    "XGBoost": 'T. Chen, C. Guestrin, "XGBoost: a scalable tree boosting system", KDD, 2016.',
+    "LightGBM": 'G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS, 2017.',
+}
+_SETTINGS = {
+    "XGBoost": "The defaults are the paper's [2]_.",
+    "LightGBM": "The paper [2]_ bags 500 on MNIST and\n    HIGGS, as here, 600 elsewhere.",
+}
+_Class = TypeVar("_Class", bound=type)
 
+
+def _describe(package: str) -> Callable[[_Class], _Class]:
+    """Write the docstring of a class, which is the same for all packages and tasks but for a few words."""
+
+    def describe(cls: _Class) -> _Class:
+        regression = issubclass(cls, BaggedBoosterRegressor)
+        task, kind = ("regression", "Regressor") if regression else ("classification", "Classifier")
+        cls.__doc__ = _DOC.format(
+            package=package, task=task, averaged="all" if regression else "their probabilities", kind=kind,
+            kinds=f"{kind.lower()}s", reference=_REFERENCES[package], settings=_SETTINGS[package], name=cls.__name__,
+            indent=" " * (len(cls.__name__) + 1),
+        )  # fmt: skip
+        return describe_pool_forest(task, named=True, own=_OWN.format(package=package), n_estimators=500)(cls)
+
+    return describe
+
+
+@_describe("XGBoost")
+class BaggedXGBoostRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBRegressor", {"verbosity": 0}
 
 
-@describe_pool_forest("classification", named=True, own=_OWN.format(package="XGBoost"), n_estimators=500)
-class BaggedXGBoostClassifier(BaggedBoosterClassifier):
-    """Bagging-XGBoost for classification: XGBoost on bootstrap replicas, the mean of their probabilities.
-
-    Each member minimises XGBoost's objective [1]_ on its replica. The defaults are the paper's [2]_. Needs XGBoost:
-    ``pip install "boostforest-paper[boosters]"``.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    boostforest.PoolForestClassifier : Forests of any classifiers.
-
-    References
-    ----------
-    .. [1] T. Chen, C. Guestrin, "XGBoost: a scalable tree boosting system", KDD, 2016.
-    .. [2] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
-
-    Examples
-    --------
-    >>> from boostforest_paper.baselines import BaggedXGBoostClassifier
-    >>> BaggedXGBoostClassifier(100, n_rounds=200, pools={"learning_rate": [0.03, 0.1]})
-    BaggedXGBoostClassifier(n_estimators=100, n_rounds=200,
-                            pools={'learning_rate': [0.03, 0.1]})
-    """
-
+@_describe("XGBoost")
+class BaggedXGBoostClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBoostMember", {"verbosity": 0}
     _module = f"{__package__}.xgboost_member"  # replicas may lack classes
 
 
-@describe_pool_forest("regression", named=True, own=_OWN.format(package="LightGBM"), n_estimators=500)
-class BaggedLightGBMRegressor(BaggedBoosterRegressor):
-    """Bagging-LightGBM for regression: LightGBM on bootstrap replicas, the mean of all.
-
-    Each member minimises LightGBM's objective [1]_ on its replica. The paper [2]_ bags 500 on MNIST and HIGGS, as here,
-    600 elsewhere. Needs LightGBM: ``pip install "boostforest-paper[boosters]"``.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    boostforest.PoolForestRegressor : Forests of any regressors.
-
-    References
-    ----------
-    .. [1] G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS, 2017.
-    .. [2] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
-
-    Examples
-    --------
-    >>> from boostforest_paper.baselines import BaggedLightGBMRegressor
-    >>> BaggedLightGBMRegressor(100, n_rounds=200, pools={"learning_rate": [0.03, 0.1]})
-    BaggedLightGBMRegressor(n_estimators=100, n_rounds=200,
-                            pools={'learning_rate': [0.03, 0.1]})
-    """
-
+@_describe("LightGBM")
+class BaggedLightGBMRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMRegressor", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices
 
 
-@describe_pool_forest("classification", named=True, own=_OWN.format(package="LightGBM"), n_estimators=500)
-class BaggedLightGBMClassifier(BaggedBoosterClassifier):
-    """Bagging-LightGBM for classification: LightGBM on bootstrap replicas, the mean of their probabilities.
-
-    Each member minimises LightGBM's objective [1]_ on its replica. The paper [2]_ bags 500 on MNIST and HIGGS, as here,
-    600 elsewhere. Needs LightGBM: ``pip install "boostforest-paper[boosters]"``.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    boostforest.PoolForestClassifier : Forests of any classifiers.
-
-    References
-    ----------
-    .. [1] G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS, 2017.
-    .. [2] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
-
-    Examples
-    --------
-    >>> from boostforest_paper.baselines import BaggedLightGBMClassifier
-    >>> BaggedLightGBMClassifier(100, n_rounds=200, pools={"learning_rate": [0.03, 0.1]})
-    BaggedLightGBMClassifier(n_estimators=100, n_rounds=200,
-                             pools={'learning_rate': [0.03, 0.1]})
-    """
-
+@_describe("LightGBM")
+class BaggedLightGBMClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMClassifier", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,11 +88,7 @@ class BaggedNetworksClassifier(LabelsPart, BaggedNetworks):
         p : ndarray of shape (n_samples, n_classes)
             Mean of the networks' probabilities, classes in the order of ``classes_``.
         """
-        total: Any = 0.0
-        for scores in self._outputs(X):
-            total = total + softmax(scores, axis=1)
-        p: Floats = total / len(self.networks_)
-        return p
+        return deque(self.staged_predict_proba(X), maxlen=1).pop()
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first network, the first two, and so on.
@@ -210,8 +207,4 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
         y : ndarray of shape (n_samples,)
             Mean of the networks' predictions.
         """
-        total: Any = 0.0
-        for outputs in self._outputs(X):
-            total = total + outputs[:, 0]
-        mean: Floats = total / len(self.networks_) * self._target_scale + self._target_mean
-        return mean
+        return deque(self.staged_predict(X), maxlen=1).pop()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .._product import Entropy, check_sample_weight, entropy_of, seeded_clone, tree_seeds, unchanged_on_failure
 from .checks import check_integer
+from .scores import StagesMixin
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -56,15 +58,14 @@ class Members:
         return np.asarray(member.predict(X, **self._options))
 
 
-class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Fitting, and predictions from scores: a number per row for two classes, one per class for more."""
+class BoostedClassifier(StagesMixin, BaseEstimator, metaclass=ABCMeta):
+    """Fitting, and predictions from scores."""
 
     _only_two_classes: ClassVar[bool] = False
 
     n_estimators: Any
     random_state: Any
 
-    classes_: npt.NDArray[Any]
     n_classes_: int
     n_features_in_: int
 
@@ -144,10 +145,6 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield the scores after each stage: rows for two classes, rows × classes for more."""
 
-    @abstractmethod
-    def _proba_of(self, score: Floats) -> Floats:
-        """Return probabilities that belong to scores: rows × classes."""
-
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=self._table_dtype(), order="C")
@@ -156,127 +153,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         yield from self._staged_scores(self._check_rows(X))
 
     def _final_score(self, X: Any) -> Floats:
-        score = None
-        for score in self._staged_scores(self._check_rows(X)):  # noqa: B007 - the last one is wanted
-            pass
-        if score is None:
-            raise AssertionError("an ensemble has at least one stage")
-        return score
-
-    def _labels_of(self, score: Floats) -> npt.NDArray[Any]:
-        codes = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[codes]
-        return labels
-
-    def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Above 0 for the second of two classes; of more, the largest is that of the predicted class.
-        """
-        return self._final_score(X)
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Compute the decision function after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision function of the stages so far.
-        """
-        for score in self._checked_stages(X):
-            yield score.copy()
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
-        return self._proba_of(self._final_score(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the stages so far.
-        """
-        for score in self._checked_stages(X):
-            yield self._proba_of(score)
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability is 0.
-        """
-        with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The class of the highest score.
-        """
-        return self._labels_of(self._final_score(X))
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict the class after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Classes predicted by the stages so far.
-        """
-        for score in self._checked_stages(X):
-            yield self._labels_of(score)
+        return deque(self._staged_scores(self._check_rows(X)), maxlen=1).pop()
 
 
 def member_seeds(entropy: Entropy, n: int) -> list[int]:

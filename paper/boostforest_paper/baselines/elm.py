@@ -7,19 +7,44 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._product import check_sample_weight, entropy_of, mean_and_deviation, unchanged_on_failure
+from .._product import check_sample_weight, entropy_of, fill_docstring, mean_and_deviation, unchanged_on_failure
 from .boosting import stream_of
 from .checks import check_integer, check_real
+from .scores import ScoresMixin
 
 Floats = npt.NDArray[np.float64]
 
 _LARGEST_BIAS = 2.0
 _ROUNDING = 1e-12  # deviations below this are none
+
+
+_DOCS = {
+    "parameters": """\
+n_hidden : int, default=20
+    Hidden units.
+reg_lambda : float, default=0.1
+    Penalty on the squared output weights, above 0.
+random_state : int, RandomState instance, Generator or None, default=None
+    Seed of the hidden layer.
+""",
+    "layer": """\
+hidden_weights_ : ndarray of shape (n_features, n_hidden)
+    Weights of the hidden units.
+hidden_bias_ : ndarray of shape (n_hidden,)
+    Their biases.
+""",
+    "features": """\
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if the training table had any.
+""",
+}
 
 
 class _ExtremeLearningMachine(BaseEstimator):
@@ -95,6 +120,7 @@ class _ExtremeLearningMachine(BaseEstimator):
         return outputs
 
 
+@fill_docstring(_DOCS)
 class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
     """Extreme learning machine for regression: ridge regression on one hidden layer of random sigmoid units.
 
@@ -103,27 +129,16 @@ class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=20
-        Hidden units.
-    reg_lambda : float, default=0.1
-        Penalty on the squared output weights, above 0.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the hidden layer.
+    {parameters}
 
     Attributes
     ----------
-    hidden_weights_ : ndarray of shape (n_features, n_hidden)
-        Weights of the hidden units.
-    hidden_bias_ : ndarray of shape (n_hidden,)
-        Their biases.
+    {layer}
     coef_ : ndarray of shape (n_hidden, 1)
         Output weights.
     intercept_ : ndarray of shape (1,)
         Their intercept.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {features}
 
     See Also
     --------
@@ -165,7 +180,8 @@ class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
         return self._outputs(X)[:, 0]
 
 
-class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
+@fill_docstring(_DOCS)
+class ELMClassifier(ScoresMixin, _ExtremeLearningMachine):
     """Extreme learning machine for classification: ridge regression of the labels on random sigmoid units.
 
     Minimises ``Σ w |B·s(x) + c - t|² + reg_lambda |B|²`` over the output weights B and c, where t is -1 or 1 for two
@@ -174,29 +190,18 @@ class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
 
     Parameters
     ----------
-    n_hidden : int, default=20
-        Hidden units.
-    reg_lambda : float, default=0.1
-        Penalty on the squared output weights, above 0.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the hidden layer.
+    {parameters}
 
     Attributes
     ----------
-    hidden_weights_ : ndarray of shape (n_features, n_hidden)
-        Weights of the hidden units.
-    hidden_bias_ : ndarray of shape (n_hidden,)
-        Their biases.
+    {layer}
     coef_ : ndarray of shape (n_hidden, 1) or (n_hidden, n_classes)
         Output weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Their intercepts.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {features}
 
     Notes
     -----
@@ -217,8 +222,6 @@ class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
     True
     """
 
-    classes_: npt.NDArray[Any]
-
     def _encode(self, y: Any) -> Floats:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -227,36 +230,6 @@ class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
         targets = np.where(codes.reshape(-1, 1) == np.arange(len(self.classes_)), 1.0, -1.0)
         return targets[:, 1] if len(self.classes_) == 2 else targets
 
-    def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Above 0 for the second of two classes; of more, the largest is that of the predicted class.
-        """
+    def _final_score(self, X: Any) -> Floats:
         outputs = self._outputs(X)
         return outputs[:, 0] if len(self.classes_) == 2 else outputs
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The class of the highest score.
-        """
-        score = self.decision_function(X)
-        codes = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[codes]
-        return labels

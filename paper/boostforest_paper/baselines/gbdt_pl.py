@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._product import fill_docstring, warn_if_one_class
 from . import gbdt_pl_docs as docs
 from .gbdt_pl_base import GBDTPLBase
+from .scores import StagesMixin
 
 Floats = npt.NDArray[np.float64]
 
@@ -116,7 +117,7 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
         "reference": docs.REFERENCE,
     }
 )
-class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
+class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     """GBDT-PL for classification: gradient boosting of trees with linear models at their leaves.
 
     Histogram-based like LightGBM, but a cut is judged by the linear models that it makes possible, not by constants.
@@ -153,7 +154,6 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
     True
     """
 
-    classes_: npt.NDArray[Any]
     n_classes_: int
 
     def _encode_target(self, y: Any, weight: Floats) -> tuple[Floats, int, Floats]:
@@ -168,51 +168,22 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         start = logs[1:] - logs[0] if self.n_classes_ == 2 else logs - logs.mean()
         return codes.astype(np.float64), self.n_classes_, start
 
-    def _as_decision(self, scores: Floats) -> Floats:
-        return scores[:, 0].copy() if self.n_classes_ <= 2 else scores.copy()
+    def _score_of(self, scores: Floats) -> Floats:
+        return scores[:, 0].copy() if self.n_classes_ <= 2 else scores
 
-    def _as_probabilities(self, scores: Floats) -> Floats:
+    def _final_score(self, X: Any) -> Floats:
+        return self._score_of(self._scores(X))  # a single class has score 0
+
+    def _checked_stages(self, X: Any) -> Iterator[Floats]:
+        yield from map(self._score_of, self._staged_scores(X))
+
+    def _proba_of(self, score: Floats) -> Floats:
         if self.n_classes_ == 1:
-            return np.ones((len(scores), 1))
+            return np.ones((len(score), 1))
         if self.n_classes_ == 2:
-            return np.hstack([expit(-scores), expit(scores)])
-        p: Floats = softmax(scores, axis=1)
+            return np.column_stack([expit(-score), expit(score)])
+        p: Floats = softmax(score, axis=1)
         return p
-
-    def _as_labels(self, scores: Floats) -> npt.NDArray[Any]:
-        best = scores[:, 0] > 0 if self.n_classes_ <= 2 else np.argmax(scores, axis=1)  # a single class has score 0
-        labels: npt.NDArray[Any] = self.classes_[best.astype(np.intp)]
-        return labels
-
-    def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The log-odds of the second of two classes, or a score per class of more.
-        """
-        return self._as_decision(self._scores(X))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
-        return self._as_probabilities(self._scores(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Predict the logarithm of the probability of each class.
@@ -234,66 +205,3 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
             return np.hstack([log_expit(-scores), log_expit(scores)])
         log_p: Floats = log_softmax(scores, axis=1)
         return log_p
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class.
-        """
-        return self._as_labels(self._scores(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Compute the decision function after every round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores of the rounds so far.
-        """
-        for scores in self._staged_scores(X):
-            yield self._as_decision(scores)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities after every round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the rounds so far.
-        """
-        for scores in self._staged_scores(X):
-            yield self._as_probabilities(scores)
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict the class after every round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Prediction of the rounds so far.
-        """
-        for scores in self._staged_scores(X):
-            yield self._as_labels(scores)

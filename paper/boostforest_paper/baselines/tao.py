@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._product import (
+    LabelsPart,
     check_sample_weight,
     class_weights,
     entropy_of,
@@ -39,7 +40,7 @@ _MAX_DEPTH = 20  # a complete tree of random directions has twice as many nodes 
         "references": docs.REFERENCES,
     }
 )
-class TAOClassifier(ClassifierMixin, BaseEstimator):
+class TAOClassifier(LabelsPart, BaseEstimator):
     """TAO-l: a decision tree with oblique splits and linear softmax leaves, by tree alternating optimisation.
 
     CART grows a tree and never looks back. TAO goes through its nodes again and again, and replaces each decision by
@@ -102,8 +103,6 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
 
     tree_: TAOTree
     objectives_: Floats
-    classes_: npt.NDArray[Any]
-    n_classes_: int
     feature_mean_: Floats
     feature_scale_: Floats
 
@@ -235,37 +234,3 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
             return np.hstack([expit(-scores), expit(scores)])
         p: Floats = softmax(scores, axis=1)
         return p
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
-        """
-        with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class.
-        """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        labels: npt.NDArray[Any] = self.classes_[best]
-        return labels
