@@ -42,12 +42,12 @@ STYLES: dict[str, dict[str, Any]] = {
 
 NEXT = """
 Look at
-  {picture}    how both forests converge, tree by tree
-  README.md                   ten lines to begin with
-  docs/when_to_use.md         when to use it, and when not, by measurements
-  docs/tables.md              text, categories and missing values in your tables
-  docs/command_line.md        fit and predict without writing Python
-Next: make test, or .venv/bin/python on your own table."""
+  {picture:<24}how both forests converge, tree by tree
+  README.md               ten lines to begin with
+  docs/when_to_use.md     when to use it, and when not, by measurements
+  docs/tables.md          text, categories and missing values in your tables
+  docs/command_line.md    fit and predict without writing Python
+Next: make test, or the ten lines with your own table in .venv/bin/python."""
 
 
 class Problem(NamedTuple):
@@ -167,7 +167,7 @@ def main() -> None:
     print(HEADER)
     curves = [run(problem) for problem in PROBLEMS]
     draw(curves, args.out)
-    print(NEXT.format(picture=args.out))
+    print(NEXT.format(picture=str(args.out)))
 
 
 if __name__ == "__main__":
