@@ -23,14 +23,14 @@ BUILD_REQUIRES := scikit-build-core nanobind cmake ninja
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cmake/*.cmake) \
 	$(shell find src -type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 CXX_FILES = $(shell find src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) 2>/dev/null)
-SPELLED = $(wildcard src tests benchmarks examples docs *.md Makefile CMakeLists.txt pyproject.toml)
+SPELLED = $(wildcard src tests paper benchmarks examples docs *.md Makefile CMakeLists.txt pyproject.toml)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test test-random fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables \
-	bench-speed bench-compare sanitize sanitize-thread clean distclean
+.PHONY: help venv build test test-paper test-random fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools \
+	bench-tables bench-speed bench-compare sanitize sanitize-thread clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,9 +42,12 @@ build: $(VENV)/.stamp-build ## Build and install the package, editable, with the
 test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+test-paper: $(VENV)/.stamp-paper ## Test boostforest-paper and the benchmarks in the same way
+	$(BIN)/python -m pytest paper benchmarks $(PYTEST_ARGS)
+
 # Rounds of all property-based tests, each with a new seed; the seed alone gives a failure again.
-RANDOM_TESTS = HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -q -m hypothesis tests --hypothesis-seed
-test-random: $(VENV)/.stamp-build ## Property-based tests on random examples for $(RANDOM_SECONDS) seconds
+RANDOM_TESTS = HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -q -m hypothesis tests paper/tests --hypothesis-seed
+test-random: $(VENV)/.stamp-paper ## Property-based tests on random examples for $(RANDOM_SECONDS) seconds
 	@end=$$(($$(date +%s) + $(RANDOM_SECONDS))); \
 	while seed=$$(date +%s) && [ $$seed -lt $$end ]; do \
 		echo "seed $$seed"; \
@@ -59,7 +62,7 @@ fuzz: $(VENV)/.stamp-build ## Damage model files at random for $(FUZZ_SECONDS) s
 lint: $(VENV)/.stamp-extra-dev ## Check style, types, spelling and C++ formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src/boostforest
+	$(BIN)/mypy src/boostforest paper/boostforest_paper/baselines
 	$(BIN)/codespell $(SPELLED)
 	$(if $(CXX_FILES),$(BIN)/clang-format --style=file --dry-run --Werror $(CXX_FILES))
 
@@ -79,31 +82,32 @@ stubs: $(VENV)/.stamp-build ## Write the type stubs of the compiled module anew
 demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 	$(BIN)/python examples/demo.py $(DEMO_ARGS)
 
-bench: $(VENV)/.stamp-extra-bench $(VENV)/.stamp-extra-peers ## Run $(EXPERIMENTS) as far as not done, write the page
-	$(BIN)/python -m benchmarks run $(EXPERIMENTS) $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks report
+bench: $(VENV)/.stamp-paper-bench $(VENV)/.stamp-paper-peers ## Run $(EXPERIMENTS) as far as not done, write the page
+	$(BIN)/python -m boostforest_paper run $(EXPERIMENTS) $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper report
 
-QUICK := benchmarks/results/quick
-bench-quick: $(VENV)/.stamp-extra-bench ## A first look in under five minutes, on what comes with scikit-learn
-	$(BIN)/python -m benchmarks run quick quick_sizes --store $(QUICK).sqlite --processes all --minutes 3.5 --limit 60
-	$(BIN)/python -m benchmarks report --store $(QUICK).sqlite --html $(QUICK).html
+QUICK := paper/results/quick
+bench-quick: $(VENV)/.stamp-paper-bench ## A first look in under five minutes, on what comes with scikit-learn
+	$(BIN)/python -m boostforest_paper run quick quick_sizes --store $(QUICK).sqlite --processes all --minutes 3.5 --limit 60
+	$(BIN)/python -m boostforest_paper report --store $(QUICK).sqlite --html $(QUICK).html
 
-bench-paper: $(VENV)/.stamp-extra-bench ## BoostForest on the paper's 30 datasets, held against its figures
-	$(BIN)/python -m benchmarks run Ex1 --learners BoostForest $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks check Ex1
+bench-paper: $(VENV)/.stamp-paper-bench ## BoostForest on the paper's 30 datasets, held against its figures
+	$(BIN)/python -m boostforest_paper run Ex1 --learners BoostForest $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper check Ex1
 
-bench-pools: $(VENV)/.stamp-extra-bench ## Other trees, their pool forests and mixtures: hours; $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks run Ex_LMT_M5P_SI pools $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks check pools
+bench-pools: $(VENV)/.stamp-paper-bench ## Other trees, their pool forests and mixtures: hours; $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper run Ex_LMT_M5P_SI pools $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper check pools
 
-bench-speed: $(VENV)/.stamp-extra-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
+bench-speed: $(VENV)/.stamp-paper-bench ## Measure speed beside other learners, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed run $(BENCH_ARGS)
 
-bench-tables: $(VENV)/.stamp-extra-bench ## Categories and missing values beside other ways, with $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.real_tables categories $(BENCH_ARGS)
-	$(BIN)/python -m benchmarks.real_tables missing $(BENCH_ARGS)
+bench-tables: $(VENV)/.stamp-paper-bench ## Categories and missing values beside other ways; $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper study categories
+	$(BIN)/python -m boostforest_paper run missing $(BENCH_ARGS)
+	$(BIN)/python -m boostforest_paper report missing
 
-bench-compare: $(VENV)/.stamp-extra-bench ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
+bench-compare: $(VENV)/.stamp-build ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed compare --base $(BASE) $(BENCH_ARGS)
 
 # pip is quiet, but a compiler's errors are shown.
@@ -127,6 +131,17 @@ $(VENV)/.stamp-build: $(VENV)/.stamp-venv $(SOURCES)
 $(VENV)/.stamp-extra-%: pyproject.toml | $(VENV)/.stamp-build
 	@echo "Installing the extra $*"
 	@$(BIN)/python $(PIP_INSTALL) 'boostforest[$*]'
+	@touch $@
+
+# The same for boostforest-paper: editable, nothing to build.
+$(VENV)/.stamp-paper: paper/pyproject.toml | $(VENV)/.stamp-build
+	@echo "Installing boostforest-paper and what its tests need"
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e './paper[test]'
+	@touch $@
+
+$(VENV)/.stamp-paper-%: $(VENV)/.stamp-paper
+	@echo "Installing the extra $* of boostforest-paper"
+	@$(BIN)/python $(PIP_INSTALL) 'boostforest-paper[$*]'
 	@touch $@
 
 # --- Sanitizers: an environment and a build of their own each ---
@@ -168,8 +183,8 @@ sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
 clean: ## Remove builds, caches and reports; keep the virtual environments
 	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .coverage htmlcov demo_convergence.png
-	rm -f $(VENV)/.stamp-build .venv-asan/.stamp-build .venv-tsan/.stamp-build
-	find $(wildcard src tests benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f $(VENV)/.stamp-build $(VENV)/.stamp-paper* .venv-asan/.stamp-build .venv-tsan/.stamp-build
+	find $(wildcard src tests paper benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the virtual environments as well
 	rm -rf $(VENV) .venv-asan .venv-tsan

@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from benchmarks import weka
+import weka
 
 
 def has_package(name: str) -> Callable[[], bool]:

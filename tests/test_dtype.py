@@ -2,9 +2,7 @@
 
 import copy
 import pickle
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -271,13 +269,3 @@ def test_columns_of_different_types_are_refused():
     forest._model = replace(forest._model, columns=columns)
     with pytest.raises(ValueError, match="damaged model: lower, upper and params must have the same type"):
         forest.predict(X)
-
-
-def test_the_benchmark_of_memory_counts_nodes_and_bytes():
-    pytest.importorskip("resource", reason="the benchmark asks the system, and this one has no such module")
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the benchmarks are no installed package
-    from benchmarks.memory import fit_once
-
-    found = fit_once(400, 20, 3, "float16", 1)
-    assert found["model"] < found["peak"]
-    assert 1e9 * found["model"] / found["nodes"] == pytest.approx(75, abs=5)  # and the scaling of 20 features

@@ -10,8 +10,6 @@ OPTIONAL = (
 # Private modules that are imported where a package is used, after a check that it is there.
 NEED_THEM = (
     "boostforest._cli.",
-    "boostforest.baselines._network_bags",
-    "boostforest.baselines._xgboost_member",
     "boostforest.nodes._torch",
 )
 IMPORT_ALL = """

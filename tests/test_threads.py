@@ -120,10 +120,11 @@ def test_grid_search_on_two_processes_finds_the_same_as_on_one():
 INTERRUPTED_FIT = """
 import signal, sys, threading, time
 import numpy as np
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest.nodes import ELM
 estimator = {estimator}
 X = np.random.default_rng(0).normal(size=(60_000, 30))
-y = (X[:, 0] * X[:, 1] > 0).astype(float)
+y = np.floor(X[:, 0] * X[:, 1]) % {n_classes}
 
 def interrupt():
     global at
@@ -155,17 +156,60 @@ print(seconds)
     ],
 )
 def test_ctrl_c_ends_a_long_fit_soon_and_leaves_the_estimator_unfitted(estimator):
-    code = INTERRUPTED_FIT.format(estimator=estimator)
+    assert_interrupted_soon(INTERRUPTED_FIT.format(estimator=estimator, n_classes=2))
+
+
+def assert_interrupted_soon(code):
+    """Run code that interrupts itself and prints how long it took to end."""
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 2 * float(os.environ.get("BOOSTFOREST_TIME_FACTOR", "1"))  # sanitizers are slow
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_classes"),
+    [
+        ('BoostTreeClassifier(node_model="svr", batch_size=None, max_leaf_nodes=2)', 40),
+        ("BoostTreeRegressor(n_cuts=20_000, batch_size=None, max_leaf_nodes=2)", 2),
+        ("BoostTreeRegressor(node_model=ELM(10_000), batch_size=None, max_leaf_nodes=2)", 2),
+    ],
+    ids=["svr", "cuts", "hidden layer"],
+)
+def test_ctrl_c_is_seen_within_a_single_node(estimator, n_classes):
+    assert_interrupted_soon(INTERRUPTED_FIT.format(estimator=estimator, n_classes=n_classes))
+
+
+INTERRUPTED_REGRESSION = """
+import signal, sys, threading, time
+import numpy as np
+from boostforest import _core
+X = np.random.default_rng(0).normal(size=(30_000, 100))
+y = np.floor(np.abs(4 * X[:, 0])) % 10
+
+def interrupt():
+    global at
+    at = time.monotonic()
+    signal.raise_signal(signal.SIGINT)
+
+threading.Timer(0.5, interrupt).start()
+try:
+    _core.l1_logistic(X, np.arange(len(X), dtype=np.int32), y, np.ones(len(X)), 1e-3, np.zeros((10, 101)), 10_000, 0.0)
+except KeyboardInterrupt:
+    print(time.monotonic() - at)
+else:
+    sys.exit("the fit ended before it was interrupted")
+"""
+
+
+def test_ctrl_c_is_seen_within_a_logistic_regression():
+    assert_interrupted_soon(INTERRUPTED_REGRESSION)
 
 
 def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
     def broken(self, done):
         raise OSError("no terminal")
 
-    monkeypatch.setattr("boostforest._base.progress.Progress.__call__", broken)
+    monkeypatch.setattr("boostforest._estimator.base.progress.Progress.__call__", broken)
     X, y = example_data("regression", n=2000)
     forest = make("regression", 100_000, verbose=1, n_jobs=2)
     with pytest.raises(OSError, match="no terminal"):

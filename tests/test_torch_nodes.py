@@ -1,7 +1,6 @@
 """Networks at the nodes."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -295,39 +294,3 @@ def test_a_gpu_gives_what_a_cpu_gives(module):
     nodes = [TorchNode(module, epochs=3, device=device) for device in ("cpu", "cuda")]
     cpu, gpu = (BoostForestClassifier(4, node_model=node, **SHAPE).fit(X, y) for node in nodes)
     np.testing.assert_allclose(cpu.predict_proba(X), gpu.predict_proba(X), atol=0.02)
-
-
-# ------------------------------------------------------------------------------
-# The benchmark.
-
-
-@pytest.fixture
-def benchmark_():
-    return pytest.importorskip("benchmarks.mnist_nodes")
-
-
-def test_the_mnist_benchmark_reads_enlarges_and_reports(benchmark_, tmp_path):
-    rng = np.random.default_rng(0)
-    digits = rng.integers(10, size=200).astype(np.uint8)
-    pixels = np.where(np.arange(784) // 78 == digits[:, None], 255, rng.integers(99, size=(200, 784))).astype(np.uint8)
-    np.savez(tmp_path / "m.npz", pixels=pixels, digits=digits, is_train=np.arange(200) < 150)
-    data = benchmark_.load(tmp_path / "m.npz", quick=False)
-    node = TorchNode(CNN((28, 28)), epochs=4, batch_size=32, device="cpu")
-    forest = benchmark_.BoostForestCnn(data, node, 40, seed=0)
-    forest.forest.set_params(n_jobs=1)
-    written = []
-    learners = {"forest": forest, "bagging": benchmark_.BaggingCnn(data, node, seed=0)}
-    steps = benchmark_.run(learners, [1, 2], data.y_test, 60, written.append)
-    assert {name: [s.n_learners for s in own] for name, own in steps.items()} == {"forest": [1, 2], "bagging": [1, 2]}
-    assert all(s.accuracy > 0.5 for own in steps.values() for s in own) and len(written) == 4
-    assert steps["bagging"][1].megabytes == pytest.approx(2 * 3106 * 4 / 1e6, abs=1e-3)
-
-
-def test_the_mnist_benchmark_begins_nothing_that_would_end_too_late(benchmark_):
-    class Slow:
-        def enlarge(self, n):
-            time.sleep(0.05)
-            return np.eye(2), 0.05, 0.0, 0.0
-
-    steps = benchmark_.run({"slow": Slow()}, [1, 2, 1000], np.arange(2), 5.0, lambda _: None)
-    assert [s.n_learners for s in steps["slow"]] == [1, 2]

@@ -1,20 +1,22 @@
 """The data on which M5P is compared with Weka's, and the program that records Weka's figures.
 
-python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Java, Weka and the datasets
+python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Java and Weka
+
+The paper's datasets may be named too, with ``--data DIR`` and boostforest-paper installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
+import time
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from benchmarks import datasets, weka
+import weka
+from boostforest.model_trees import M5PRegressor
 
 RECORD = Path(__file__).parent / "data" / "weka-m5p.json"
 N_FOLDS = 3
@@ -54,19 +56,33 @@ GENERATED = {
     "steps": steps,
     "outliers": outliers,
 }
-REAL = datasets.NAMES["regression"]
 
 
-def load(name, data_dir=datasets.DATA_DIR):
+def load(name, data_dir=None):
     """Return a dataset, its target scaled so that Weka's four decimals are enough."""
-    X, y = GENERATED[name]() if name in GENERATED else datasets.load(name, data_dir)
+    X, y = GENERATED[name]() if name in GENERATED else weka.papers_data(name, data_dir)
     return X, y * (1000 / y.std())
 
 
-def folds(name, data_dir=datasets.DATA_DIR):
+def folds(name, data_dir=None):
     """Return the parts of every fold."""
     X, y = load(name, data_dir)
-    return [datasets.fold(X, y, repeat) for repeat in range(N_FOLDS)]
+    return [weka.fold(X, y, repeat) for repeat in range(N_FOLDS)]
+
+
+def fit_and_test(part, arguments):
+    """Return error on the test rows, number of leaves and seconds of the fit."""
+    start = time.perf_counter()
+    tree = M5PRegressor(**arguments).fit(part.X_train, part.y_train)
+    seconds = time.perf_counter() - start
+    return np.sqrt(np.mean((tree.predict(part.X_test) - part.y_test) ** 2)), tree.n_leaves_, seconds
+
+
+def assert_as_good_and_as_large(ours, theirs):
+    """Check the mean errors, and that the trees are of the same order."""
+    ratio = np.mean([error for error, _, _ in ours]) / np.mean(theirs["rmse"])
+    assert 0.97 < ratio < 1.03
+    assert 0.5 < np.mean([n_leaves for _, n_leaves, _ in ours]) / np.mean(theirs["n_leaves"]) < 2
 
 
 def record(name, data_dir):
@@ -74,9 +90,9 @@ def record(name, data_dir):
     results = {}
     parts = folds(name, data_dir)
     for setting, (options, _) in OPTIONS.items():
-        runs = [weka.run_m5p(*part, options) for part in parts]
+        runs = [weka.run("M5P", part, options) for part in parts]
         results[setting] = {
-            "rmse": [run.rmse for run in runs],
+            "rmse": [run.score for run in runs],
             "n_leaves": [run.n_leaves for run in runs],
         }
     return results
@@ -85,11 +101,11 @@ def record(name, data_dir):
 def main():
     """Record what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="datasets; all if none is named")
-    datasets.add_folder(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: those that are generated")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the paper's datasets")
     args = parser.parse_args()
     content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
-    for name in args.names or [*GENERATED, *REAL]:
+    for name in args.names or GENERATED:
         content["weka"] = weka.version()
         content["results"][name] = record(name, args.data)
         RECORD.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

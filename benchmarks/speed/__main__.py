@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.speed import compare, kernels, run, scaling
+from benchmarks.speed import compare, kernels, memory, run, scaling
 
-COMMANDS = {"run": run, "kernels": kernels, "scaling": scaling, "compare": compare}
+COMMANDS = {"run": run, "kernels": kernels, "scaling": scaling, "memory": memory, "compare": compare}
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,22 +11,14 @@ import sys
 import sysconfig
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.speed.learners import Learner
+from boostforest_paper.plugins import THREAD_VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300.0  # imports and warm-up; generous, because a cold disk may be slow
-# Thread pools read these once, when they are loaded: a running process cannot be limited for certain.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
 
 
 class ChildError(Exception):
@@ -46,8 +38,8 @@ class Child:
 
     Parameters
     ----------
-    learner : Learner
-        What it runs.
+    learner : str
+        What it runs, by its name in boostforest-paper's registry.
     threads : int
         Threads of the learner and of every thread pool.
     n_estimators : int
@@ -55,16 +47,20 @@ class Child:
     prefix : Path, optional
         Folder whose packages go before the installed ones. Path files of the environment are then not read:
         those of an editable install would put its package first again.
+    plugins : sequence of Path
+        Files that register more learners.
     """
 
-    def __init__(self, learner: Learner, threads: int, n_estimators: int, prefix: Path | None = None) -> None:
+    def __init__(
+        self, learner: str, threads: int, n_estimators: int, *, prefix: Path | None = None, plugins: Sequence[Path] = ()
+    ) -> None:
         self._prefix = prefix
-        path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = [str(ROOT), str(ROOT / "paper"), *filter(None, [os.environ.get("PYTHONPATH")])]
         options = []
         if prefix is not None:
             options = ["-S"]
             path = [str(prefix), *path, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-        arguments = [learner.package, learner.factory, str(threads), str(n_estimators)]
+        arguments = [learner, str(threads), str(n_estimators), *map(str, plugins)]
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - close() does
         self._process = subprocess.Popen(
             [sys.executable, *options, "-m", "benchmarks.speed.worker", *arguments],

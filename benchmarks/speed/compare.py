@@ -13,12 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import report
 from benchmarks.speed import tables
 from benchmarks.speed.children import ROOT, Child
-from benchmarks.speed.learners import BASE, LEARNERS, Learner
+from benchmarks.speed.learners import BASE
 from benchmarks.speed.measure import TIMES
-from benchmarks.speed.results import TableResult, geometric_mean, spread
+from benchmarks.speed.results import TableResult, geometric_mean, spread, write_json
 from benchmarks.speed.runner import Runner
 from benchmarks.speed.text import number
 
@@ -36,10 +35,9 @@ class BuildError(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    known = [table.name for table in tables.BUILT_IN]
     parser.add_argument("--base", required=True, metavar="REV", help="revision to compare with")
     parser.add_argument("--limit-percent", type=float, default=10, help="how much slower the working tree may be")
-    parser.add_argument("--datasets", nargs="+", choices=known, default=known, metavar="NAME")
+    parser.add_argument("--datasets", nargs="+", choices=tables.BUILT_IN, default=tables.BUILT_IN, metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7, help="rounds in which both have their turn")
     parser.add_argument("--estimators", type=int, default=100, help="trees of a forest")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
@@ -105,24 +103,21 @@ def build_sides(base: str, folder: Path) -> dict[str, Path]:
 
 def run_sides(prefixes: dict[str, Path], args: argparse.Namespace, folder: Path) -> list[TableResult]:
     """Measure both sides in turns on all tables."""
-    learners = [LEARNERS[BASE]._replace(name=side) for side in SIDES]
     results = []
 
-    def start(side: Learner) -> Child:
-        return Child(side, 1, args.estimators, prefixes[side.name])
+    def start(side: str) -> Child:
+        return Child(BASE, 1, args.estimators, prefix=prefixes[side])
 
-    with Runner(learners, start, LIMIT_SECONDS, FIT_CALLS) as runner:
+    with Runner(SIDES, start, LIMIT_SECONDS, FIT_CALLS) as runner:
         for side, why in runner.left_out.items():
             raise BuildError(f"{side} cannot be run: {why}")
-        for table in tables.BUILT_IN:
-            if table.name not in args.datasets:
-                continue
-            stored = tables.store(table, folder, folder / table.name)
+        for table in args.datasets:
+            stored = tables.store(table, folder, folder / table)
             outcomes = runner.run(stored, args.repeats)
             for side, outcome in outcomes.items():
                 if outcome.note:
-                    raise BuildError(f"{side} on {table.name}: {outcome.note}")
-            results.append(TableResult("built-in", table.name, "1", stored.size, outcomes))
+                    raise BuildError(f"{side} on {table}: {outcome.note}")
+            results.append(TableResult("built-in", table, "1", stored.size, outcomes))
             print(line(results[-1]), flush=True)
     return results
 
@@ -190,5 +185,5 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     means, is_slower = verdict(results, args.limit_percent)
     if args.json:
         content = {"tables": [result.as_json() for result in results], "head_over_base": means}
-        report.write_json(args.json, args, content)
+        write_json(args.json, args, content)
     return int(is_slower)

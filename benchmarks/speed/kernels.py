@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_limits
 
-from benchmarks import report
+from benchmarks.speed.results import write_json
 from boostforest import _core
 from boostforest._base.threads import use_scipy_blas
 
@@ -113,5 +113,5 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     print(NOTE)
     if args.json:
         rows: list[dict[str, Any]] = [{**share._asdict(), "state": share.state} for share in shares]
-        report.write_json(args.json, args, {"peak_flops": peak, "ridge": rows})
+        write_json(args.json, args, {"peak_flops": peak, "ridge": rows})
     return 0

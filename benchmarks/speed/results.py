@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 from benchmarks.speed.learners import BASE
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.tables import Size
+from boostforest_paper.running import machine
 
 
 class Spread(NamedTuple):
@@ -99,3 +103,10 @@ def geometric_mean(results: Iterable[TableResult], learner: str, quantity: str, 
     n_repeats = min(map(len, ratios))
     logs = np.log([values[:n_repeats] for values in ratios])
     return Mean(spread(np.exp(logs.mean(axis=0)).tolist()), len(ratios))
+
+
+def write_json(path: Path, args: argparse.Namespace, results: dict[str, Any]) -> None:
+    """Write options, machine and results; paths among the options stay out, they are this machine's."""
+    options = {key: value for key, value in vars(args).items() if not isinstance(value, Path)}
+    content = {"options": options, "environment": machine.describe(), **results}
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -11,17 +11,18 @@ from typing import Any
 
 import joblib
 
-from benchmarks import datasets, report
 from benchmarks.speed import tables, text
 from benchmarks.speed.children import Child
 from benchmarks.speed.learners import BASE, LEARNERS
 from benchmarks.speed.measure import TIMES
-from benchmarks.speed.results import TableResult, geometric_mean
+from benchmarks.speed.results import TableResult, geometric_mean, write_json
 from benchmarks.speed.runner import Runner
-from benchmarks.speed.tables import SUITES, Table
+from benchmarks.speed.tables import SUITES
 from benchmarks.speed.targets import TARGETS, evaluate
+from boostforest_paper import data
+from boostforest_paper.data.folder import add_folder
 
-Plan = dict[str, list[Table]]  # tables to run, by suite
+Plan = dict[str, list[str]]  # names of the tables to run, by suite
 
 
 def thread_list(value: str) -> list[str]:
@@ -34,7 +35,7 @@ def thread_list(value: str) -> list[str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    known = tables.names()
+    known = [name for suite in SUITES.values() for name in suite]
     parser.add_argument("--suite", choices=[*SUITES, "all"], help="default: small, or those of --datasets")
     parser.add_argument("--datasets", nargs="+", choices=known, metavar="NAME", help="only these tables")
     parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS), metavar="NAME")
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimators", type=int, default=250, help="trees of a forest")
     parser.add_argument("--limit", type=float, default=600, help="seconds of a fit, or of the predictions after it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
-    datasets.add_folder(parser)
+    add_folder(parser)
 
 
 def make_plan(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Plan:
@@ -51,22 +52,22 @@ def make_plan(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Plan
     if args.repeats < 1 or args.estimators < 1 or args.limit <= 0:
         parser.error("--repeats and --estimators must be at least 1, --limit above 0")
     suite = args.suite or ("all" if args.datasets else "small")
-    chosen = {name: SUITES[name] for name in (SUITES if suite == "all" else [suite])}
-    if args.datasets:
-        chosen = {name: [table for table in members if table.name in args.datasets] for name, members in chosen.items()}
+    suites = SUITES if suite == "all" else [suite]
+    chosen = {name: [table for table in SUITES[name] if table in (args.datasets or SUITES[name])] for name in suites}
     plan = {name: members for name, members in chosen.items() if members}
     if not plan:
         parser.error(f"the suite {suite} has none of the tables {', '.join(args.datasets)}")
-    files = [table.name for members in plan.values() for table in members if table.has_file]
-    if files:
-        datasets.check_data(parser, args.data, files)
+    try:
+        data.require([table for members in plan.values() for table in members], args.data)
+    except data.DataError as error:
+        parser.exit(2, f"{error}\n")
     return plan
 
 
 def run_threads(threads: str, plan: Plan, args: argparse.Namespace, record: Record) -> None:
     """Run all suites with one number of threads; print each when it is done."""
     count = joblib.cpu_count() if threads == "all" else int(threads)
-    learners = [learner for name, learner in LEARNERS.items() if name in {BASE, *args.learners}]
+    learners = [name for name in LEARNERS if name in {BASE, *args.learners}]
     with Runner(learners, lambda learner: Child(learner, count, args.estimators), args.limit) as runner:
         record.learners |= runner.versions
         for name, why in runner.left_out.items():
@@ -79,14 +80,14 @@ def run_threads(threads: str, plan: Plan, args: argparse.Namespace, record: Reco
             print(f"{text.suite_text(results)}\n", flush=True)
 
 
-def run_table(runner: Runner, suite: str, table: Table, threads: str, args: argparse.Namespace) -> TableResult:
+def run_table(runner: Runner, suite: str, table: str, threads: str, args: argparse.Namespace) -> TableResult:
     """Run one table; a line on standard error says that it is done, as a suite takes its time."""
     start = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        stored = tables.store(table, args.data, Path(folder, table.name))
+        stored = tables.store(table, args.data, Path(folder, table))
         outcomes = runner.run(stored, args.repeats)
-    print(f"{suite}, threads {threads}: {table.name} took {perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    return TableResult(suite, table.name, threads, stored.size, outcomes)
+    print(f"{suite}, threads {threads}: {table} took {perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    return TableResult(suite, table, threads, stored.size, outcomes)
 
 
 class Record:
@@ -101,7 +102,7 @@ class Record:
         """Take one more table."""
         self.results.append(result)
         if self._args.json:
-            report.write_json(self._args.json, self._args, self._content())
+            write_json(self._args.json, self._args, self._content())
 
     def _content(self) -> dict[str, Any]:
         return {

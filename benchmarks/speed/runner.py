@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from benchmarks.speed.children import Child, ChildError, TimeLimitError
-from benchmarks.speed.learners import Learner
 from benchmarks.speed.results import Outcome
 from benchmarks.speed.tables import Size, Stored
 
-Start = Callable[[Learner], Child]
+Start = Callable[[str], Child]
 
 
 class Runner:
@@ -18,7 +17,7 @@ class Runner:
 
     Parameters
     ----------
-    learners : iterable of Learner
+    learners : iterable of str
         Who takes part.
     start : callable
         Starts the worker of a learner.
@@ -28,8 +27,8 @@ class Runner:
         Fits of one repeat, as long as they are short; their median counts.
     """
 
-    def __init__(self, learners: Iterable[Learner], start: Start, limit: float, fit_calls: int = 1) -> None:
-        self.learners = {learner.name: learner for learner in learners}
+    def __init__(self, learners: Iterable[str], start: Start, limit: float, fit_calls: int = 1) -> None:
+        self.learners = list(learners)
         self.versions: dict[str, str | None] = {}
         self.left_out: dict[str, str] = {}  # why, by name of the learner
         self._start = start
@@ -63,7 +62,7 @@ class Runner:
         """Start a worker, maybe again."""
         if name in self._children:
             self._children[name].close()
-        self._children[name] = self._start(self.learners[name])
+        self._children[name] = self._start(name)
 
     def _greet(self, name: str) -> None:
         """Wait for a worker to be ready; who cannot be started is left out from here on."""
@@ -72,7 +71,7 @@ class Runner:
             self.versions[name] = child.hello()["version"]
         except ChildError as error:
             self.left_out[name] = str(error)
-            del self.learners[name]
+            self.learners.remove(name)
             child.close()
 
     def run(self, table: Stored, n_repeats: int) -> dict[str, Outcome]:
@@ -97,7 +96,8 @@ class Runner:
         if name in self.left_out:
             outcome.note = f"could not be started again: {self.left_out[name]}"
             return
-        job = {"folder": str(table.folder), "task": table.task, "seed": repeat, "fit_calls": self._fit_calls}
+        job = {"folder": str(table.folder), "task": table.task, "n_classes": table.size.n_classes}
+        job |= {"seed": repeat, "fit_calls": self._fit_calls}
         child = self._children[name]
         step = "fit"
         try:

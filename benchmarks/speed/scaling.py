@@ -12,11 +12,11 @@ import joblib
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import report
-from benchmarks.speed import synthetic
 from benchmarks.speed.measure import seconds_of
-from benchmarks.speed.tables import Data
+from benchmarks.speed.results import write_json
 from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest_paper import generators
+from boostforest_paper.types import Floats
 
 N_TREES = 8  # where the number of trees is not what grows: enough to average over their random parameters
 
@@ -101,11 +101,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--largest", type=int, default=1_000_000, metavar="ROWS", help="leave larger tables out")
 
 
-def make_data(point: Point) -> Data:
+def make_data(point: Point) -> tuple[Floats, npt.NDArray]:
     """Make the table of a point."""
     if point.n_classes == 1:
-        return synthetic.regression(point.n, point.d)
-    return synthetic.classification(point.n, point.d, point.n_classes)
+        return generators.regression(point.n, point.d)
+    return generators.classification(point.n, point.d, point.n_classes)
 
 
 def make_forest(point: Point, seed: int) -> Any:
@@ -151,9 +151,9 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     try:
         from benchmarks.speed import plot
     except ImportError as error:
-        parser.exit(2, f"The plot needs matplotlib ({error}); pip install 'boostforest[bench]' brings it.\n")
+        parser.exit(2, f"The plot needs matplotlib ({error}); pip install 'boostforest[plot]' brings it.\n")
     args.out.mkdir(parents=True, exist_ok=True)
-    make_forest(Point(), 0).fit(*synthetic.regression(100, 3))  # what is imported late is not timed
+    make_forest(Point(), 0).fit(*generators.regression(100, 3))  # what is imported late is not timed
     curves = []
     for axis in axes():
         if axis.name not in args.axes:
@@ -167,6 +167,6 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
         {"axis": c.axis.name, "x": c.axis.values, "fit": c.fit, "predict": c.predict, "exponents": c.exponents()}
         for c in curves
     ]
-    report.write_json(args.out / "scaling.json", args, {"curves": rows})
+    write_json(args.out / "scaling.json", args, {"curves": rows})
     print(f"{args.out / 'scaling.png'} written", file=sys.stderr)
     return 0

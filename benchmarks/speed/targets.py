@@ -26,7 +26,7 @@ class Target(NamedTuple):
 
     def tables(self) -> set[str]:
         """Names of the tables that it needs."""
-        return {table.name for table in SUITES[self.suite]} if self.table is None else {self.table}
+        return set(SUITES[self.suite]) if self.table is None else {self.table}
 
     def __str__(self) -> str:
         what = {"row_seconds": "one row"}.get(self.quantity, self.quantity.removesuffix("_seconds"))
@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
 # Where nothing else is said the rival is RandomForest and the number of threads one.
 TARGETS = (
     Target("small", "1", "RandomForest", "fit_seconds", 12),
-    Target("small", "1", "ExtraTrees", "fit_seconds", 6),
+    Target("small", "1", "Extra-Trees", "fit_seconds", 6),
     Target("small", "1", "LightGBM", "fit_seconds", 0.8),
     Target("small", "1", "RandomForest", "predict_seconds", 4),
     Target("small", "1", BASE, "row_seconds", 200e-6),

@@ -1,28 +1,25 @@
-"""The process of one learner: ``python -m benchmarks.speed.worker PACKAGE FACTORY THREADS TREES``.
+"""The process of one learner: ``python -m benchmarks.speed.worker LEARNER THREADS TREES [PLUGIN…]``.
 
 It says hello once its packages are imported and warm, then answers each job, a line of JSON, with a line of JSON.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
-from benchmarks.speed import synthetic
-from benchmarks.speed.learners import Settings
+from benchmarks.speed.learners import make
 from benchmarks.speed.measure import Measurement, measure_fit, measure_predict
-
-if TYPE_CHECKING:  # they would bring pandas and scikit-learn into every worker
-    from benchmarks.datasets import Task
-    from benchmarks.speed.tables import Data
+from boostforest_paper import generators, plugins
+from boostforest_paper.learners import Settings, find
+from boostforest_paper.types import Task
 
 Answer = dict[str, Any]
 PARTS = ("X_train", "y_train", "X_test")  # files of a table; a time needs no true answers of the test part
@@ -39,25 +36,28 @@ def private_stdout() -> IO[str]:
 class Bench:
     """One learner, the table it has loaded last and the model it has fitted last."""
 
-    def __init__(self, factory: str, threads: int, n_estimators: int) -> None:
-        module, name = factory.split(":")
-        self._make: Callable[[Settings], Any] = getattr(importlib.import_module(module), name)
+    def __init__(self, name: str, threads: int, n_estimators: int) -> None:
+        self._name = name
         self._threads = threads
         self._n_estimators = n_estimators
         self._folder: str | None = None
         self._data: list[np.ndarray] = []
         self._model: Any = None
 
-    def hello(self, package: str) -> Answer:
-        """Import the package and fit once per task, so that no first call's lazy imports are timed."""
-        module = importlib.import_module(package)
-        tables: dict[Task, Data] = {
-            "classification": synthetic.classification(WARM_UP_ROWS, 3, 2),
-            "regression": synthetic.regression(WARM_UP_ROWS, 3),
-        }
-        for task, (X, y) in tables.items():
-            self._make(Settings(task, WARM_UP_TREES, self._threads, seed=0)).fit(X, y).predict(X)
-        return {"version": getattr(module, "__version__", None), "file": module.__file__}
+    def _make(self, task: Task, n_classes: int, seed: int, n_estimators: int) -> Any:
+        return make(self._name, Settings(task, 0, n_classes, seed, self._threads), n_estimators)
+
+    def hello(self) -> Answer:
+        """Fit once per task, so that no first call's lazy imports are timed; say what was fitted, and from where."""
+        model = None
+        for task in find(self._name).tasks:
+            n_classes = 2 if task == "classification" else 0
+            size = (WARM_UP_ROWS, 3)
+            X, y = generators.classification(*size, n_classes) if n_classes else generators.regression(*size)
+            model = self._make(task, n_classes, 0, WARM_UP_TREES).fit(X, y)
+            model.predict(X)
+        module = sys.modules[type(model).__module__.partition(".")[0]]
+        return {"version": find(self._name).version(), "file": module.__file__}
 
     def run(self, job: dict[str, Any]) -> Measurement:
         """Fit or predict: two jobs, so that a fit counts even if its predictions take too long."""
@@ -66,7 +66,7 @@ class Bench:
             model, self._model = self._model, None
             return measure_predict(model, X_test)
         self._model = None  # a model of the last round would take memory beside this one
-        model = self._make(Settings(job["task"], self._n_estimators, self._threads, job["seed"]))
+        model = self._make(job["task"], job["n_classes"], job["seed"], self._n_estimators)
         measured = measure_fit(model, X_train, y_train, job["fit_calls"])
         self._model = model
         return measured
@@ -90,7 +90,7 @@ def answer(call: Callable[[], Answer]) -> Answer:
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
 
 
-def main(package: str, factory: str, threads: str, n_estimators: str) -> None:
+def main(name: str, threads: str, n_estimators: str, *plugin_files: str) -> None:
     """Answer jobs until standard input is closed."""
     answers = private_stdout()
     warnings.simplefilter("ignore")
@@ -98,8 +98,10 @@ def main(package: str, factory: str, threads: str, n_estimators: str) -> None:
     def say(reply: Answer) -> None:
         print(json.dumps(reply), file=answers, flush=True)
 
-    bench = Bench(factory, int(threads), int(n_estimators))
-    say(answer(lambda: bench.hello(package)))
+    for plugin in plugin_files:
+        plugins.load(Path(plugin))
+    bench = Bench(name, int(threads), int(n_estimators))
+    say(answer(bench.hello))
     for line in sys.stdin:
         job = json.loads(line)
         say(answer(lambda: bench.run(job)))  # noqa: B023 - called at once

@@ -1,4 +1,6 @@
-// What the binding files share. Bindings cast, release the GIL and call the core; they decide nothing.
+// What the binding files share. Bindings cast and check what Python hands over and call the core, which checks nothing.
+// Fits, and predictions of many trees, run without the GIL and can be interrupted (run_without_gil); predictions of a
+// single model tree run without it too; what is small keeps it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -29,9 +32,49 @@ namespace boostforest {
 template <class T, int kDimensions>
 using Array = nb::ndarray<const T, nb::numpy, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
 
-// Shapes are checked here and nowhere below.
+// Every function checks the shapes, ranges and indices that memory or termination depend on; numbers that can only
+// spoil the result (infinite features, say) are left to the Python side. tests/test_core_arguments.py calls all of them
+// wrongly.
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
+}
+
+template <class Values>
+bool all_finite(const Values& values) {
+    const double* data = values.data();
+    return std::all_of(data, data + values.size(), [](double value) { return std::isfinite(value); });
+}
+
+template <class Values>
+bool has_nan(const Values& values) {
+    const double* data = values.data();
+    return std::any_of(data, data + values.size(), [](double value) { return std::isnan(value); });
+}
+
+// Not negative, finite, and not all zero.
+template <class Values>
+bool are_weights(const Values& values) {
+    const double* data = values.data();
+    return all_finite(values) && std::none_of(data, data + values.size(), [](double value) { return value < 0; }) &&
+           std::any_of(data, data + values.size(), [](double value) { return value > 0; });
+}
+
+// Whole numbers that are passed as doubles.
+inline std::int64_t whole(double value, std::int64_t low, std::int64_t high, const char* message) {
+    require(value >= static_cast<double>(low) && value <= static_cast<double>(high) && value == std::floor(value),
+            message);
+    return static_cast<std::int64_t>(value);
+}
+
+// The loss of a task; labels of classes must be their numbers. Classes are counted in regression too by who makes nodes
+// in Python, for no purpose.
+inline Task task_of(int task, int n_classes, const Array<double, 1>& y) {
+    require(task >= 0 && task <= 2, "task must be 0 (regression), 1 (two classes) or 2 (more)");
+    require(task == 2 ? n_classes > 2 && n_classes < 1 << 24 : n_classes >= task * 2 && n_classes <= 2,
+            "n_classes does not fit the task");
+    for (std::size_t i = 0; task > 0 && i < y.shape(0); ++i)
+        require(y(i) >= 0 && y(i) < n_classes && y(i) == std::floor(y(i)), "y must hold numbers of classes");
+    return static_cast<Task>(task);
 }
 
 // A new NumPy array of n values that owns its memory, not yet filled.
@@ -49,8 +92,9 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const std::vector<T>& values) {
     return array;
 }
 
-// Runs work(control) with the GIL released. About ten times a second the calling thread takes it back to see whether
-// the user pressed Ctrl-C and to call progress(items done), if there is one; either may end the work with an exception.
+// Runs work(control) with the GIL released. About ten times a second, but not more often than the work asks its worker
+// whether to go on, the calling thread takes it back to see whether the user pressed Ctrl-C and to call progress(items
+// done), if there is one; either may end the work with an exception.
 template <class Work>
 void run_without_gil(const nb::object& progress, Work work) {
     std::optional<nb::python_error> error;

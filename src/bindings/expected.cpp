@@ -32,6 +32,7 @@ nb::tuple moments(const Array<double, 2>& x, const Array<double, 2>& fill,
                   const std::optional<Array<double, 1>>& weight, int n_threads) {
     const std::size_t n = x.shape(0), d = x.shape(1);
     require(!weight || weight->shape(0) == n, "weight needs one value per row");
+    require(!weight || all_finite(*weight), "weight must be finite");
     const auto normal = normal_of(fill, d);
     auto sum = new_array<double>(d), products = new_array<double>(d * d);
     run_without_gil(nb::none(), [&](Control& control) {
@@ -45,6 +46,7 @@ nb::tuple moments(const Array<double, 2>& x, const Array<double, 2>& fill,
 
 std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features) {
     if (!fill) return {};
+    require(n_features < std::size_t{1} << 31, "up to 2^31 - 1 features");
     require(fill->shape(0) == n_features + 1 && fill->shape(1) == n_features,
             "fill must have a row for the centre and one per feature");
     return std::make_unique<Normal>(fill->data(), fill->data() + n_features, static_cast<int>(n_features));

@@ -10,10 +10,32 @@ namespace boostforest {
 
 namespace {
 
+template <class T>
+Array<T, 1> read_column(const nb::dict& columns, const char* name) {
+    Array<T, 1> array;
+    require(columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false),
+            "params: a column is missing or has the wrong type");
+    return array;
+}
+
+constexpr std::int64_t kMostInputs = (std::int64_t{1} << 31) - 16;  // of a node model, so that padded ones are counted
+
 // Every tree parameter as one column over the trees, in the order of TreeParams.
 std::vector<TreeParams> read_params(const nb::dict& columns) {
-    const auto column = [&columns](const char* name) { return nb::cast<Array<double, 1>>(columns[name]); };
-    const auto seeds = nb::cast<Array<std::uint64_t, 1>>(columns["seed"]);
+    const auto seeds = read_column<std::uint64_t>(columns, "seed");
+    const auto column = [&](const char* name) {
+        const auto values = read_column<double>(columns, name);
+        require(values.shape(0) == seeds.shape(0), "params: all columns need one value per tree");
+        return values;
+    };
+    const auto whole_below = [](double value, std::int64_t low, std::int64_t high) {
+        return whole(value, low, high, "params: a whole number is out of range");
+    };
+    const auto require_number = [](double value, double low, bool strict) {
+        require(std::isfinite(value) && value >= low && (!strict || value > low), "params: a number is out of range");
+        return value;
+    };
+    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
     const auto node_model = column("node_model"), node_reg_lambda = column("node_reg_lambda"),
                n_hidden = column("node_n_hidden"), cost = column("node_C"), epsilon = column("node_epsilon"),
                tolerance = column("node_tol"), max_iter = column("node_max_iter"),
@@ -26,24 +48,25 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
     for (std::size_t t = 0; t < params.size(); ++t) {
         TreeParams& p = params[t];
         p.seed = seeds(t);
-        p.node.fit = static_cast<NodeFit>(node_model(t));
-        p.node.reg_lambda = node_reg_lambda(t);
-        if (p.node.fit == NodeFit::kElm) p.node.n_hidden = static_cast<int>(n_hidden(t));
+        p.node.fit = static_cast<NodeFit>(whole_below(node_model(t), 0, static_cast<int>(NodeFit::kLinearSvr)));
+        p.node.reg_lambda = require_number(node_reg_lambda(t), 0, false);
+        if (p.node.fit == NodeFit::kElm) p.node.n_hidden = static_cast<int>(whole_below(n_hidden(t), 1, kMostInputs));
         if (p.node.fit == NodeFit::kLinearSvr) {
-            p.node.cost = cost(t);
-            p.node.epsilon = epsilon(t);
-            p.node.tolerance = tolerance(t);
-            p.node.max_iterations = static_cast<int>(max_iter(t));
-            p.node.intercept_penalty = 1 / (intercept_scaling(t) * intercept_scaling(t));
+            const double scaling = require_number(intercept_scaling(t), 0, true);
+            p.node.cost = require_number(cost(t), 0, true);
+            p.node.epsilon = require_number(epsilon(t), 0, false);
+            p.node.tolerance = require_number(tolerance(t), 0, true);
+            p.node.max_iterations = static_cast<int>(whole_below(max_iter(t), 1, kMost));
+            p.node.intercept_penalty = 1 / (scaling * scaling);
         }
-        p.split.criterion = static_cast<Criterion>(criterion(t));
-        p.split.min_samples_leaf = min_samples_leaf(t);
-        p.split.reg_lambda = reg_lambda(t);
-        p.split.max_features = static_cast<int>(max_features(t));
-        p.split.n_cuts = static_cast<int>(n_cuts(t));
-        p.max_leaf_nodes = static_cast<std::int64_t>(max_leaf_nodes(t));
-        p.max_depth = static_cast<std::int64_t>(max_depth(t));
-        p.batch_size = static_cast<std::int64_t>(batch_size(t));
+        p.split.criterion = static_cast<Criterion>(whole_below(criterion(t), 0, static_cast<int>(Criterion::kC45)));
+        p.split.min_samples_leaf = require_number(min_samples_leaf(t), 0, true);
+        p.split.reg_lambda = require_number(reg_lambda(t), 0, false);
+        p.split.max_features = static_cast<int>(whole_below(max_features(t), 1, kMost));
+        p.split.n_cuts = static_cast<int>(whole_below(n_cuts(t), 1, kMost));
+        p.max_leaf_nodes = whole_below(max_leaf_nodes(t), 0, kMost);
+        p.max_depth = whole_below(max_depth(t), -1, kMost);
+        p.batch_size = whole_below(batch_size(t), 0, kMost);
         p.clip = clip(t) != 0;
     }
     return params;
@@ -104,14 +127,25 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             "y and the weights need one value per row");
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
             "1 to 2^31 - 1 rows, 1 feature or more");
+    const Task kind = task_of(task, n_classes, y);
+    require(!weight || are_weights(*weight), "weight must not be negative, nor all of it zero");
+    require(!bootstrap || (n_draws > 0 && n_draws < std::int64_t{1} << 31), "1 to 2^31 - 1 draws");
+    require(!cumulative || (all_finite(*cumulative) && (*cumulative)(x.shape(0) - 1) > 0), "cumulative must be finite");
+    for (std::size_t j = 0; monotone && j < monotone->shape(0); ++j)
+        require((*monotone)(j) >= -1 && (*monotone)(j) <= 1, "monotone has values other than -1, 0 and 1");
     const auto n_outputs = static_cast<std::size_t>(n_classes > 2 ? n_classes : 1);
     require(!start || (start->shape(0) == x.shape(0) && start->shape(1) == n_outputs),
             "start needs the scores of every row");
     require(!monotone || (monotone->shape(0) == x.shape(1) && n_classes <= 2),
             "monotone needs one value per feature, and no more than two classes");
-    for (const TreeParams& p : tree_params)
+    for (const TreeParams& p : tree_params) {
         require(!monotone || p.node.fit == NodeFit::kConstant || p.node.fit == NodeFit::kRidge,
                 "monotone needs ridge or constant nodes");
+        require(kind != Task::kRegression || p.split.criterion <= Criterion::kMse, "this criterion needs classes");
+        const auto n_inputs = std::max<std::int64_t>(p.node.n_hidden, static_cast<std::int64_t>(x.shape(1)));
+        require(static_cast<std::int64_t>(n_outputs) * (1 + n_inputs) <= kMostInputs,
+                "too many features or hidden units for so many classes");
+    }
     const FeatureList may_cut = feature_list(split_features, x.shape(1)),
                       seen = feature_list(model_features, x.shape(1));
     require(may_cut.n > 0, "some feature must be allowed to cut");
@@ -129,10 +163,12 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
         const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
         if (any_missing) missing = take_missing(values, rows, n_threads, control);
         const auto indicators = find_indicators(values, rows.n_rows, rows.n_features, any_missing ? &missing : nullptr);
-        Dataset data{
-            values,           rows.n_rows,     rows.n_features,         may_cut,   values,
-            seen.n,           y.data(),        static_cast<Task>(task), n_classes, any_missing ? &missing : nullptr,
-            indicators.get(), indicators.get()};
+        Dataset data{values,           rows.n_rows,
+                     rows.n_features,  may_cut,
+                     values,           seen.n,
+                     y.data(),         kind,
+                     n_classes,        any_missing ? &missing : nullptr,
+                     indicators.get(), indicators.get()};
         std::unique_ptr<const Indicators> model_indicators;
         if (start) data.start = start->data();
         if (seen.numbers != nullptr) {

@@ -23,6 +23,9 @@ nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, cons
     require(y.shape(0) == n && weight.shape(0) == n, "y and weight need a value per row");
     require(n_classes >= 0 && n_classes != 1 && start.shape(0) == (n_classes > 2 ? std::size_t(n_classes) : 1),
             "start needs a value per output");
+    require(n_classes < 1 << 24, "fewer than 2^24 classes");
+    require(n_rounds >= 0 && max_leaves >= 1 && max_depth >= 0 && max_regressors >= 0,
+            "no negative number of rounds, splits and regressors, and 1 leaf or more");
     for (std::size_t j = 0; j < d; ++j) require(n_bins(j) >= 1 && n_bins(j) <= kMaxBins, "1 to 256 bins per feature");
     for (std::size_t i = 0; i < n; ++i) {
         require(weight(i) > 0, "weights must be above 0");

@@ -15,9 +15,11 @@ double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const 
     require(y.shape(0) == n && weight.shape(0) == n, "y and weight need a value per row");
     require(n_outputs >= 1 && n_outputs < std::size_t{1} << 16 && coef.shape(1) == 1 + d,
             "coef needs an intercept and a slope per feature for each output");
+    require(std::isfinite(alpha) && alpha >= 0, "alpha must not be negative");
     const std::size_t n_classes = n_outputs == 1 ? 2 : n_outputs;
     for (std::size_t i = 0; i < n; ++i) {
         require(rows(i) >= 0 && static_cast<std::size_t>(rows(i)) < x.shape(0), "a row that does not exist");
+        require(weight(i) >= 0, "weight must not be negative");
         require(y(i) >= 0 && y(i) < static_cast<double>(n_classes), "y must hold numbers of classes");
     }
     const LogisticProblem problem{x.data(),
@@ -30,8 +32,13 @@ double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const 
                                   alpha,
                                   max_iter,
                                   tolerance};
-    const nb::gil_scoped_release no_gil;
-    return L1Logistic().fit(problem, coef.data());
+    double objective = 0;
+    run_without_gil(nb::none(), [&](Control& control) {
+        Worker worker(control, 0);
+        objective = L1Logistic().fit(problem, worker, coef.data());
+        if (control.stopped()) throw Cancelled();
+    });
+    return objective;
 }
 
 }  // namespace

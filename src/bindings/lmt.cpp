@@ -14,7 +14,10 @@ nb::dict fit(const Array<double, 2>& columns, const Array<double, 2>& scaled, co
     require(n_rows > 0 && n_rows < std::size_t{1} << 31 && n_features > 0, "1 to 2^31 - 1 rows, 1 feature or more");
     require(scaled.shape(0) == n_features && scaled.shape(1) == n_rows, "scaled needs the shape of columns");
     require(y.shape(0) == n_rows && weight.shape(0) == n_rows, "y and weight need one value per row");
-    require(n_classes >= 2 && max_iter >= 0, "two classes or more, and no negative number of iterations");
+    require(n_classes >= 2 && n_classes < 1 << 24, "2 to 2^24 - 1 classes");
+    require(n_iter >= -1 && patience >= 0 && max_iter >= 0 && std::max(n_iter, max_iter) < std::int64_t{1} << 31,
+            "no negative number of iterations, and fewer than 2^31");
+    require(!has_nan(columns), "columns must have no NaN: they are sorted");
     for (std::size_t i = 0; i < n_rows; ++i)
         require(y(i) >= 0 && y(i) < n_classes && weight(i) > 0, "y must be a class number and weight above 0");
     const LogisticTable table{
@@ -65,7 +68,9 @@ class LogisticTree {
                 "damaged tree: all node columns must have the same length");
         require(scale.shape(0) == mean.shape(0) && n_features >= 1 && n_outputs >= 1,
                 "damaged tree: mean and scale need one value per feature");
-        const std::int64_t n_models = static_cast<std::int64_t>(params.shape(0)) / (n_outputs * (1 + n_features));
+        const auto n_params = static_cast<std::int64_t>(params.shape(0));
+        const std::int64_t n_models = n_params / (n_outputs * (1 + n_features));
+        require(n_models * n_outputs * (1 + n_features) == n_params, "damaged tree: parameters of no model");
         for (std::int64_t i = 0; i < n_nodes; ++i) {
             require(feature(i) >= -1 && feature(i) < n_features, "damaged tree: a split on an unknown feature");
             // Children come after their parent: no path can run in a circle.

@@ -250,6 +250,7 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
+    require(n_draws >= 0 && n_draws < std::int64_t{1} << 31, "0 to 2^31 - 1 draws");
     require_shape(n_trees, x.shape(0), 1);
     const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
     const auto normal = normal_of(fill, x.shape(1));

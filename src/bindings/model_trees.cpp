@@ -14,6 +14,8 @@ nb::dict m5p_fit(const Array<double, 2>& x, const Array<double, 1>& x_mean, cons
             "1 to 2^31 - 1 rows, 1 feature or more");
     require(x_mean.shape(0) == x.shape(1) && x_scale.shape(0) == x.shape(1), "mean and scale need a value per feature");
     require(y.shape(0) == x.shape(0) && weight.shape(0) == x.shape(0), "y and weight need a value per row");
+    require(!has_nan(x), "x must have no NaN: it is sorted");
+    for (std::size_t i = 0; i < weight.shape(0); ++i) require(weight(i) > 0, "weights must be above 0");
     const m5p::Table table{x.data(),
                            y.data(),
                            weight.data(),

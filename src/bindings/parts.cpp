@@ -15,7 +15,10 @@ namespace {
 // The function behind one of SciPy's capsules, whose name is its C signature. Only 32-bit integers will do.
 template <class Function>
 void take(const nb::dict& capsules, const char* name, Function*& function) {
-    PyObject* capsule = nb::object(capsules[name]).ptr();
+    require(capsules.contains(name), "capsules: dsyrk, dpotrf and dpotrs are needed");
+    const nb::object capsule_object = capsules[name];
+    PyObject* capsule = capsule_object.ptr();
+    require(PyCapsule_CheckExact(capsule), "capsules: not a capsule");
     const char* signature = PyCapsule_GetName(capsule);
     if (signature == nullptr || std::strncmp(signature, "void (char *", 12) != 0 ||
         std::strstr(signature, "int *") == nullptr || std::strstr(signature, "64") != nullptr ||
@@ -47,6 +50,7 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
 }
 
 auto batch_positions(std::uint64_t key, std::int64_t n, std::int64_t b) {
+    require(n >= 0 && n <= std::int64_t{1} << 32 && b >= 0 && b <= n, "0 to n of at most 2^32 positions");
     auto positions = new_array<std::int64_t>(b);
     Buffer<std::uint64_t> taken;
     const std::uint64_t* bits = draw_batch(key, n, b, taken);
@@ -71,6 +75,10 @@ class Padded {
 // Intercept and slopes of one node model, and whether it has converged.
 auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, const NodeRules& rules,
               const std::int8_t* monotone = nullptr, const double* path_slopes = nullptr) {
+    require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0 && x.shape(1) < std::size_t{1} << 24,
+            "1 to 2^31 - 1 rows, 1 to 2^24 - 1 features");
+    require(z.shape(0) == x.shape(0) && v.shape(0) == x.shape(0), "z and v need one value per row");
+    require(all_finite(x) && all_finite(z) && are_weights(v), "x and z must be finite, v not negative");
     const auto n = static_cast<std::int64_t>(x.shape(0));
     const int d = static_cast<int>(x.shape(1)), width = padded_width(d);
     Buffer<double> padded, fitted;
@@ -107,12 +115,19 @@ auto ridge(const Array<double, 2>& x, const Array<double, 1>& z, const Array<dou
     rules.reg_lambda = reg_lambda;
     require((!monotone || monotone->shape(0) == x.shape(1)) && (!path_slopes || path_slopes->shape(0) == x.shape(1)),
             "monotone and path_slopes need one value per feature");
+    for (std::size_t j = 0; monotone && j < monotone->shape(0); ++j)
+        require((*monotone)(j) >= -1 && (*monotone)(j) <= 1, "monotone has values other than -1, 0 and 1");
+    require(!path_slopes || all_finite(*path_slopes), "path_slopes must be finite");
+    require(std::isfinite(reg_lambda) && reg_lambda >= 0, "reg_lambda must not be negative");
     return fit_node(x, z, v, rules, monotone ? monotone->data() : nullptr, path_slopes ? path_slopes->data() : nullptr)
         .first;
 }
 
 nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const Array<double, 1>& v, double cost,
                      double epsilon, double intercept_penalty, double tolerance, int max_iterations) {
+    require(std::isfinite(cost) && cost > 0 && std::isfinite(epsilon) && epsilon >= 0, "cost and epsilon: too small");
+    require(std::isfinite(intercept_penalty) && intercept_penalty > 0 && std::isfinite(tolerance) && tolerance > 0,
+            "intercept_penalty and tolerance must be above 0");
     NodeRules rules;
     rules.fit = NodeFit::kLinearSvr;
     rules.cost = cost;
@@ -127,7 +142,10 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
 nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
                const Array<double, 1>& w) {
-    const auto loss = make_loss(static_cast<Task>(task), n_classes);
+    const auto loss = make_loss(task_of(task, n_classes, y), n_classes);
+    require(static_cast<int>(scores.shape(0)) == loss->n_outputs() && y.shape(0) == scores.shape(1) &&
+                w.shape(0) == scores.shape(1),
+            "scores (outputs × rows), y and w need a value per row");
     const auto n = static_cast<std::int64_t>(scores.shape(1));
     const auto n_outputs = static_cast<std::int64_t>(scores.shape(0));
     const Padded f(scores), labels(y), weights(w), ones(std::vector<double>(n, 1.0));
@@ -152,6 +170,7 @@ nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Ar
 }
 
 auto probabilities(const Array<double, 2>& scores) {
+    require(scores.shape(0) > 0 && scores.shape(0) < std::size_t{1} << 24, "1 to 2^24 - 1 outputs");
     const auto n = static_cast<std::int64_t>(scores.shape(1));
     const int n_outputs = static_cast<int>(scores.shape(0));
     const Padded f(scores);

@@ -61,8 +61,9 @@ class Table {
           width_(padded_width(n_features_)),
           n_classes_(n_classes),
           y_(y.data(), y.data() + y.shape(0)),
-          loss_(make_loss(static_cast<Task>(task), n_classes)) {
-        require(x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0, "up to 2^31 - 1 rows, 1 feature or more");
+          loss_(make_loss(task_of(task, n_classes, y), n_classes)) {
+        require(x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0 && x.shape(1) < std::size_t{1} << 30,
+                "up to 2^31 - 1 rows, 1 to 2^30 - 1 features");
         require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale: one value per feature");
         require(y.shape(0) == x.shape(0), "y needs one value per row");
         const FeatureList may_cut = feature_list(split_features, x.shape(1));
@@ -100,14 +101,14 @@ class Table {
         const std::vector<NodeRows> nodes = read_nodes(list);
         require(rules.shape(0) == nodes.size() && rules.shape(1) == 5 && keys.shape(0) == nodes.size(),
                 "rules and keys need one entry per node");
+        std::vector<SplitRules> own;
+        for (std::size_t i = 0; i < nodes.size(); ++i) own.push_back(read_rules(&rules(i, 0)));
         std::vector<Split> splits(nodes.size());
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker& worker) {
             const Sample sample = work.load(nodes[i], y_.data());
-            const SplitRules own{static_cast<Criterion>(rules(i, 0)), rules(i, 1), rules(i, 2),
-                                 static_cast<int>(rules(i, 3)), static_cast<int>(rules(i, 4))};
             splits[i] = work.finder.find(
-                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get()}, own,
-                keys(i));
+                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get(), worker},
+                own[i], keys(i));
         });
         nb::list result;
         for (const Split& s : splits)
@@ -125,7 +126,7 @@ class Table {
             targets.emplace_back(z.data(), v.data());
             result.append(nb::make_tuple(z, v));
         }
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
             const Sample sample = work.load(nodes[i], y_.data());
             const PseudoLabels labels = loss_->pseudo_labels(sample, work.loss_work);
             for (int c = 0; c < loss_->n_outputs(); ++c) {
@@ -140,7 +141,7 @@ class Table {
     std::vector<double> losses(const nb::list& list, int n_threads) const {
         const std::vector<NodeRows> nodes = read_nodes(list);
         std::vector<double> values(nodes.size());
-        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work) {
+        for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
             work.load(nodes[i], y_.data());
             values[i] = work.loss_value;
         });
@@ -160,23 +161,35 @@ class Table {
         require(good, "no such row");
     }
 
+    static SplitRules read_rules(const double* values) {
+        constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+        const char* message = "rules: a number is out of range";
+        for (const int i : {1, 2}) require(std::isfinite(values[i]) && values[i] >= 0, message);
+        return {static_cast<Criterion>(whole(values[0], 0, static_cast<int>(Criterion::kC45), message)), values[1],
+                values[2], static_cast<int>(whole(values[3], 1, kMost, message)),
+                static_cast<int>(whole(values[4], 1, kMost, message))};
+    }
+
     std::vector<NodeRows> read_nodes(const nb::list& list) const {
         std::vector<NodeRows> nodes;
         for (const nb::handle item : list) {
-            const auto parts = nb::cast<nb::tuple>(item);
-            NodeRows node{nb::cast<Array<std::int32_t, 1>>(parts[0]), nb::cast<Array<double, 1>>(parts[1]),
-                          nb::cast<Array<double, 2>>(parts[2])};
+            NodeRows node;
+            const bool is_node = nb::isinstance<nb::tuple>(item) && nb::len(item) == 3 &&
+                                 nb::try_cast(item[0], node.rows) && nb::try_cast(item[1], node.weights) &&
+                                 nb::try_cast(item[2], node.scores);
+            require(is_node, "a node is a tuple of three arrays");
             const std::size_t n = node.rows.shape(0);
             require(n > 0 && node.weights.shape(0) == n && node.scores.shape(1) == n &&
                         node.scores.shape(0) == static_cast<std::size_t>(loss_->n_outputs()),
                     "a node is its rows, their weights and their scores (outputs × rows)");
             require_rows(node.rows);
+            require(are_weights(node.weights), "weights must not be negative, nor all of them zero");
             nodes.push_back(std::move(node));
         }
         return nodes;
     }
 
-    // Calls body(node, workspace) on threads.
+    // Calls body(node, workspace, worker) on threads.
     template <class Body>
     void for_each_node(const std::vector<NodeRows>& nodes, int n_threads, Body body) const {
         std::vector<std::unique_ptr<Workspace>> workspaces(kMaxThreads);
@@ -186,7 +199,7 @@ class Table {
                              auto& work = workspaces[worker.number()];
                              if (!work) work = std::make_unique<Workspace>(*loss_);
                              worker.check(static_cast<std::int64_t>(nodes[i].rows.shape(0)) * width_);
-                             body(static_cast<std::size_t>(i), *work);
+                             body(static_cast<std::size_t>(i), *work, worker);
                          });
         });
     }

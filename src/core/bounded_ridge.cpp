@@ -78,6 +78,7 @@ void minimise(const Quadratic& q, const SlopeBounds& bounds, RidgeWorkspace& rid
     std::size_t fewest = q.d + std::size_t{1};
     int patience = kPatience;
     for (int step = 0; step < kMaxSteps; ++step) {
+        check(ridge_work.worker, std::int64_t{q.d} * q.d * q.d / 6);
         solve_free(q, bounds, ridge_work, work, a);
         find_wrong(q, bounds, a, work);
         if (work.wrong.empty()) break;

@@ -57,7 +57,7 @@ class PartialFactors {
 // What the values filled in add to Σ w E[x xᵀ] beside their own products: their covariance, given the rest of the row.
 // Rows differ in the matrix that is factorised, so they differ in the sum that they add to.
 struct CovarianceSums {
-    explicit CovarianceSums(std::int64_t n_features) : n_features(n_features) {}
+    explicit CovarianceSums(std::int64_t d) : n_features(d) {}
 
     // Adds the upper triangle of n × n values to the chosen places, times weight.
     void add(std::vector<double>& sums, const double* values, int ld, const std::vector<std::int32_t>& chosen,

@@ -205,8 +205,7 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
         double* units = own.units.get(std::min(at_once, n) * units_width);
         for (std::int64_t i = 0; i < n; i += at_once) {
             const std::int64_t n_here = std::min(at_once, n - i);
-            worker.check(n_here * units_width * model_width);
-            own.layer.evaluate(model_x + i * model_width, nullptr, n_here, model_width, units);
+            own.layer.evaluate(model_x + i * model_width, nullptr, n_here, model_width, worker, units);
             kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride);
         }
     }

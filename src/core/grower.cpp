@@ -85,6 +85,7 @@ void Grower::balance_classes() {
 
 GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     params_ = &params;
+    worker_ = node_work_.ridge.worker = &worker;
     const NodeFit fit = data_.n_model_features == 0 ? NodeFit::kConstant : params.node.fit;
     if (!model_ || model_fit_ != fit) {
         model_ = make_node_model(fit);
@@ -156,10 +157,11 @@ void Grower::start_models(const Sample& sample) {
     if (model_fit_ != NodeFit::kElm) return;
     input_width_ = hidden_width(n_inputs_);
     layer_.draw(child(params_->seed, kHiddenLayer), n_inputs_, data_.model_x, model_width_, data_.n_model_features,
-                sample);
+                sample, *worker_);
     keeps_units_ = data_.n_rows * input_width_ <= kKeptUnits;
     if (!keeps_units_) return;
-    layer_.evaluate(data_.model_x, rows_.data(), n_replica_, model_width_, units_.get(data_.n_rows * input_width_));
+    layer_.evaluate(data_.model_x, rows_.data(), n_replica_, model_width_, *worker_,
+                    units_.get(data_.n_rows * input_width_));
 }
 
 // The table that node models are fitted to; the rows of the sample get the numbers that they have there.
@@ -168,7 +170,7 @@ const double* Grower::find_inputs(Sample& sample) {
     if (keeps_units_) return units_.data();
     const std::int64_t n = sample.n;
     gather_rows(sample);
-    layer_.evaluate(path_rows_.data(), nullptr, n, model_width_,
+    layer_.evaluate(path_rows_.data(), nullptr, n, model_width_, *worker_,
                     units_.get(static_cast<std::size_t>(n) * input_width_));
     std::int32_t* rows = unit_rows_.get(n);
     std::iota(rows, rows + n, 0);
@@ -325,11 +327,12 @@ Split Grower::find_split(const Leaf& leaf) {
     const int attempts = leaf.node == 0 ? kMaxRootAttempts : 1;
     Split split;
     for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0) worker_->check((leaf.end - leaf.begin) * width_);
         const Key key = child(leaf.key, kFirstAttempt + attempt);
         const Sample sample = take_sample(leaf, child(key, kSplitBatch), leaf.node, leaf.has_state);
-        split = finder_.find(
-            {data_.x, width_, data_.split_features, sample, *loss_, data_.n_classes, data_.missing, data_.indicators},
-            rules, key);
+        split = finder_.find({data_.x, width_, data_.split_features, sample, *loss_, data_.n_classes, data_.missing,
+                              data_.indicators, *worker_},
+                             rules, key);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !uses_batch(leaf))) break;
     }

@@ -123,6 +123,7 @@ class Grower {
     const int n_outputs_;
 
     const TreeParams* params_ = nullptr;  // of the tree being grown
+    Worker* worker_ = nullptr;            // that grows it
     std::unique_ptr<NodeModel> model_;
     NodeFit model_fit_{};
     bool clip_ = false, sum_path_ = false;

@@ -18,7 +18,8 @@ double symmetric(Key key, std::uint64_t i) {
 
 }  // namespace
 
-void HiddenLayer::draw(Key key, int n_units, const double* x, int width, int n_features, const Sample& sample) {
+void HiddenLayer::draw(Key key, int n_units, const double* x, int width, int n_features, const Sample& sample,
+                       Worker& worker) {
     n_units_ = n_units;
     n_features_ = n_features;
     const int stride = hidden_width(n_units);
@@ -28,6 +29,7 @@ void HiddenLayer::draw(Key key, int n_units, const double* x, int width, int n_f
         projected(padded_rows(sample.n) + 8);
     kernels().gather_centred(x, sample.rows, sample.n, width, sample.w, mean.data(), rows.data());
     for (int k = 0; k < n_units; ++k) {
+        worker.check(sample.n * width);
         const Key unit = child(key, k);
         for (int j = 0; j < n_features; ++j) weights[j] = symmetric(unit, 1 + j);
         kernels().linear(rows.data(), sample.n, width, weights.data(), 0.0, projected.data());
@@ -65,8 +67,16 @@ std::vector<double> HiddenLayer::values() const {
     return values;
 }
 
-void HiddenLayer::evaluate(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* out) const {
-    if (n > 0) kernels().hidden_units(x, rows, n, width, n_features_, padded_.data(), n_units_, out);
+void HiddenLayer::evaluate(const double* x, const std::int32_t* rows, std::int64_t n, int width, Worker& worker,
+                           double* out) const {
+    constexpr std::int64_t kRows = 1024;                // between looks at the worker
+    const std::int64_t step = rows == nullptr ? 1 : 0;  // without a list, rows and units move on by themselves
+    for (std::int64_t i = 0; i < n; i += kRows) {
+        const std::int64_t n_here = std::min(kRows, n - i);
+        worker.check(n_here * n_units_ * n_features_);
+        kernels().hidden_units(x + step * i * width, rows == nullptr ? nullptr : rows + i, n_here, width, n_features_,
+                               padded_.data(), n_units_, out + step * i * hidden_width(n_units_));
+    }
 }
 
 }  // namespace boostforest

@@ -9,6 +9,7 @@
 
 #include "buffer.hpp"
 #include "loss.hpp"
+#include "parallel.hpp"
 #include "random.hpp"
 
 namespace boostforest {
@@ -22,7 +23,7 @@ class HiddenLayer {
    public:
     // Draws weights from [-1, 1] and divides them so that every w·x has the mean 0 and the deviation 1 over the rows of
     // the sample; then adds biases from [-2, 2], so that the units bend at different places within the data.
-    void draw(Key key, int n_units, const double* x, int width, int n_features, const Sample& sample);
+    void draw(Key key, int n_units, const double* x, int width, int n_features, const Sample& sample, Worker& worker);
 
     // Takes the values that a model keeps: the units' biases, then for every feature the units' weights.
     void load(const double* values, int n_units, int n_features);
@@ -31,7 +32,8 @@ class HiddenLayer {
     int n_units() const { return n_units_; }
 
     // Units of n rows of x, each row in hidden_width doubles under its own number; rows null: rows 0 … n - 1.
-    void evaluate(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* out) const;
+    void evaluate(const double* x, const std::int32_t* rows, std::int64_t n, int width, Worker& worker,
+                  double* out) const;
 
     // Forgets the layer if it takes more than so many bytes.
     void keep_at_most(std::size_t n_bytes) { padded_.keep_at_most(n_bytes); }

@@ -116,7 +116,7 @@ bool L1Logistic::step(const LogisticProblem& problem, int output, double* coef, 
     return false;
 }
 
-double L1Logistic::fit(const LogisticProblem& problem, double* coef) {
+double L1Logistic::fit(const LogisticProblem& problem, Worker& worker, double* coef) {
     const int d = problem.d, k = problem.n_outputs;
     width_ = padded_width(d);
     stride_ = padded_rows(problem.n) + 8;
@@ -136,7 +136,10 @@ double L1Logistic::fit(const LogisticProblem& problem, double* coef) {
     for (int iteration = 0; iteration < problem.max_iter; ++iteration) {
         const double before = value;
         bool moved = false;
-        for (int c = 0; c < k; ++c) moved = step(problem, c, coef, value) || moved;
+        for (int c = 0; c < k; ++c) {
+            worker.check(problem.n * d * (d + 20) / 2);
+            moved = step(problem, c, coef, value) || moved;
+        }
         if (!moved || before - value <= problem.tolerance * std::abs(before)) break;
     }
     return value;

@@ -6,6 +6,7 @@
 
 #include "buffer.hpp"
 #include "l1_quadratic.hpp"
+#include "parallel.hpp"
 
 namespace boostforest {
 
@@ -27,7 +28,7 @@ struct LogisticProblem {
 class L1Logistic {
    public:
     // coef: per output the intercept and d slopes, the start and the result. Returns the objective.
-    double fit(const LogisticProblem& problem, double* coef);
+    double fit(const LogisticProblem& problem, Worker& worker, double* coef);
 
    private:
     double objective(const LogisticProblem& problem, const double* scores, const double* coef);

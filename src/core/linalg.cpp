@@ -100,6 +100,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
     std::optional<Factors> factors;
     double total = 0;
     for (int c = 0; c < n_outputs; ++c) {
+        check(work.worker, n * d * d / 2);
         const double* vc = v + c * stride;
         const double* zc = z + c * stride;
         double z_mean = 0;
@@ -179,6 +180,7 @@ void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
     std::optional<Factors> factors;
     double total = 0;
     for (int c = 0; c < n_outputs; ++c) {
+        check(work.worker, n * n * n / 6);
         double z_mean = 0;
         kernels().weighted_sums(v + c * stride, z + c * stride, n, total, z_mean);
         z_mean /= total;
@@ -272,6 +274,7 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
             const int c = std::min(first + l, p.n_outputs - 1);
             double* mean = means + static_cast<std::ptrdiff_t>(l) * width;
             if (c == first + l) {  // a repeated last output is still in gram
+                check(work.worker, p.n * d * d / 2);
                 kernels().normal_equations(p.x, p.n, width, d, p.v + c * p.stride, p.z + c * p.stride, gram, mean,
                                            sum_zx);
                 double total = 0, z_mean = 0;

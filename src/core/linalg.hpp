@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "buffer.hpp"
+#include "parallel.hpp"
 
 namespace boostforest {
 
@@ -51,6 +52,7 @@ struct RidgeWorkspace {
     Buffer<double> weighted;         // rows centred and multiplied by √v
     Buffer<double> vectors;          // what has one value per feature or per row
     Buffer<double> lanes;            // several systems side by side
+    Worker* worker = nullptr;        // asked between long steps whether to go on; null: nobody is
 };
 
 // Sums over the rows of one output, for a solution in the features.

@@ -62,6 +62,11 @@ class Worker {
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
+// The same for work that may be done outside of a parallel_for, where nobody asks it to end: null.
+inline void check(Worker* worker, std::int64_t work) {
+    if (worker != nullptr) worker->check(work);
+}
+
 constexpr int kMaxThreads = 64;
 
 // Calls body(item, worker) for every item, the calling thread included, items handed out in order. The first exception

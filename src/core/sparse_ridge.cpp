@@ -68,6 +68,7 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
     double* sum_zx = sum_x + width_;
     double* inverse_pivots = sum_zx + width_;
     for (int c = 0; c < n_outputs; ++c) {
+        check(work.worker, (lists_.n_members + n_) * dense);
         const double* v = labels.v + c * labels.stride;
         const double* z = labels.z + c * labels.stride;
         double total = 0, z_mean = 0;

@@ -193,6 +193,7 @@ void SplitFinder::try_columns(const SplitProblem& p, const SplitRules& rules, co
     find_missing(p, columns);
     best.possible = best.possible || !gappy_.empty();
     for (int k = 0; k < rules.n_cuts; ++k) {
+        if (k > 0) p.worker.check(p.sample.n * width);  // the first one belongs to what the caller has counted
         for (int j = 0; j < width; ++j) cuts[j] = hi[j];
         for (int j = 0; j < columns.n; ++j) {
             const std::int64_t name = columns.names == nullptr ? j : columns.names[j];

@@ -8,6 +8,7 @@
 #include "indicators.hpp"
 #include "loss.hpp"
 #include "missing.hpp"
+#include "parallel.hpp"
 #include "random.hpp"
 #include "roles.hpp"
 
@@ -30,6 +31,7 @@ struct SplitProblem {
     int n_classes;                 // classes of the labels, for gini and c45
     const MissingCells* missing;   // null: none
     const Indicators* indicators;  // columns to be read from there; null: none
+    Worker& worker;                // asked between cuts whether to go on
 };
 
 struct SplitRules {

@@ -35,8 +35,7 @@ NodeRows Grower::rows_of(const Node& node) {
 
 void Grower::find_split(Node& node, Control& control, Worker& worker) {
     if (node.depth >= rules_.max_depth || node.end - node.begin < 2) return;
-    worker.check((node.end - node.begin) * table_.n_features * 4);
-    node.split = search_.best(rows_of(node), control);
+    node.split = search_.best(rows_of(node), control, worker);
     if (node.split.feature < 0) return;
     const double gain = node.value - node.split.left.value - node.split.right.value;
     if (gain > kRounding * std::abs(node.value)) node.gain = gain;
@@ -77,10 +76,10 @@ void Grower::split(std::int32_t number) {
 }
 
 // A tree without a split is a linear model: one feature after another comes in, the best one first.
-void Grower::choose_terms(Node& root, Control& control) {
+void Grower::choose_terms(Node& root, Control& control, Worker& worker) {
     double* p = p_.data();
     while (static_cast<int>(root.features.size()) < rules_.max_regressors) {
-        const Split term = search_.best_term(rows_of(root), control);
+        const Split term = search_.best_term(rows_of(root), control, worker);
         if (term.feature < 0 || !(root.value - term.left.value > kRounding * std::abs(root.value))) return;
         const double* mean = table_.bin_mean + static_cast<std::int64_t>(term.feature) * kMaxBins;
         for (std::int64_t row = 0; row < table_.n_rows; ++row)
@@ -92,6 +91,7 @@ void Grower::choose_terms(Node& root, Control& control) {
 }
 
 void Grower::grow(const Derivatives& derivatives, double* scores, Columns& columns, Control& control, Worker& worker) {
+    worker.check(table_.n_rows * 16);
     derivatives_ = derivatives;
     std::int32_t* rows = rows_.get(table_.n_rows);
     scratch_.get(table_.n_rows);
@@ -114,7 +114,7 @@ void Grower::grow(const Derivatives& derivatives, double* scores, Columns& colum
         if (n_leaves + 1 == rules_.max_leaves) break;
         for (const std::int32_t child : {first, first + 1}) find_split(nodes_[child], control, worker);
     }
-    if (nodes_.size() == 1) choose_terms(nodes_[0], control);
+    if (nodes_.size() == 1) choose_terms(nodes_[0], control, worker);
     write(scores, columns);
 }
 

@@ -32,7 +32,7 @@ class Grower {
     NodeRows rows_of(const Node& node);
     void split(std::int32_t number);
     void add_child(const Node& parent, std::int64_t begin, std::int64_t end, const Piece& piece);
-    void choose_terms(Node& root, Control& control);
+    void choose_terms(Node& root, Control& control, Worker& worker);
     void write(double* scores, Columns& columns);
 
     const Table& table_;

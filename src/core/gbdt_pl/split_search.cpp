@@ -90,12 +90,13 @@ void SplitSearch::search_cuts(int n, Found& found, Workspace& work) {
 }
 
 // Looks at every feature; whole: at its linear term over all rows, not at its cuts.
-void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control) {
+void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control, Worker& caller) {
     const std::int64_t work_to_do = node.n * table_.n_features;
     const int n_threads =
         static_cast<int>(std::clamp<std::int64_t>(work_to_do / kWorkPerThread, 1, std::min(n_threads_, kMaxThreads)));
     const int block = std::min(kBlock, (table_.n_features + n_threads - 1) / n_threads);
-    const auto search_block = [&](std::int64_t item, int thread) {
+    const auto search_block = [&](std::int64_t item, Worker& worker, int thread) {
+        worker.check(node.n * block * 4);
         Workspace& work = work_[thread];
         const int first = static_cast<int>(item) * block, last = std::min(first + block, table_.n_features);
         const std::size_t size = static_cast<std::size_t>(kMaxBins) * node.step;
@@ -118,15 +119,15 @@ void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control)
     };
     const std::int64_t n_blocks = (table_.n_features + block - 1) / block;
     if (n_threads == 1) {
-        for (std::int64_t item = 0; item < n_blocks; ++item) search_block(item, 0);
+        for (std::int64_t item = 0; item < n_blocks; ++item) search_block(item, caller, 0);
     } else {
         parallel_for(n_blocks, n_threads, control,
-                     [&](std::int64_t item, Worker& worker) { search_block(item, worker.number()); });
+                     [&](std::int64_t item, Worker& worker) { search_block(item, worker, worker.number()); });
     }
 }
 
-Split SplitSearch::best(const NodeRows& node, Control& control) {
-    search_all(node, false, control);
+Split SplitSearch::best(const NodeRows& node, Control& control, Worker& worker) {
+    search_all(node, false, control, worker);
     Split split;
     for (int j = 0; j < table_.n_features; ++j)
         if (found_[j].bin >= 0 && (split.feature < 0 || is_better(found_[j].value, split.value)))
@@ -140,8 +141,8 @@ Split SplitSearch::best(const NodeRows& node, Control& control) {
     return split;
 }
 
-Split SplitSearch::best_term(const NodeRows& node, Control& control) {
-    search_all(node, true, control);
+Split SplitSearch::best_term(const NodeRows& node, Control& control, Worker& worker) {
+    search_all(node, true, control, worker);
     Split term;
     for (int j = 0; j < table_.n_features; ++j)
         if (found_[j].bin >= 0 && (term.feature < 0 || is_better(found_[j].value, term.value)))

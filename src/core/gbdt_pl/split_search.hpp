@@ -53,10 +53,10 @@ class SplitSearch {
     SplitSearch(const Table& table, const Rules& rules, int n_threads)
         : table_(table), rules_(rules), n_threads_(n_threads), found_(table.n_features) {}
 
-    Split best(const NodeRows& node, Control& control);
+    Split best(const NodeRows& node, Control& control, Worker& worker);
 
     // The feature whose linear term, without a split, makes the model of all rows best; right stays empty.
-    Split best_term(const NodeRows& node, Control& control);
+    Split best_term(const NodeRows& node, Control& control, Worker& worker);
 
    private:
     // Scratch of one thread.
@@ -72,7 +72,7 @@ class SplitSearch {
         Sums left{}, total{};
     };
 
-    void search_all(const NodeRows& node, bool whole, Control& control);
+    void search_all(const NodeRows& node, bool whole, Control& control, Worker& worker);
     int add_up(const double* histogram, int feature, int step, bool adds, Workspace& work);
     void search_cuts(int n, Found& found, Workspace& work);
     Piece piece(const Sums& sums, Workspace& work);

@@ -66,7 +66,8 @@ GainRatioSplit GainRatioFinder::best_cut(const std::int32_t* sorted, std::int64_
     return {feature, middle >= low && middle < high ? middle : low, best, best / of_split};
 }
 
-GainRatioSplit GainRatioFinder::find(const std::int32_t* sorted, std::int64_t stride, std::int64_t n, double min_leaf) {
+GainRatioSplit GainRatioFinder::find(const std::int32_t* sorted, std::int64_t stride, std::int64_t n, double min_leaf,
+                                     Worker& worker) {
     std::fill(totals_.begin(), totals_.end(), 0.0);
     for (std::int64_t i = 0; i < n; ++i) totals_[static_cast<int>(table_.y[sorted[i]])] += table_.weight[sorted[i]];
     total_ = totals_log_ = 0;
@@ -81,6 +82,7 @@ GainRatioSplit GainRatioFinder::find(const std::int32_t* sorted, std::int64_t st
     std::vector<GainRatioSplit> cuts;
     double average = 0;
     for (int j = 0; j < table_.n_features; ++j) {
+        worker.check(n * 4);
         const GainRatioSplit cut = best_cut(sorted + j * stride, n, j, min_side);
         if (cut.feature < 0) continue;
         cuts.push_back(cut);

@@ -22,7 +22,8 @@ class GainRatioFinder {
 
     // sorted[j * stride … + n): the node's rows by feature j. A side weighs at least min_leaf, or a tenth of the
     // node's mean class weight if that is more (25 at the most).
-    GainRatioSplit find(const std::int32_t* sorted, std::int64_t stride, std::int64_t n, double min_leaf);
+    GainRatioSplit find(const std::int32_t* sorted, std::int64_t stride, std::int64_t n, double min_leaf,
+                        Worker& worker);
 
    private:
     GainRatioSplit best_cut(const std::int32_t* sorted, std::int64_t n, int feature, double min_side);

@@ -13,9 +13,10 @@ using Rows = std::vector<std::int32_t>;
 constexpr double kSmallestModel = kFolds;  // nodes of less weight keep the model of their parent
 
 // The rows of the table by each feature in turn: n_rows entries per feature.
-Rows sort_columns(const LogisticTable& table) {
+Rows sort_columns(const LogisticTable& table, Worker& worker) {
     Rows sorted(table.n_features * table.n_rows);
     for (int j = 0; j < table.n_features; ++j) {
+        worker.check(table.n_rows * 64);
         const auto begin = sorted.begin() + j * table.n_rows;
         const double* x = table.x + j * table.n_rows;
         std::iota(begin, begin + table.n_rows, 0);
@@ -129,8 +130,7 @@ void Grower::fit_model(const Open& open, const IterationRules& iterations, Worke
 bool Grower::split(const Open& open, Open (&children)[2], Worker& worker) {
     const std::int64_t n = open.end - open.begin;
     if (nodes_[open.node].weight < rules_.min_split) return false;
-    worker.check(n * table_.n_features);
-    const GainRatioSplit split = finder_.find(sorted_.data() + open.begin, n_rows_, n, rules_.min_leaf);
+    const GainRatioSplit split = finder_.find(sorted_.data() + open.begin, n_rows_, n, rules_.min_leaf, worker);
     if (split.feature < 0) return false;
     const auto left = static_cast<std::int32_t>(nodes_.size());
     nodes_.resize(nodes_.size() + 2);
@@ -236,7 +236,7 @@ LmtColumns to_columns(const LogisticTable& table, const Rows& sorted, std::vecto
 }  // namespace
 
 LmtColumns fit_lmt(const LogisticTable& table, const LmtRules& rules, Worker& worker) {
-    const Rows sorted = rules.split ? sort_columns(table) : Rows{};
+    const Rows sorted = rules.split ? sort_columns(table, worker) : Rows{};
     Grower grower(table, rules, sorted);
     Rows all(table.n_rows);
     std::iota(all.begin(), all.end(), 0);

@@ -36,7 +36,7 @@ struct Node {
 class Grower {
    public:
     Grower(const Table& table, const Rules& rules, Worker& worker)
-        : table_(table), rules_(rules), worker_(worker), sorted_(table.x, table.n_rows, table.n_features) {
+        : table_(table), rules_(rules), worker_(worker), sorted_(table.x, table.n_rows, table.n_features, worker) {
         double* y = y_.get(table.n_rows);
         double* x = x_.get(static_cast<std::size_t>(table.n_rows) * table.n_features);
         for (std::int64_t i = 0, k = 0; i < table.n_rows; ++i) {
@@ -66,7 +66,7 @@ class Grower {
 
 // Grows the subtree of some rows and returns its root. Recursion is no danger: every side gets a fifth of the weight.
 std::int32_t Grower::add(std::int64_t begin, std::int64_t end) {
-    worker_.check((end - begin) * table_.n_features * 8);
+    worker_.check(1000 + end - begin);
     const auto number = static_cast<std::int32_t>(nodes_.size());
     nodes_.push_back({begin, end, sorted_.totals(begin, end, y_.data(), table_.weight), {}, 0, 0, {}, 0, 1, {}});
     const Split split = nodes_[number].split = find_split(nodes_[number]);
@@ -90,7 +90,7 @@ Split Grower::find_split(const Node& node) {
     const Totals& t = node.totals;
     if (t.weight < rules_.min_samples_leaf || std::sqrt(t.squares / t.weight) < kSmallDeviation) return {};
     const double min_side = std::max(std::floor(t.weight / 5) + 1, 2.0);
-    return sorted_.best_split(node.begin, node.end, y_.data(), table_.weight, t, min_side);
+    return sorted_.best_split(node.begin, node.end, y_.data(), table_.weight, t, min_side, worker_);
 }
 
 void Grower::add_model(Node& node) {

@@ -36,13 +36,14 @@ double midway(double a, double b) {
 
 }  // namespace
 
-SortedRows::SortedRows(const double* x, std::int64_t n_rows, int n_features)
+SortedRows::SortedRows(const double* x, std::int64_t n_rows, int n_features, Worker& worker)
     : n_rows_(n_rows), n_features_(n_features), is_left_(n_rows) {
     columns_.get(static_cast<std::size_t>(n_rows) * n_features);
     orders_.get(static_cast<std::size_t>(n_rows) * (n_features + 1));
     moved_.get(n_rows);
     std::vector<std::pair<double, std::int32_t>> pairs(n_rows);
     for (int j = 0; j < n_features; ++j) {
+        worker.check(n_rows * 64);
         double* column = columns_.data() + j * n_rows;
         for (std::int64_t i = 0; i < n_rows; ++i)
             pairs[i] = {column[i] = x[i * n_features + j], static_cast<std::int32_t>(i)};
@@ -113,7 +114,7 @@ std::int64_t SortedRows::cheapest(std::int64_t n_cuts, double& cost) {
 }
 
 Split SortedRows::best_split(std::int64_t begin, std::int64_t end, const double* y, const double* weight,
-                             const Totals& node, double min_side) {
+                             const Totals& node, double min_side, Worker& worker) {
     Split best;
     if (!(node.squares > 0)) return best;
     const std::int64_t n = end - begin;
@@ -124,6 +125,7 @@ Split SortedRows::best_split(std::int64_t begin, std::int64_t end, const double*
     rough_cost_.get(n);
     double best_cost = 2;
     for (int j = 0; j < n_features_; ++j) {
+        worker.check(n * 8);
         double cost = best_cost - kFeatureTie;
         const std::int64_t n_cuts = find_cuts(j, begin, end, y, weight, node, min_side);
         const std::int64_t cut = cheapest(n_cuts, cost);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../buffer.hpp"
+#include "../parallel.hpp"
 
 namespace boostforest::m5p {
 
@@ -26,13 +27,13 @@ struct Split {
 class SortedRows {
    public:
     // x: n_rows × n_features, row after row.
-    SortedRows(const double* x, std::int64_t n_rows, int n_features);
+    SortedRows(const double* x, std::int64_t n_rows, int n_features, Worker& worker);
 
     Totals totals(std::int64_t begin, std::int64_t end, const double* y, const double* weight) const;
 
     // The best cut of the rows begin … end - 1; every side gets a weight of at least min_side.
     Split best_split(std::int64_t begin, std::int64_t end, const double* y, const double* weight, const Totals& node,
-                     double min_side);
+                     double min_side, Worker& worker);
 
     // Divides the rows; returns where the right part begins.
     std::int64_t divide(std::int64_t begin, std::int64_t end, const Split& split);

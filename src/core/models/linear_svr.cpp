@@ -66,6 +66,7 @@ class Descent {
         double best = objective_;
         for (int i = 0; gap_ > rules_.tolerance * std::max(objective_, nothing); ++i) {
             if (i == rules_.max_iterations) return false;
+            check(work_.worker, n_ * (d_ * d_ / 2 + 100));
             const double mu = speed_ * gap_ / (4 * total);
             solve(mu);
             const double decrease =

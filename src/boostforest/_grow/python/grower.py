@@ -1,8 +1,12 @@
 """Growth of trees whose node models are fitted in Python.
 
-The core grows its own trees (``src/core/grower.cpp``); this is the same algorithm with the same random numbers, where
-splits, pseudo-labels and losses come from the core and models from a ``NodeFitter``. Draws hang on a node's path, so
-the open leaves of a tree, and of several trees, can be worked on together: a fitter sees all their new nodes at once.
+The core grows its own trees (``src/core/grow``); this is the same algorithm, but for constraints, which only the core
+knows. Replicas, batches and cuts follow from the same random numbers; splits, pseudo-labels and losses come from the
+core, models from a ``NodeFitter``, which may want all rows of a node where the core would take a batch.
+
+Random numbers depend on a node's path, not on the order of growth, so open leaves can be worked on together: all of a
+tree, or under ``max_leaf_nodes`` the one with the highest loss. Several trees grow together only if their models ask
+for it (``grows_together``): a fitter then sees the new nodes of up to ``_TREES_TOGETHER`` trees at once.
 """
 
 from __future__ import annotations

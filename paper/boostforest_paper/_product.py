@@ -1,0 +1,59 @@
+"""Everything that this package takes from private modules of boostforest.
+
+`baselines.network_bags` alone takes more, from ``boostforest.nodes._torch``, which needs PyTorch.
+"""
+
+from boostforest import _core
+from boostforest._base.arrays import ReadOnlyColumns
+from boostforest._base.declare import is_integer, is_real
+from boostforest._base.draws import child, entropy_of, tree_seeds
+from boostforest._base.sampling import Sampling
+from boostforest._base.threads import n_threads
+from boostforest._base.typing import Entropy, Seeds
+from boostforest._base.validation import (
+    check_sample_weight,
+    class_weights,
+    mean_and_deviation,
+    n_bootstrap_draws,
+    warn_if_one_class,
+)
+from boostforest._estimator.docs import fill_docstring
+from boostforest._estimator.snapshot import fitted_aside, on_snapshot
+from boostforest._estimator.tasks import LabelsMixin, find_classes
+from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
+from boostforest._pools.docs import describe_pool_forest
+from boostforest._pools.jobs import drawn_rows
+from boostforest._pools.members import seeded_clone
+from boostforest.nodes._python import Problem, centred
+
+__all__ = [
+    "Entropy",
+    "LabelsMixin",
+    "PoolClassifier",
+    "PoolForestBase",
+    "PoolRegressor",
+    "Problem",
+    "ReadOnlyColumns",
+    "Sampling",
+    "Seeds",
+    "_core",
+    "centred",
+    "check_sample_weight",
+    "child",
+    "class_weights",
+    "describe_pool_forest",
+    "drawn_rows",
+    "entropy_of",
+    "fill_docstring",
+    "find_classes",
+    "fitted_aside",
+    "is_integer",
+    "is_real",
+    "mean_and_deviation",
+    "n_bootstrap_draws",
+    "n_threads",
+    "on_snapshot",
+    "seeded_clone",
+    "tree_seeds",
+    "warn_if_one_class",
+]

@@ -1,0 +1,209 @@
+"""GBDT-PL: gradient boosting of piecewise linear trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._product import fill_docstring, on_snapshot, warn_if_one_class
+from . import gbdt_pl_docs as docs
+from .gbdt_pl_base import GBDTPLBase
+from .scores import StagesMixin
+
+Floats = npt.NDArray[np.float64]
+
+
+@fill_docstring(
+    {
+        "parameters": docs.PARAMETERS,
+        "attributes": docs.ATTRIBUTES.format(start="the mean of the target"),
+        "notes": docs.NOTES.format(
+            loss="squared error: g = F − y, h = 1", start="As in the code, scores start from the mean."
+        ),
+        "reference": docs.REFERENCE,
+    }
+)
+class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
+    """GBDT-PL for regression: gradient boosting of trees with linear models at their leaves.
+
+    Histogram-based like LightGBM, but a cut is judged by the linear models that it makes possible, not by constants.
+    Few and small trees do where the target is smooth. Deterministic: nothing is drawn.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    GBDTPLClassifier : The classifier.
+    boostforest.BoostForestRegressor : A forest of boosted model trees.
+
+    Notes
+    -----
+    {notes}
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from boostforest_paper.baselines import GBDTPLRegressor
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(1000, random_state=0)
+    >>> model = GBDTPLRegressor(50, max_leaf_nodes=8).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.95)
+    True
+    """
+
+    def _encode_target(self, y: Any, weight: Floats) -> tuple[Floats, int, Floats]:
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        return y, 0, np.array([np.average(y, weights=weight)])
+
+    @on_snapshot
+    def predict(self, X: Any) -> Floats:
+        """Predict the target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        return self._scores(X)[:, 0]
+
+    @on_snapshot
+    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        """Predict the target after every round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predicted values of the rounds so far.
+        """
+        for scores in self._staged_scores(X):
+            yield scores[:, 0].copy()
+
+
+@fill_docstring(
+    {
+        "parameters": docs.PARAMETERS,
+        "attributes": "classes_ : ndarray of shape (n_classes,)\n    The class labels.\n"
+        "n_classes_ : int\n    Number of classes.\n"
+        + docs.ATTRIBUTES.format(
+            start="the log-odds of the second of two classes, or the logarithms of the shares of more"
+        ),
+        "notes": docs.NOTES.format(
+            loss="logistic or, for more than two classes, softmax cross-entropy: g = p − y, h = p (1 − p)",
+            start="Scores start from the shares of the classes, where the code has 0.",
+        ),
+        "reference": docs.REFERENCE,
+    }
+)
+class GBDTPLClassifier(StagesMixin, GBDTPLBase):
+    """GBDT-PL for classification: gradient boosting of trees with linear models at their leaves.
+
+    Histogram-based like LightGBM, but a cut is judged by the linear models that it makes possible, not by constants.
+    For more than two classes every round grows one tree per class. Deterministic: nothing is drawn.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    GBDTPLRegressor : The regressor.
+    boostforest.BoostForestClassifier : A forest of boosted model trees.
+
+    Notes
+    -----
+    {notes}
+
+    References
+    ----------
+    {reference}
+
+    Examples
+    --------
+    >>> from boostforest_paper.baselines import GBDTPLClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GBDTPLClassifier(20, max_leaf_nodes=4).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    n_classes_: int
+
+    def _encode_target(self, y: Any, weight: Floats) -> tuple[Floats, int, Floats]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        warn_if_one_class(self.classes_)
+        codes = codes.reshape(-1)
+        logs = np.log(np.bincount(codes, weights=weight) / weight.sum())
+        if self.n_classes_ == 1:
+            return codes.astype(np.float64), 2, np.zeros(1)
+        start = logs[1:] - logs[0] if self.n_classes_ == 2 else logs - logs.mean()
+        return codes.astype(np.float64), self.n_classes_, start
+
+    def _score_of(self, scores: Floats) -> Floats:
+        return scores[:, 0].copy() if self.n_classes_ <= 2 else scores
+
+    def _final_score(self, X: Any) -> Floats:
+        return self._score_of(self._scores(X))  # a single class has score 0
+
+    def _checked_stages(self, X: Any) -> Iterator[Floats]:
+        yield from map(self._score_of, self._staged_scores(X))
+
+    def _proba_of(self, score: Floats) -> Floats:
+        if self.n_classes_ == 1:
+            return np.ones((len(score), 1))
+        if self.n_classes_ == 2:
+            return np.column_stack([expit(-score), expit(score)])
+        p: Floats = softmax(score, axis=1)
+        return p
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of the probabilities, exact where these are next to 0.
+        """
+        scores = self._scores(X)
+        if self.n_classes_ == 1:
+            return np.zeros((len(scores), 1))
+        if self.n_classes_ == 2:
+            return np.hstack([log_expit(-scores), log_expit(scores)])
+        log_p: Floats = log_softmax(scores, axis=1)
+        return log_p

@@ -1,0 +1,68 @@
+"""The experiments by the paper's names, in one registry: which learners on which datasets, and how it is shown.
+
+To add one, register an `Experiment` of blocks: a block is one table or one row of pictures. ::
+
+    from boostforest_paper.experiments import Block, Experiment, register
+
+    register(Experiment("mine", "My question?", (Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")),)))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from boostforest_paper import names
+from boostforest_paper.types import Task
+
+Kind = Literal["table", "sizes", "leaves", "robustness", "times"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Learners that are compared with each other on some datasets."""
+
+    task: Task
+    datasets: tuple[str, ...]
+    learners: tuple[str, ...]
+    base: str = "BoostForest"  # which one the others are tested against
+    title: str = ""
+    points: tuple[int, ...] = ()  # sizes of the ensembles, or leaves of the trees, where that is what varies
+    instead: dict[tuple[str, str], str] = field(default_factory=dict)  # (dataset, learner) -> the variant that runs
+
+    def runs(self, dataset: str, learner: str) -> str:
+        """Return the learner that runs in this cell of the table."""
+        return self.instead.get((dataset, learner), learner)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure."""
+
+    name: str
+    question: str
+    blocks: tuple[Block, ...]
+    kind: Kind = "table"
+    repeats: int = 10
+    tuning: str = "none"  # unless the command line says something else
+    in_paper: bool = False  # whether the paper's figures are to stand beside ours
+    note: str = ""  # what differs from the paper
+
+
+EXPERIMENTS: dict[str, Experiment] = {}
+
+
+def register(experiment: Experiment) -> Experiment:
+    """Add an experiment; its name must be new."""
+    if experiment.name in EXPERIMENTS:
+        raise ValueError(f"There is an experiment called {experiment.name!r} already.")
+    EXPERIMENTS[experiment.name] = experiment
+    return experiment
+
+
+def find(name: str) -> Experiment:
+    """Return an experiment by its name."""
+    return names.find("experiment", name, EXPERIMENTS)
+
+
+from boostforest_paper.experiments import beyond, missing, paper, pools, times, today  # noqa: E402, F401 - they fill the registry

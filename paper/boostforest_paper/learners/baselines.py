@@ -1,0 +1,104 @@
+"""The paper's other ensembles, which ``boostforest_paper.baselines`` holds as they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from boostforest_paper.learners import Settings, grids, learner, variant
+from boostforest_paper.learners.stages import fit_best_stage, keep_best_members, staged_outputs
+from boostforest_paper.types import Task
+
+CLASSIFICATION: tuple[Task, ...] = ("classification",)
+REGRESSION: tuple[Task, ...] = ("regression",)
+
+
+@learner("GBDT-PL", "boostforest", grid=grids.gbdt_pl, stop=fit_best_stage, staged=staged_outputs)
+def gbdt_pl(settings: Settings, **params: Any) -> Any:
+    """Make gradient boosting of piecewise linear trees."""
+    from boostforest_paper.baselines import GBDTPLClassifier, GBDTPLRegressor
+
+    make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
+    # The paper's code knows no least number of rows, only a least sum of hessians.
+    return make(n_jobs=settings.threads, **{"max_var": 5, "max_bins": 255, "min_samples_leaf": 1, **params})
+
+
+variant("GBDT-PL (31 leaves)", "GBDT-PL", n_estimators=100, max_leaf_nodes=31, reg_lambda=0.01, min_samples_leaf=20)
+
+
+def _trees_of(max_depth: int) -> Any:
+    """Make the trees that MultiBoost and FilterBoost get; the paper's ``tree_depth`` is a parameter of theirs."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(max_depth=max_depth)
+
+
+@learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)
+def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> Any:
+    """Make MultiBoost."""
+    from boostforest_paper.baselines import MultiBoostClassifier
+
+    return MultiBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
+
+
+@learner("DeepBoosting", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.deep_boosting)
+def deep_boosting(settings: Settings, **params: Any) -> Any:
+    """Make DeepBoost."""
+    from boostforest_paper.baselines import DeepBoostClassifier
+
+    return DeepBoostClassifier(random_state=settings.seed, **params)
+
+
+@learner(
+    "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.filter_boost, stop=fit_best_stage
+)
+def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> Any:
+    """Make FilterBoost."""
+    from boostforest_paper.baselines import FilterBoostClassifier
+
+    return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
+
+
+@learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao, stop=keep_best_members)
+def bagged_tao(settings: Settings, **params: Any) -> Any:
+    """Make bagged TAO trees with linear leaves."""
+    from boostforest_paper.baselines import BaggedTAOClassifier
+
+    return BaggedTAOClassifier(random_state=settings.seed, n_jobs=settings.threads, **params)
+
+
+variant("BaggedTAO-l (50 trees)", "BaggedTAO-l", n_estimators=50)  # 250 take minutes a dataset
+
+
+@learner("ELM", "boostforest", tasks=REGRESSION, grid=grids.elm)
+def elm(settings: Settings, **params: Any) -> Any:
+    """Make an extreme learning machine."""
+    from boostforest_paper.baselines import ELMRegressor
+
+    return ELMRegressor(random_state=settings.seed, **params)
+
+
+def _register_networks(name: str, n_estimators: int, epochs: int) -> None:
+    """Register bagged networks, with the paper's settings for MNIST (CNN) or HIGGS (DNN)."""
+
+    @learner(name, "boostforest", tasks=CLASSIFICATION, scales_itself=True)
+    def make(settings: Settings, **params: Any) -> Any:
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import FunctionTransformer
+
+        from boostforest.nodes.torch import CNN, MLP, require_torch
+        from boostforest_paper.baselines import BaggedNetworksClassifier
+        from boostforest_paper.learners.own import HIGGS_ROWS, as_shares
+
+        require_torch()
+        fixed = {"n_estimators": n_estimators, "epochs": epochs, "random_state": settings.seed, **params}
+        if "CNN" in name:
+            networks = BaggedNetworksClassifier(CNN((28, 28)), batch_size=1024, scale=False, **fixed)
+            return make_pipeline(FunctionTransformer(as_shares), networks)
+        if settings.n_rows > HIGGS_ROWS:
+            fixed["max_samples"] = HIGGS_ROWS
+        return BaggedNetworksClassifier(MLP(), batch_size=2048, **fixed)
+
+
+for _net in ("CNN", "DNN"):
+    _register_networks(f"Bagging-{_net}_150", 100, 150)
+    _register_networks(f"Bagging-{_net}_3", 6300, 3)

@@ -1,0 +1,189 @@
+"""The estimators of this library: BoostTree and BoostForest in all their settings, pool forests and model trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from boostforest_paper.learners import Settings, grids, learner, variant
+from boostforest_paper.learners.forests import max_leaf_nodes
+from boostforest_paper.learners.stages import staged_outputs
+from boostforest_paper.types import Task
+
+OWN = {"scales_itself": True, "leaves": max_leaf_nodes}
+CLASSIFICATION: tuple[Task, ...] = ("classification",)
+REGRESSION: tuple[Task, ...] = ("regression",)
+LEAF_SIZES = (5, 10, 15)  # of table Ex_alpha_MSL
+HIGGS_ROWS = 2_000_000  # that each tree of BoostForest-DNN draws at the most
+
+
+def _seeded(settings: Settings, classifier: Any, regressor: Any, **params: Any) -> Any:
+    return settings.pick(classifier, regressor)(random_state=settings.seed, **params)
+
+
+@learner("BoostForest", "boostforest", staged=staged_outputs, **OWN)
+def boost_forest(settings: Settings, **params: Any) -> Any:
+    """Make a BoostForest with the paper's settings, which are its defaults."""
+    from boostforest import BoostForestClassifier, BoostForestRegressor
+
+    return _seeded(settings, BoostForestClassifier, BoostForestRegressor, n_jobs=settings.threads, **params)
+
+
+@learner("BoostTree", "boostforest", fixed={"min_samples_leaf": 10, "reg_lambda": 0.1}, **OWN)
+def boost_tree(settings: Settings, **params: Any) -> Any:
+    """Make a single BoostTree."""
+    from boostforest import BoostTreeClassifier, BoostTreeRegressor
+
+    return _seeded(settings, BoostTreeClassifier, BoostTreeRegressor, **params)
+
+
+variant("BoostForest-best", "BoostForest", preset="best")
+variant("BoostForest (w/o clipping)", "BoostForest", tasks=REGRESSION, clip=False)
+variant("BoostForest (MSE-SC)", "BoostForest", tasks=REGRESSION, criterion="mse")
+variant("BoostForest (Gini-SC)", "BoostForest", tasks=CLASSIFICATION, criterion="gini")
+variant("BoostForest (C4.5-SC)", "BoostForest", tasks=CLASSIFICATION, criterion="c45")
+# The paper's settings for its largest table.
+variant("BoostForest (SUSY)", "BoostForest", tasks=CLASSIFICATION, min_samples_leaf=2, max_leaf_nodes=20_000)
+for _leaf in LEAF_SIZES:
+    for _lambda in grids.POOL_LAMBDA:
+        _name = f"BoostForest (MSL={_leaf}, lambda={float(_lambda)})"
+        variant(_name, "BoostForest", min_samples_leaf=_leaf, reg_lambda=_lambda)
+
+
+@learner("BoostForest-ELM", "boostforest", tasks=REGRESSION, **OWN)
+def boost_forest_elm(settings: Settings, **params: Any) -> Any:
+    """Make a BoostForest with extreme learning machines at its nodes; hidden units and λ from the paper's pools."""
+    from boostforest.nodes import ELM
+
+    return boost_forest(settings, node_model=ELM(n_hidden=(10, 20, 30, 40)), **params)
+
+
+@learner("BoostForest-SVR", "boostforest", tasks=REGRESSION, **OWN)
+def boost_forest_svr(settings: Settings, **params: Any) -> Any:
+    """Make a BoostForest with linear SVR at its nodes; C and ε from the paper's pools."""
+    from boostforest.nodes import LinearSVR
+
+    pools = grids.linear_svr(settings)
+    return boost_forest(settings, node_model=LinearSVR(C=tuple(pools["C"]), epsilon=tuple(pools["epsilon"])), **params)
+
+
+@learner("BoostTree-ELM", "boostforest", tasks=REGRESSION, **OWN)
+def boost_tree_elm(settings: Settings, **params: Any) -> Any:
+    """Make a single tree of the kind of BoostForest-ELM's."""
+    from boostforest.nodes import ELM
+
+    pools = {"node_model": ELM(n_hidden=(10, 20, 30, 40)), "reg_lambda": tuple(grids.POOL_LAMBDA)}
+    return boost_tree(settings, min_samples_leaf=10, **pools, **params)
+
+
+@learner("BoostTree-SVR", "boostforest", tasks=REGRESSION, **OWN)
+def boost_tree_svr(settings: Settings, **params: Any) -> Any:
+    """Make a single tree of the kind of BoostForest-SVR's."""
+    from boostforest.nodes import LinearSVR
+
+    pools = grids.linear_svr(settings)
+    node_model = LinearSVR(C=tuple(pools["C"]), epsilon=tuple(pools["epsilon"]))
+    return boost_tree(settings, min_samples_leaf=10, node_model=node_model, **params)
+
+
+def as_shares(pixels: Any) -> Any:
+    """Return pixels from 0 to 1."""
+    return pixels / 255.0
+
+
+def _network_forest(settings: Settings, node_model: Any, **params: Any) -> Any:
+    """Make a BoostForest of 100 trees of depth 5, as the paper's with networks are."""
+    from boostforest.nodes.torch import require_torch
+
+    require_torch()
+    limits = {"n_estimators": 100, "max_depth": 5, "reg_lambda": 0.1}
+    return boost_forest(settings, **{**limits, "node_model": node_model, **params})
+
+
+@learner("BoostForest-CNN", "boostforest", tasks=CLASSIFICATION, **OWN)
+def boost_forest_cnn(settings: Settings, **params: Any) -> Any:
+    """Make a BoostForest with convolutional networks at its nodes, with the paper's settings for MNIST."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    from boostforest.nodes.torch import CNN, TorchNode
+
+    fixed = {"min_samples_leaf": 1024, "batch_size": None, "scale": False}
+    forest = _network_forest(settings, TorchNode(CNN((28, 28)), batch_size=1024), **{**fixed, **params})
+    return make_pipeline(FunctionTransformer(as_shares), forest)
+
+
+@learner("BoostForest-DNN", "boostforest", tasks=CLASSIFICATION, **OWN)
+def boost_forest_dnn(settings: Settings, **params: Any) -> Any:
+    """Make a BoostForest with networks of about 350,000 parameters at its nodes, the paper's settings for HIGGS."""
+    from boostforest.nodes.torch import MLP, TorchNode
+
+    fixed = {"min_samples_leaf": 2048, "batch_size": 100_000}  # the rows that a cut is searched on
+    if settings.n_rows > HIGGS_ROWS:
+        fixed["max_samples"] = HIGGS_ROWS
+    return _network_forest(settings, TorchNode(MLP(), batch_size=2048), **{**fixed, **params})
+
+
+@learner("ETForest", "boostforest", staged=staged_outputs)
+def et_forest(settings: Settings, **params: Any) -> Any:
+    """Make a pool forest of Extra-Trees."""
+    from boostforest import ETForestClassifier, ETForestRegressor
+
+    return _seeded(settings, ETForestClassifier, ETForestRegressor, n_jobs=settings.threads, **params)
+
+
+@learner("LMForest", "boostforest", tasks=CLASSIFICATION)
+def lm_forest(settings: Settings, **params: Any) -> Any:
+    """Make a pool forest of logistic model trees."""
+    from boostforest import LMForestClassifier
+    from boostforest.model_trees import LMTClassifier  # noqa: F401 - its trees, which may not be there
+
+    return LMForestClassifier(n_jobs=settings.threads, random_state=settings.seed, **params)
+
+
+# For YB: 250 trees, each leaf with 1,024 slopes for each of 38 classes, would take more than 10 GB.
+variant("BoostForest (25 trees)", "BoostForest", tasks=CLASSIFICATION, n_estimators=25)
+variant("LMForest (25 trees)", "LMForest", n_estimators=25)
+
+
+@learner("ModelForest", "boostforest", tasks=REGRESSION)
+def model_forest(settings: Settings, **params: Any) -> Any:
+    """Make a pool forest of M5P trees."""
+    from boostforest import ModelForestRegressor
+
+    return ModelForestRegressor(n_jobs=settings.threads, random_state=settings.seed, **params)
+
+
+@learner("LMT", "boostforest", tasks=CLASSIFICATION)
+def lmt(settings: Settings, **params: Any) -> Any:
+    """Make a logistic model tree with Weka's options ``-B -M 5``: nodes of more than five rows are split."""
+    from boostforest.model_trees import LMTClassifier
+
+    return LMTClassifier(**{"min_samples_split": 6, "random_state": settings.seed, **params})
+
+
+@learner("M5P", "boostforest", tasks=REGRESSION)
+def m5p(settings: Settings, **params: Any) -> Any:
+    """Make an M5P tree with Weka's option ``-M 5``."""
+    from boostforest.model_trees import M5PRegressor
+
+    return M5PRegressor(**{"min_samples_leaf": 5, **params})
+
+
+@learner("Mixture", "boostforest", staged=staged_outputs)
+def mixture(settings: Settings, **params: Any) -> Any:
+    """Make a pool forest of BoostTrees, Extra-Trees and LMTs or M5Ps, each with the pools of its own forest."""
+    from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
+
+    import boostforest as bf
+    from boostforest import model_trees
+
+    leaves = {"min_samples_leaf": range(5, 16)}
+    if settings.task == "classification":
+        if not hasattr(model_trees, "LMTClassifier"):
+            raise ImportError("boostforest.model_trees has no LMTClassifier")
+        trees = [bf.BoostTreeClassifier(), ExtraTreeClassifier(), model_trees.LMTClassifier(prune=False)]
+    else:
+        trees = [bf.BoostTreeRegressor(), ExtraTreeRegressor(), model_trees.M5PRegressor(prune=False)]
+    pools = [{**leaves, "reg_lambda": grids.POOL_LAMBDA}, leaves, leaves]
+    made = settings.pick(bf.PoolForestClassifier, bf.PoolForestRegressor)
+    return made(trees, pools=pools, n_jobs=settings.threads, random_state=settings.seed, **params)

@@ -1,0 +1,28 @@
+"""How large a fitted model is."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+
+class _Counter:
+    """A file that only counts: the pickle of a large forest would not fit into memory beside it."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+    def write(self, content: Any) -> int:
+        length = memoryview(content).nbytes
+        self.n_bytes += length
+        return length
+
+
+def model_bytes(model: Any) -> int | None:
+    """Return the length of a fitted model's pickle, the one measure that every learner has; None if it has not."""
+    counter = _Counter()
+    try:
+        pickle.Pickler(counter, protocol=5).dump(model)
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return None
+    return counter.n_bytes

@@ -1,0 +1,110 @@
+"""The studies on tables of a few rows."""
+
+import argparse
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostforest_paper.__main__ import main
+from boostforest_paper.data import paper
+from boostforest_paper.studies import categories, constraints, print_table
+from boostforest_paper.studies import intervals as interval_study
+
+NOWHERE = ["--data", "nowhere"]
+
+
+def cells(printed):
+    """Return the lines of a table in Markdown, without the head."""
+    lines = [line.strip("|").split("|") for line in printed.splitlines()]
+    assert len({len(line) for line in lines}) == 1
+    return [[cell.strip() for cell in line] for line in lines[2:]]
+
+
+def test_functions_follow_the_constraints_that_are_said_of_them():
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    for signal, signs in constraints.SIGNALS.values():
+        for j in np.flatnonzero(signs):
+            higher = X.copy()
+            higher[:, j] += 0.5
+            assert (signs[j] * (signal(higher) - signal(X)) >= 0).all()
+
+
+def test_every_learner_is_measured():
+    ((_, signs, ((train, test),)), *_) = constraints.synthetic_tables(40, 0.3, range(1))
+    figures = constraints.measure(train, test, signs, trees=2, seed=0)
+    assert list(figures) == ["free", "constrained", "HGB", "HGB constrained"]
+    assert all(0 < error < 2 and fit > 0 and predict > 0 for error, fit, predict in figures.values())
+    line = constraints.line("a table", [figures, figures])
+    assert line["difference"].endswith("± 0.0000")
+
+
+@pytest.mark.parametrize("study", ["constraints", "intervals", "categories"])
+def test_missing_data_is_one_sentence(study, capsys, monkeypatch):
+    def unreachable(**options):
+        raise URLError("no network")
+
+    monkeypatch.setattr(paper, "OPENML", paper.OpenML())
+    paper.OPENML.fetch = unreachable
+    assert main(["study", study, *NOWHERE]) == 2
+    said = capsys.readouterr().err
+    assert "nowhere has no" in said or "OpenML" in said
+    assert said.count("\n") == 1
+    assert "--data DIR" in said
+
+
+def test_fewer_digits_make_smaller_files(capsys):
+    assert main(["study", "dtypes", "--datasets", "diabetes", "--repeats", "1", "--trees", "20"]) == 0
+    found = {line[1]: line for line in cells(capsys.readouterr().out)}
+    assert list(found) == ["pickle", "float64", "float32", "float16"]
+    assert float(found["float64"][2]) > float(found["float32"][2]) > float(found["float16"][2])
+    assert [float(found[name][5]) for name in ("pickle", "float64")] == [0, 0]
+    assert 0 < float(found["float32"][5]) < float(found["float16"][5]) < 0.1
+
+
+def test_intervals_hold_about_what_they_promise():
+    args = argparse.Namespace(datasets=["friedman1"], data=None, repeats=2, trees=60, methods=["BoostForest"])
+    first, mean = interval_study.rows(args)
+    held, width = map(float, first["BoostForest"].split(", "))
+    assert 0.8 <= held <= 1
+    assert 0 < width < 4
+    assert mean == {**first, "dataset": "mean"}
+
+
+ARFF = """% a comment
+@relation t
+@attribute 'size' real
+@attribute colour {red, green}
+@attribute class {a, b}
+@data
+"""
+
+
+def test_ways_to_encode_categories_are_compared(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal():.2f},{'?' if i % 7 == 0 else 'red' if i % 2 else 'green'},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "vote.arff").write_text(ARFF + "\n".join(rows))
+    options = ["--data", str(tmp_path), "--tables", "vote", "--repeats", "1", "--trees", "3"]
+    assert main(["study", "categories", *options]) == 0
+    found = cells(capsys.readouterr().out)
+    assert [line[2] for line in found] == 2 * list(categories.WAYS)
+    assert [line[0] for line in found] == 3 * ["vote"] + 3 * ["average"]
+    assert found[0][1] == "60 × 2"
+    assert all(float(line[3]) > 0.7 for line in found)
+
+
+def test_log_loss_of_a_class_that_was_never_seen_is_that_of_one_in_a_million():
+    class Model:
+        classes_ = np.array(["a", "b"])
+
+        def predict_proba(self, X):
+            return np.array([[0.75, 0.25], [0.5, 0.5]])
+
+    accuracy, loss = categories.score(Model(), pd.DataFrame({"x": [1, 2]}), np.array(["a", "c"]))
+    assert (accuracy, loss) == (0.5, pytest.approx(-(np.log(0.75) + np.log(1e-6)) / 2))
+
+
+def test_table_is_markdown(capsys):
+    print_table([{"a": 1, "b": 0.123456}, {"a": 22, "b": 3.0}])
+    assert capsys.readouterr().out == "| a | b |\n|---|---|\n| 1 | 0.1235 |\n| 22 | 3 |\n"
