@@ -1,0 +1,80 @@
+"""The structure of the source: imports only go downward, and a call opens few files."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+import house
+
+# From the bottom up; a part may import what stands above it in this list, and nothing else. Lazy and type-only
+# imports count.
+LAYERS = [
+    "_core",
+    "_base",
+    "nodes",
+    "_losses",
+    "_features",
+    "_model",
+    "_grow",
+    "_files",
+    "_estimator",
+    "tree",
+    "forest",
+    "model_trees",
+    "_pools",
+    "pools",
+    "load",
+    "",
+    "_cli",
+    "__main__",
+]
+MOST_FILES = {"fit": 13, "predict": 7, "load_model": 9}
+
+
+def part(module: str) -> str:
+    return module.split(".")[0]
+
+
+def test_imports_only_go_downward():
+    wrong = [
+        f"{module} imports {imported}"
+        for module, all_imported in house.graph().items()
+        for imported in all_imported
+        if part(imported) != part(module) and LAYERS.index(part(imported)) > LAYERS.index(part(module))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert house.knots(house.graph()) == []
+
+
+def test_every_module_has_its_layer():
+    assert {part(module) for module in house.modules()} <= set(LAYERS)
+    assert len(list(house.SOURCE.glob("*.py"))) <= 10
+
+
+@pytest.fixture(scope="module")
+def walks():
+    pytest.importorskip("pandas")
+    return house.walks()
+
+
+@pytest.mark.parametrize("call", MOST_FILES)
+def test_a_call_opens_few_files(walks, call):
+    opened, _ = walks[call]
+    assert len(opened) <= MOST_FILES[call], f"{call} opens {len(opened)} files: {', '.join(opened)}"
+
+
+def test_the_core_knows_nothing_of_python():
+    core = house.SOURCE.parent / "core"
+    assert not [path for path in core.rglob("*.?pp") if "nanobind" in path.read_text() or "Python.h" in path.read_text()]
+
+
+def test_the_package_imports_quickly_and_without_optional_packages():
+    code = "import sys, boostforest; print(*(m for m in sys.modules if '.' not in m))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pandas", "polars", "pyarrow", "matplotlib", "torch", "typer", "rich", "duckdb"} & set(loaded)
