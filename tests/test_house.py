@@ -71,7 +71,9 @@ def test_a_call_opens_few_files(walks, call):
 
 def test_the_core_knows_nothing_of_python():
     core = house.SOURCE.parent / "core"
-    assert not [path for path in core.rglob("*.?pp") if "nanobind" in path.read_text() or "Python.h" in path.read_text()]
+    assert not [
+        path for path in core.rglob("*.?pp") if "nanobind" in path.read_text() or "Python.h" in path.read_text()
+    ]
 
 
 def test_the_package_imports_quickly_and_without_optional_packages():

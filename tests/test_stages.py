@@ -13,7 +13,7 @@ from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRe
 from boostforest._grow.objective import Objective
 from boostforest._grow.parameters import encode_tree_params
 from boostforest._losses import OutOfBag, SquaredError
-from boostforest._model.stages import Stages
+from boostforest._model.model import Stages
 from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}

@@ -17,9 +17,9 @@ from boostforest._base.validation import (
     n_bootstrap_draws,
     warn_if_one_class,
 )
+from boostforest._estimator.classifier import LabelsMixin, find_classes
 from boostforest._estimator.docs import fill_docstring
 from boostforest._estimator.snapshot import fitted_aside, on_snapshot
-from boostforest._estimator.tasks import LabelsMixin, find_classes
 from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
 from boostforest._pools.docs import describe_pool_forest
 from boostforest._pools.jobs import drawn_rows

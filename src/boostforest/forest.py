@@ -11,12 +11,13 @@ import numpy as np
 from ._base.sampling import Sampling
 from ._base.typing import Floats, Labels, Mask
 from ._base.validation import check_coverage
-from ._estimator.base import FromModel, stored
+from ._estimator.base import BoostClassifier, BoostRegressor, stored
+from ._estimator.classifier import classes_of, most_probable
 from ._estimator.docs import describe
+from ._estimator.fitted import FromModel
 from ._estimator.forest import ForestMixin, learned
 from ._estimator.scoring import score_rows
-from ._estimator.tasks import BoostClassifier, BoostRegressor, classes_of, most_probable
-from ._model.calibration import conformal_sets, conformity
+from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out
 from ._model.model import Known, Model
 from .tree import BoostTreeClassifier, BoostTreeRegressor

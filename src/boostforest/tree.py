@@ -7,10 +7,9 @@ from typing import Any
 from scipy import sparse
 
 from ._base.typing import Ints
-from ._estimator.base import BoostEstimator, stored
+from ._estimator.base import BoostClassifier, BoostEstimator, BoostRegressor, stored
 from ._estimator.docs import describe
 from ._estimator.show import ShownNode
-from ._estimator.tasks import BoostClassifier, BoostRegressor
 from ._estimator.tree_words import CLIPPED, shown_nodes
 
 

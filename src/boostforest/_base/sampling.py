@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +25,3 @@ class Sampling:
     def counts(self, seed: int | np.uint64, n_rows: int) -> npt.NDArray[np.int32]:
         """Return how often the member with this seed has drawn each row."""
         return _core.bootstrap_counts(int(seed), n_rows, self.n_draws, self.cumulative)
-
-    def fingerprint(self, n_rows: int) -> tuple[Any, ...]:
-        """Return what must be the same for all members, so that it can be told which rows they have not drawn."""
-        weights = b"" if self.cumulative is None else self.cumulative.tobytes()
-        return self.bootstrap, n_rows, self.n_draws, hashlib.sha256(weights).digest()

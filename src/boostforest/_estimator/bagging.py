@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 from typing import Any, ClassVar
 
@@ -35,7 +36,8 @@ class BaggingMixin:
         self._check_n_estimators()
         if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
             raise ValueError(f"verbose must be an integer of at least 0; got {self.verbose!r}.")
-        check_oob_score(self.oob_score)
+        if not isinstance(self.oob_score, bool | np.bool_):
+            check_oob_score(self.oob_score)
         if not self.bootstrap and self.max_samples is not None:
             raise ValueError("max_samples needs bootstrap=True; set it to None or bootstrap to True.")
         if not self.bootstrap and self.oob_score:
@@ -80,7 +82,8 @@ class BaggingMixin:
         self, sampling: Sampling, n_rows: int, before: tuple[Any, ...] | None, kept: int
     ) -> tuple[Any, ...] | None:
         """Return how all members were drawn, None if not alike; ``before`` says it of those that stay."""
-        draws = sampling.fingerprint(n_rows)
+        weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
+        draws = sampling.bootstrap, n_rows, sampling.n_draws, hashlib.sha256(weights).digest()
         if kept == 0 or before == draws:
             return draws
         if self._needs_out_of_bag():

@@ -1,63 +1,36 @@
-"""What trees and forests share: fitting, prediction, inspection. A tree is a forest of one."""
+"""Fitting and prediction of trees and forests: arguments in, one model out. A tree is a forest of one."""
 
 from __future__ import annotations
 
 import os
-from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from abc import abstractmethod
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.threads import n_threads
-from .._base.typing import Floats, Ints, Labels, Longs, Mask, Seeds
+from .._base.typing import Floats, Ints, Labels
 from .._base.validation import check_sample_weight, check_table_parameters, warn_if_unsplittable, weight_in_rows
-from .._features.encoder import TableEncoder
-from .._features.features import fit_features
-from .._features.read import read_training
+from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.groups import Request
-from .._grow.parameters import largest, max_features_count, smallest, tree_pools
-from .._losses import Loss
+from .._grow.parameters import largest, smallest, tree_pools
+from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
-from .._model.columns import DTYPES, ForestColumns
+from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
+from .fitted import FittedMixin, FromModel
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-T = TypeVar("T")
 Class = TypeVar("Class", bound=type)
-
-
-class FromModel(Generic[T]):
-    """An attribute that a fitted estimator has from its model."""
-
-    def __init__(self, read: Callable[[Model], T | None], doc: str, may_be_none: bool = False) -> None:
-        self._read, self.__doc__, self._may_be_none = read, doc, may_be_none
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> T:
-        if estimator is None:
-            return self  # type: ignore[return-value]
-        value = self._read(estimator._fitted())
-        if value is None and not self._may_be_none:
-            raise AttributeError(f"this {type(estimator).__name__} has no {self._name}: its fit was not asked for it")
-        return value  # type: ignore[return-value]
-
-    def __set__(self, estimator: Any, value: Any) -> None:
-        raise AttributeError(f"{self._name} cannot be set: it follows from the fit")
-
 
 #: The estimators that model files can hold, by name.
 STORED: dict[str, Any] = {}
@@ -69,7 +42,7 @@ def stored(cls: Class) -> Class:
     return cls
 
 
-class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
+class BoostEstimator(FittedMixin):
     """Arguments in, one model out; everything else is read from the model."""
 
     _task: ClassVar[str]
@@ -222,96 +195,7 @@ class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
         model, leaves = self._leaves(X)
         return model, inspection.decision_paths(model.columns, leaves)
 
-    # --------------------------------------------------------------------------------------------------- inspection
-
-    forest_ = FromModel[ForestColumns](lambda m: m.columns, "The trees, as flat columns.")
-    tree_seeds_ = FromModel[Seeds](lambda m: m.seeds, "Seed of each tree.")
-    n_features_in_ = FromModel[int](lambda m: m.features.n_columns, "Number of columns of the training table.")
-    feature_names_in_ = FromModel[Labels](lambda m: m.features.names, "Names of the columns, if they have any.")
-    encoder_ = FromModel[TableEncoder | None](
-        lambda m: m.features.encoder, "How columns become features; None: as they are.", may_be_none=True
-    )
-    feature_mean_ = FromModel[Floats](lambda m: m.features.mean, "What is subtracted from each feature.")
-    feature_scale_ = FromModel[Floats](lambda m: m.features.scale, "What each feature is divided by.")
-    feature_deviation_ = FromModel[Floats](lambda m: m.features.deviation, "Standard deviation of each feature.")
-    fill_ = FromModel[Floats | None](
-        lambda m: m.features.fill, "What missing values are filled with; None: the mean.", may_be_none=True
-    )
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
-        model = self._fitted()
-        return model.features.by_column(inspection.gain_importances(model.columns, model.tree_weights()))
-
-    @property
-    def slope_importances_(self) -> Floats:
-        """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
-
-        The slope in a row's leaf times the column's standard deviation, averaged over rows and trees: in units of the
-        target in regression, of the trees' log-odds in classification. Effects that differ in sign from leaf to leaf
-        cancel, so noise is near 0, and so is a column whose effect rises and falls alike: `feature_importances_` shows
-        that it matters.
-
-        With more than two classes, whose effects add up to about 0, it is the root mean square over the classes,
-        without a sign. Of a column that became several features (categories, marks of missing values) it is the root
-        of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
-        no slopes: with them there is no such attribute.
-        """
-        return inspection.slope_importances(self._fitted())
-
-    @property
-    def is_categorical_(self) -> Mask | None:
-        """Which columns of the table are categories; None if none is."""
-        encoder = self._fitted().features.encoder
-        mask = None if encoder is None else encoder.is_categorical
-        return mask if mask is not None and mask.any() else None
-
-    @property
-    def tree_params_(self) -> list[dict[str, Any]]:
-        """The parameters that each tree has drawn; ``max_features`` as the number of features."""
-        model = self._fitted()
-        trees = [dict(zip(model.params, values, strict=True)) for values in zip(*model.params.values(), strict=True)]
-        for tree in trees:
-            tree["max_features"] = max_features_count(tree["max_features"], model.columns.n_split_features)
-        return trees
-
-    @property
-    def n_nodes_(self) -> Longs:
-        """Nodes of each tree."""
-        return np.diff(self.forest_.tree_start)
-
-    @property
-    def n_leaves_(self) -> Longs:
-        """Leaves of each tree."""
-        return (self.n_nodes_ + 1) // 2
-
-    @property
-    def model_size_(self) -> int:
-        """Bytes of everything that prediction needs."""
-        return self._fitted().nbytes
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """Return one row per node, in the units of the data.
-
-        Needs pandas (``pip install "boostforest[frames]"``).
-
-        Returns
-        -------
-        nodes : pandas.DataFrame
-            ``tree``, ``node``, ``parent``, ``depth``, ``path`` ("LR": left, then right), ``rule`` (the conditions on
-            the path), ``feature`` and ``threshold`` of the split, ``n`` (weight of the training rows), ``gain``,
-            ``loss``, then ``intercept`` and ``slope_<feature>`` of the node's model (with more than two classes one set
-            per class: ``intercept_<class>``, ``slope_<class>_<feature>``) and its clip range ``lower``, ``upper``.
-            ELM models have ``hidden_<unit>`` instead of slopes, the weights of the units of their tree's hidden layer
-            (``forest_.hidden_layer(tree)``). In a
-            clipped regression tree every node has a model, and a prediction is the sum of the clipped models on the
-            path (the root's is the mean of the target); elsewhere each leaf has the whole model and the other nodes
-            none. With ``monotonic_cst`` all models are sums along the path, and ``lower`` and ``upper`` say how far the
-            prediction may be from that of the node above (the root's: the mean of the target). Models in Python have no
-            slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled units.
-        """
-        return inspection.nodes_frame(self._fitted())
+    # -------------------------------------------------------------------------------------------------------- files
 
     def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
@@ -361,3 +245,88 @@ class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
     def _tree_defaults(cls) -> dict[str, Any] | None:
         """Return the defaults of a forest's trees; None: it is a tree."""
         return None
+
+
+class BoostRegressor(RegressorMixin, BoostEstimator):
+    """Predictions of a regressor made of trees."""
+
+    _task = "regression"
+
+    target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
+    target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
+
+    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        return SquaredError.fit(y, weight, self.scale) if before is None else before.loss
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted values, in the units of the training target.
+        """
+        model, outputs = self._outputs(X)
+        return model.loss.decode(outputs)
+
+
+class BoostClassifier(LabelsMixin, BoostEstimator):
+    """Probabilities and labels of a classifier made of trees."""
+
+    classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
+    n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
+
+    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        classes = find_classes(y, None if before is None else classes_of(before.loss))
+        if before is not None:
+            return before.loss
+        return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+
+    def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+        return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Mean of the trees' probabilities, classes in the order of ``classes_``.
+        """
+        model, outputs = self._outputs(X)
+        return model.loss.decode(outputs)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Compute the decision function: scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
+            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
+        """
+        model, X = self._read(X)
+        if model.n_trees == 1:
+            score = model.sums(X, self._threads(), scores=True)
+        else:
+            tiny = np.finfo(np.float64).tiny
+            p = model.outputs(X, self._threads())
+            score = np.log(np.maximum(p, tiny))
+            if model.loss.n_outputs == 1:
+                score -= np.log(np.maximum(1 - p, tiny))
+        return score[:, 0] if model.loss.n_outputs == 1 else score

@@ -42,8 +42,8 @@ class _Classified(ClassifierMixin, BaseEstimator):
 
 
 def check_oob_score(oob_score: Any) -> None:
-    """Check the argument of that name."""
-    if isinstance(oob_score, bool | np.bool_) or callable(oob_score):
+    """Check the argument of that name, which is not True or False."""
+    if callable(oob_score):
         return
     if isinstance(oob_score, str):
         try:

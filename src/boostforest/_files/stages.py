@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._model.calibration import Calibration
 from .._model.intervals import LeftOut
-from .._model.model import Known, Model
-from .._model.stages import Stages
+from .._model.model import Calibration, Known, Model, Stages
 from .container import Tensors
 
 _STAGES = ("stage_end", "stage_step")

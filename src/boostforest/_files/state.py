@@ -20,8 +20,7 @@ from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
 from .._model.columns import COEFFICIENTS, DTYPES, ForestColumns
-from .._model.model import Model
-from .._model.stages import Stages
+from .._model.model import Model, Stages
 from .container import Metadata, Tensors, parse_json, to_json
 from .encoder import checked_fill, encode_encoder, take_encoder
 from .networks import decode_networks, encode_networks, from_text, is_text, take_networks

@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
 from .._base.typing import Floats, Mask
-from .._model.calibration import Calibration
+from .._model.model import Calibration
 from .objective import Objective
 
 _PRIOR = 3.0  # rows' worth of belief that scores are right as they are

@@ -13,8 +13,7 @@ from .._base.draws import tree_seeds
 from .._base.progress import Progress
 from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._losses import OutOfBag
-from .._model.model import Model
-from .._model.stages import Stages
+from .._model.model import Model, Stages
 from ..nodes._native import NodeModel
 from .data import TrainingData
 from .memory import check_trees

@@ -11,8 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._losses import OutOfBag
-from .._model.model import Model, join
-from .._model.stages import Stages
+from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
 from .groups import Group, Growth, Settings, joint_oob
 

@@ -21,6 +21,7 @@ class CrossEntropy(Loss):
     """What the losses of classes share. The core gets the number of a row's class."""
 
     task = "classification"
+    averages_scores = False
 
     classes: Labels  #: in ascending order
 

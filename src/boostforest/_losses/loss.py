@@ -62,6 +62,7 @@ class Loss(ABC):
     name: ClassVar[str]
     code: ClassVar[int]  #: ``LossCode`` of the core
     task: ClassVar[str]
+    averages_scores: ClassVar[bool]  #: a forest averages the scores of its trees, not their probabilities
 
     n_outputs: int = 1  #: scores per row
     n_classes: int = 0  #: 0 in regression
@@ -95,11 +96,6 @@ class Loss(ABC):
     @abstractmethod
     def scores(self, outputs: Floats) -> Floats:
         """Return the scores that mean outputs stand for."""
-
-    @property
-    def averages_scores(self) -> bool:
-        """Whether a forest averages the scores of its trees, not their probabilities."""
-        return self.n_classes == 0
 
     @abstractmethod
     def targets(self, y: Floats) -> Floats:

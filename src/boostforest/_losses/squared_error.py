@@ -19,6 +19,7 @@ class SquaredError(Loss):
     name = "squared_error"
     code = 0
     task = "regression"
+    averages_scores = True
 
     mean: float = 0.0
     scale: float = 1.0

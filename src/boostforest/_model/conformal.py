@@ -70,3 +70,20 @@ def _rank(n: int, coverage: float) -> int:
 
 def _share(weight: Floats, coverage: float) -> float:
     return coverage * (1 + 1 / effective_rows(weight)) - _ROUNDING
+
+
+def conformity(p: Floats, y: npt.NDArray[np.intp], seen: Mask, weight: Floats | None) -> tuple[Floats, Floats | None]:
+    """Return, in ascending order, how improbable the true class of each row was, and what the rows weigh."""
+    rows, weight = weighted_rows(seen, weight)
+    scores = 1 - p[rows, y[rows]]
+    if weight is None:
+        return np.sort(scores), None
+    order = np.argsort(scores, kind="stable")
+    return scores[order], weight[order]
+
+
+def conformal_sets(p: Floats, scores: Floats, weight: Floats | None, coverage: float) -> Mask:
+    """Return which classes belong to the set of each row, the most probable one always."""
+    chosen = np.asarray(1 - p <= limits(scores[None], weight, coverage))
+    chosen[np.arange(len(p)), p.argmax(axis=1)] = True
+    return chosen

@@ -6,7 +6,7 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,12 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask, Seeds
 from .._base.validation import warn
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
-from .stages import Stages
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
 TreeScores = Callable[[Floats, int], Floats]
+Parts = Sequence[tuple[int, int]]
 
 
 @dataclass(eq=False)
@@ -39,8 +39,13 @@ def left_out(seeds: Seeds, sampling: Sampling, residuals: Floats, seen: Mask) ->
     return LeftOut(np.abs(residuals[rows]), absent, weight)
 
 
-def intervals(score: TreeScores, X: Floats, stages: Stages, kept: LeftOut, coverage: float) -> Floats:
-    """Return lower and upper ends for every row, in scaled units; ``score`` gives the scores of one tree."""
+def intervals(
+    score: TreeScores, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut, coverage: float
+) -> Floats:
+    """Return lower and upper ends for every row, in scaled units.
+
+    ``score`` gives the scores of one tree; a forest has ``parts``, trees from first to end, each with its step.
+    """
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
         by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
@@ -50,10 +55,10 @@ def intervals(score: TreeScores, X: Floats, stages: Stages, kept: LeftOut, cover
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
-    block = max(1, _VALUES_AT_ONCE // max(n_kept, stages.ends[-1]))
+    block = max(1, _VALUES_AT_ONCE // max(n_kept, parts[-1][1]))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
-        centres = _left_out_predictions(score, rows, stages, kept)
+        centres = _left_out_predictions(score, rows, parts, steps, kept)
         ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
@@ -67,10 +72,10 @@ def _rows_needed(coverage: float) -> int:
     return n
 
 
-def _left_out_predictions(score: TreeScores, X: Floats, stages: Stages, kept: LeftOut) -> Floats:
+def _left_out_predictions(score: TreeScores, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut) -> Floats:
     """Return, for every row of X, the predictions of the forests that have not seen one of the kept rows."""
     total = np.zeros((len(X), len(kept.residuals)))
-    for (first, end), step in zip(stages.parts, stages.steps, strict=True):
+    for (first, end), step in zip(parts, steps, strict=True):
         outputs = np.column_stack([score(X, t) for t in range(first, end)])
         absent = kept.absent[first:end].astype(np.float64)
         total += step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)

@@ -12,11 +12,66 @@ from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Seeds, TreeParams
 from .._features.features import Features
 from .._losses import Loss, OutOfBag
-from .calibration import Calibration
 from .columns import ForestColumns
 from .intervals import LeftOut, intervals
 from .python_models import add_trees, python_models_size
-from .stages import Stages
+
+CALIBRATIONS = (False, "temperature", "isotonic", "auto")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Which trees belong to which stage, and what a stage counts."""
+
+    ends: tuple[int, ...]  #: number of trees up to the end of each stage
+    steps: tuple[float, ...]  #: factor of each stage's mean; 1 for the first
+
+    @classmethod
+    def single(cls, n_trees: int) -> Stages:
+        """Return the one stage of a plain forest."""
+        return cls((n_trees,), (1.0,))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """First tree and end of each stage."""
+        return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
+
+    def add(self, n_trees: int, step: float) -> Stages:
+        """Return the stages with one more."""
+        return Stages((*self.ends, self.ends[-1] + n_trees), (*self.steps, step))
+
+    def tree_weights(self) -> Floats:
+        """Return what each tree counts."""
+        parts = [
+            np.full(end - first, step / (end - first))
+            for (first, end), step in zip(self.parts, self.steps, strict=True)
+        ]
+        weights: Floats = np.concatenate(parts)
+        return weights
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How scores become probabilities: times a factor, or through a rising step function per output."""
+
+    factor: float = 1.0
+    knots: tuple[tuple[Floats, Floats], ...] = ()
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether nothing is changed."""
+        return self.factor == 1.0 and not self.knots
+
+    def outputs(self, loss: Loss, scores: Floats) -> Floats:
+        """Return the probabilities of scores."""
+        p = loss.outputs(scores if self.factor == 1.0 else self.factor * scores)
+        if not self.knots:
+            return p
+        mapped = np.column_stack([np.interp(p[:, k], *knots) for k, knots in enumerate(self.knots)])
+        return mapped if len(self.knots) == 1 else mapped / mapped.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +178,7 @@ class Model:
         def scores_of(rows: Floats, tree: int) -> Floats:
             return self.sums(rows, threads, True, slice(tree, tree + 1))[:, 0]
 
-        return intervals(scores_of, X, self.stages, kept, coverage)
+        return intervals(scores_of, X, self.stages.parts, self.stages.steps, kept, coverage)
 
     def out_of_bag(self, X: Floats, sampling: Sampling, threads: int, scores: bool = False) -> OutOfBag:
         """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores."""

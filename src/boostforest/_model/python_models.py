@@ -12,7 +12,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from .. import _core
 from .._base.typing import Floats, Ints
 from .._features.features import Features
-from ..nodes._python import NodeFitter, fitter_for, seen_values
+from ..nodes._fitters import fitter_for
+from ..nodes._python import NodeFitter, seen_values
 from .columns import ForestColumns
 
 

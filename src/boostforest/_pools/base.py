@@ -17,10 +17,10 @@ from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
 from .._base.validation import check_sample_weight
 from .._estimator.bagging import BaggingMixin
+from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._estimator.tasks import LabelsMixin, combine_class_weight, find_classes
-from .._features.read import with_columns_of_fit
+from .._features.features import with_columns_of_fit
 from . import jobs
 from .members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 

@@ -20,7 +20,7 @@ from .._base.draws import entropy_of
 from .._base.validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._features.read import with_columns_of_fit
+from .._features.features import with_columns_of_fit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

@@ -17,7 +17,7 @@ from .._base.arrays import ReadOnlyColumns
 from .._base.validation import check_sample_weight, mean_and_deviation
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._features.read import with_columns_of_fit
+from .._features.features import with_columns_of_fit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

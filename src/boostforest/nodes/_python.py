@@ -129,26 +129,6 @@ def python_trees(models: list[Any]) -> list[int]:
     return [t for t, m in enumerate(models) if id(m) in in_python] if in_python else []
 
 
-def grows_together(node_model: object) -> bool:
-    """Tell whether the models of many trees are best fitted together, in this process; complain if they cannot be."""
-    if isinstance(node_model, NodeModel):
-        from ._torch import training_device
-
-        return bool(training_device(node_model).type == "cuda")
-    return False
-
-
 def seen_values(values: Floats, features: Ints | None) -> Floats:
     """Return what models see of a table: all features, or some."""
     return values if features is None else np.ascontiguousarray(values[:, features])
-
-
-def fitter_for(node_model: Any, values: Floats, n_outputs: int, task: str) -> NodeFitter:
-    """Return who fits and evaluates a node model over a table."""
-    if isinstance(node_model, NodeModel):
-        from ._torch import TorchFitter
-
-        return TorchFitter(node_model, values, n_outputs, task)
-    from ._regressor import RegressorFitter
-
-    return RegressorFitter(node_model, values, n_outputs, task)

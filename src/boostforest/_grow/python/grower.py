@@ -24,7 +24,8 @@ from ..._base.draws import child
 from ..._base.progress import Progress
 from ..._base.typing import Floats, Seeds, TreeParams
 from ..._model.columns import ForestColumns
-from ...nodes._python import Problem, fitter_for, grows_together, seen_values
+from ...nodes._fitters import fitter_for, grows_together
+from ...nodes._python import Problem, seen_values
 from ..data import TrainingData
 from ..parameters import TREE_PARAMETERS
 from .tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Sample, Split, TreePlan

@@ -1,0 +1,102 @@
+"""What all classifiers do: their labels, and what follows from the probabilities of classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._base.typing import Floats, Labels
+from .._base.validation import class_weights, warn_if_one_class
+from .._losses import CrossEntropy, Loss
+from .snapshot import on_snapshot
+
+
+def find_classes(y: Any, known: Labels | None) -> Labels:
+    """Check labels; return the classes, those of an earlier fit if it goes on with one."""
+    if y.dtype == object and any(label is None for label in y):
+        raise ValueError("y has missing labels (None); leave out these rows.")
+    check_classification_targets(y)
+    classes: Labels = np.unique(y) if known is None else known
+    if known is not None and not np.isin(y, known).all():
+        raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
+    warn_if_one_class(classes)
+    return classes
+
+
+def combine_class_weight(
+    class_weight: Any, classes: Labels, codes: npt.NDArray[Any], weight: Floats | None, bootstrap: bool
+) -> tuple[Floats | None, bool]:
+    """Return the weights with the class weights in them, and whether classes are balanced per replica."""
+    if class_weight is None:
+        return weight, False
+    per_row = class_weights(class_weight, classes, codes.astype(np.intp), weight)
+    if isinstance(class_weight, str) and class_weight == "balanced_subsample":
+        if not bootstrap:
+            raise ValueError("class_weight='balanced_subsample' needs bootstrap=True; use 'balanced'.")
+        return weight, True
+    return per_row if weight is None else weight * per_row, False
+
+
+class LabelsMixin(ClassifierMixin):
+    """What follows from the probabilities of classes."""
+
+    _task = "classification"
+
+    class_weight: Any
+    classes_: Any
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class."""
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
+        """
+        with np.errstate(divide="ignore"):
+            log_p: Floats = np.log(self.predict_proba(X))
+        return log_p
+
+    @on_snapshot
+    def predict(self, X: Any) -> Labels:
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        p = self.predict_proba(X)
+        labels: Labels = self.classes_[p.argmax(axis=1)]
+        return labels
+
+
+def classes_of(loss: Loss) -> Labels:
+    """Return the classes of a classifier's loss."""
+    assert isinstance(loss, CrossEntropy)
+    return loss.classes
+
+
+def most_probable(loss: Loss, outputs: Floats) -> Labels:
+    """Return the label of the most probable class of each row."""
+    labels: Labels = classes_of(loss)[loss.decode(outputs).argmax(axis=1)]
+    return labels
