@@ -122,6 +122,22 @@ def warn_if_unconverged(n_models: int) -> None:
         )
 
 
+def classes_as_numbers(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
+    """Return the classes as a model file holds them (strings as rows of code points), and what they were."""
+    if classes.dtype.kind in "biuf" and classes.dtype.itemsize <= 8:
+        return classes, "number"
+    kind = "string" if classes.dtype.kind == "U" else "object"
+    if kind == "string" or (classes.dtype == object and all(isinstance(c, str) for c in classes)):
+        strings = classes.astype(np.str_)
+        if np.array_equal(strings.astype(object), classes.astype(object)):  # else some end in zeros
+            strings = strings.astype(strings.dtype.newbyteorder("="))
+            return strings.reshape(-1, 1).view(np.uint32), kind
+    raise ValueError(
+        "y must have classes that are integers, floats of at most 64 bits, booleans or strings that do not end in a "
+        f"zero character; got {classes[:3].tolist()!r}."
+    )
+
+
 def _level_of_caller() -> int:
     """Return the stack level of whoever called this library: a fit in stages goes deeper than a plain one."""
     frame, level = sys._getframe(1), 1
