@@ -127,7 +127,8 @@ def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
 
 def _encode_draws(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
-    plain = [encode_value(v) for v in values]
+    same = all(v is values[0] for v in values)  # most often, and much faster than a look at each
+    plain = [encode_value(v) for v in (values[:1] if same else values)]
     return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
 
 
