@@ -26,6 +26,7 @@ from ._safetensors import Metadata, Tensors, parse_json, to_json
 from ._stage_state import STAGE_TENSORS, encode_stages, take_stages
 from ._threads import n_threads
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
+from ._validation import classes_as_numbers
 
 ESTIMATORS: dict[str, type[BoostBase]] = {
     cls.__name__: cls for cls in (BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor, BoostForestClassifier)
@@ -90,7 +91,7 @@ def encode(estimator: Any, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
         tensors[name] = getattr(estimator, f"{name}_")
     kind = None
     if estimator._task == "classification":
-        tensors["classes"], kind = _encode_classes(estimator.classes_)
+        tensors["classes"], kind = classes_as_numbers(estimator.classes_)
     else:
         for name in _TARGET:
             tensors[name] = np.array(getattr(estimator, f"{name}_"))
@@ -124,22 +125,10 @@ def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
     return short
 
 
-def _encode_classes(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
-    """Return the classes as numbers (strings as rows of code points) and what they were."""
-    if classes.dtype.kind in "biuf" and classes.dtype.itemsize <= 8:
-        return classes, "number"
-    kind = "string" if classes.dtype.kind == "U" else "object"
-    if kind == "string" or (classes.dtype == object and all(isinstance(c, str) for c in classes)):
-        strings = classes.astype(np.str_)
-        if np.array_equal(strings.astype(object), classes.astype(object)):  # else some end in zeros
-            strings = strings.astype(strings.dtype.newbyteorder("="))
-            return strings.reshape(-1, 1).view(np.uint32), kind
-    raise ValueError(f"classes must be integers, floats, booleans or strings; got {classes[:3].tolist()!r}")
-
-
 def _encode_draws(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
-    plain = [encode_value(v) for v in values]
+    same = all(v is values[0] for v in values)  # most often, and much faster than a look at each
+    plain = [encode_value(v) for v in (values[:1] if same else values)]
     return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ._base import BoostBase
 from ._snapshot import on_snapshot
-from ._validation import class_weights, mean_and_deviation, warn_if_one_class
+from ._validation import class_weights, classes_as_numbers, mean_and_deviation, warn_if_one_class
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,11 +83,15 @@ class LabelsPart(ClassifierMixin):
         if first:
             self.classes_ = np.unique(y)
             self.n_classes_ = len(self.classes_)
+            self._check_classes()
         codes = np.searchsorted(self.classes_, y)
         if not first and not np.array_equal(self.classes_.take(codes, mode="clip"), y):
             raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
         warn_if_one_class(self.classes_)
         return codes.astype(np.float64), self.n_classes_
+
+    def _check_classes(self) -> None:
+        """Refuse classes that cannot be handled later."""
 
     def _targets(self, y: Floats) -> Floats:
         is_class: Floats = (y[:, None] == self._counted_classes).astype(np.float64)
@@ -155,6 +159,9 @@ class LabelsPart(ClassifierMixin):
 
 class ClassificationPart(LabelsPart, BoostBase):
     """Probabilities of a classifier made of trees."""
+
+    def _check_classes(self) -> None:
+        classes_as_numbers(self.classes_)  # now, not when the model is to be saved
 
     def _proba(self, p: Floats) -> Floats:
         """Complete the core's probabilities: two classes have one output there, a single class none that matters."""
