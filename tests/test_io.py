@@ -19,8 +19,10 @@ from sklearn.metrics import mean_absolute_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._files import files as _io
+from boostforest._files.networks import from_text
 from boostforest._grow.parameters import TREE_PARAMETERS
 from boostforest.nodes import ELM, LinearSVR, Ridge
+from boostforest.nodes.torch import MLP, TorchNode
 from make_golden import out_of_bag
 from model_files import GOLDEN, field, split, tensors_of, with_metadata
 from twin import example_data
@@ -262,6 +264,16 @@ def test_node_models_from_before_a_parameter_get_its_default(tmp_path):
         with_metadata(content, params={"node_model": [{"ELM": {"n_hidden": 3}}, {"Ridge": {}}]})
     )
     assert load_model(tmp_path / "a").node_model == [ELM(3), Ridge()]
+
+
+def test_networks_from_before_a_parameter_get_its_default():
+    default = TorchNode(MLP(), epochs=3)
+    found = from_text('TorchNode {"module":{"MLP":{}},"epochs":3}', own_module=None)
+    assert found.get_params(deep=False) | {"module": 0} == default.get_params(deep=False) | {"module": 0}
+    assert found.module.hidden == default.module.hidden
+    for text in ('"module":{"MLP":{"bias":1}}', '"module":{"CNN":{}}', '"epochs":3', '"module":{"MLP":{}},"passes":1'):
+        with pytest.raises(ValueError, match="has other parameters"):
+            from_text(f"TorchNode {{{text}}}", own_module=None)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

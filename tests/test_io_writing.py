@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from boostforest import BoostForestRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
 from boostforest._files import container as _safetensors
 from boostforest._files import files as _io
 from boostforest._files.plain import decode_params, encode_params
@@ -45,12 +45,25 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(change, options,
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("classes", [np.array([b"a", b"b"]), np.array(["a", "b\0"], dtype=object), np.array([1j, 2j])])
+CLASSES = [np.array([b"a", b"b"]), np.array(["a", "b\0"], dtype=object), np.array([1j, 2j])]
+
+
+@pytest.mark.parametrize("classes", CLASSES, ids=str)
 def test_classes_of_other_kinds_are_refused(classes, tmp_path):
     fitted, _ = fit("binary")
     fitted._model = replace(fitted._model, loss=replace(fitted._model.loss, classes=classes))
-    with pytest.raises(ValueError, match="classes must be integers, floats, booleans or strings; got"):
+    with pytest.raises(
+        ValueError, match="y must have classes that are integers, floats of at most 64 bits, booleans or"
+    ):
         fitted.save_model(tmp_path / "a")
+
+
+@pytest.mark.parametrize("classes", [CLASSES[1], np.array([0, 1], dtype=np.longdouble)], ids=str)
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="a long double that is none")
+def test_classes_that_no_file_can_hold_are_refused_by_the_fit(classes):
+    X, codes = example_data("binary", n=40)
+    with pytest.raises(ValueError, match=r"y must have classes that are integers, .*; got "):
+        BoostForestClassifier(2).fit(X, classes[codes])
 
 
 def test_a_path_that_cannot_be_written_is_named(tmp_path):

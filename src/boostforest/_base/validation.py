@@ -158,6 +158,22 @@ def warn_if_unconverged(n_models: int) -> None:
         )
 
 
+def classes_as_numbers(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
+    """Return the classes as a model file holds them (strings as rows of code points), and what they were."""
+    if classes.dtype.kind in "biuf" and classes.dtype.itemsize <= 8:
+        return classes, "number"
+    kind = "string" if classes.dtype.kind == "U" else "object"
+    if kind == "string" or (classes.dtype == object and all(isinstance(c, str) for c in classes)):
+        strings = classes.astype(np.str_)
+        if np.array_equal(strings.astype(object), classes.astype(object)):  # else some end in zeros
+            strings = strings.astype(strings.dtype.newbyteorder("="))
+            return strings.reshape(-1, 1).view(np.uint32), kind
+    raise ValueError(
+        "y must have classes that are integers, floats of at most 64 bits, booleans or strings that do not end in a "
+        f"zero character; got {classes[:3].tolist()!r}."
+    )
+
+
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:
     """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it does not matter."""
     if min_samples_leaf is None:

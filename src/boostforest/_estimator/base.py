@@ -15,7 +15,13 @@ from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.threads import n_threads
 from .._base.typing import Floats, Ints, Labels
-from .._base.validation import check_sample_weight, check_table_parameters, warn_if_unsplittable, weight_in_rows
+from .._base.validation import (
+    check_sample_weight,
+    check_table_parameters,
+    classes_as_numbers,
+    warn_if_unsplittable,
+    weight_in_rows,
+)
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._files.files import save
@@ -285,6 +291,7 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
         classes = find_classes(y, None if before is None else classes_of(before.loss))
         if before is not None:
             return before.loss
+        classes_as_numbers(classes)  # what can be fitted can be saved
         return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
 
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:

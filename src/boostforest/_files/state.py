@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Entropy, Labels, TreeParams
+from .._base.validation import classes_as_numbers
 from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
@@ -110,7 +111,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     tensors |= dict(zip(_SCALING, scaling, strict=True))
     kind = None
     if isinstance(loss, CrossEntropy):
-        tensors["classes"], kind = _encode_classes(loss.classes)
+        tensors["classes"], kind = classes_as_numbers(loss.classes)
     else:
         tensors |= {"target_mean": np.array(loss.origin), "target_scale": np.array(loss.unit)}
     metadata = {
@@ -141,22 +142,10 @@ def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
     return short
 
 
-def _encode_classes(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
-    """Return the classes as numbers (strings as rows of code points) and what they were."""
-    if classes.dtype.kind in "biuf" and classes.dtype.itemsize <= 8:
-        return classes, "number"
-    kind = "string" if classes.dtype.kind == "U" else "object"
-    if kind == "string" or (classes.dtype == object and all(isinstance(c, str) for c in classes)):
-        strings = classes.astype(np.str_)
-        if np.array_equal(strings.astype(object), classes.astype(object)):  # else some end in zeros
-            strings = strings.astype(strings.dtype.newbyteorder("="))
-            return strings.reshape(-1, 1).view(np.uint32), kind
-    raise ValueError(f"classes must be integers, floats, booleans or strings; got {classes[:3].tolist()!r}")
-
-
 def _encode_draws(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
-    plain = [encode_value(v) for v in values]
+    same = all(v is values[0] for v in values)  # most often, and much faster than a look at each
+    plain = [encode_value(v) for v in (values[:1] if same else values)]
     return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
 
 
