@@ -26,7 +26,7 @@ LAYERS = [
     "model_trees",
     "_pools",
     "pools",
-    "load",
+    "named_forests",
     "",
     "_cli",
     "__main__",

@@ -110,7 +110,8 @@ def main() -> None:
         print(f"{call}: {len(opened)} files, {switches} switches between them")
         print("   ", ", ".join(opened))
     flat = [p.stem for p in SOURCE.glob("*.py")]
-    print(f"modules directly in {PACKAGE}: {len(flat)}; packages: {sum(p.is_dir() and (p / '__init__.py').exists() for p in SOURCE.iterdir())}")
+    packages = [path for path in SOURCE.iterdir() if (path / "__init__.py").exists()]
+    print(f"modules directly in {PACKAGE}: {len(flat)}; packages: {len(packages)}")
     for group in knots(graph()):
         print(f"knot of {len(group)}: {', '.join(group)}")
 
