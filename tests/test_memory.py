@@ -8,8 +8,8 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier
+from boostforest._base import memory as system_memory
 from boostforest._base.memory import available_memory
-from boostforest._estimator.base import memory as system_memory
 from boostforest._grow import memory as tree_memory
 from boostforest._grow.memory import TreeSizes, trees_bytes
 from boostforest.nodes import ELM

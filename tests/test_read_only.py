@@ -12,7 +12,6 @@ from sklearn.linear_model import LinearRegression
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._model.columns import ForestColumns
-from boostforest.baselines import GBDTPLClassifier, GBDTPLRegressor
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
 from boostforest.nodes import ELM
 from twin import example_data
@@ -33,8 +32,6 @@ MODELS = {
     "M5P": (M5PRegressor(), "regression", "tree_"),
     "LMT": (LMTClassifier(random_state=0), "multiclass", "tree_"),
     "SimpleLogistic": (SimpleLogisticClassifier(random_state=0), "binary", "tree_"),
-    "GBDT-PL": (GBDTPLRegressor(3, min_samples_leaf=5), "regression", "trees_"),
-    "GBDT-PL classes": (GBDTPLClassifier(3, min_samples_leaf=5), "multiclass", "trees_"),
 }
 
 

@@ -20,15 +20,6 @@ from boostforest import (
     PoolForestClassifier,
     PoolForestRegressor,
 )
-from boostforest.baselines import (
-    DeepBoostClassifier,
-    ELMClassifier,
-    FilterBoostClassifier,
-    GBDTPLClassifier,
-    GBDTPLRegressor,
-    LogitBoostClassifier,
-    TAOClassifier,
-)
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
 from twin import example_data
 
@@ -45,13 +36,6 @@ ESTIMATORS = [
     M5PRegressor(),
     LMTClassifier(n_iter=5, random_state=0),
     SimpleLogisticClassifier(n_iter=5, random_state=0),
-    GBDTPLRegressor(3),
-    GBDTPLClassifier(3),
-    TAOClassifier(max_depth=2, max_iter=1, random_state=0),
-    ELMClassifier(random_state=0),
-    LogitBoostClassifier(n_estimators=3, random_state=0),
-    DeepBoostClassifier(n_estimators=3, random_state=0),
-    FilterBoostClassifier(n_estimators=3, random_state=0),
 ]
 READ = ("predict", "predict_proba", "decision_function", "predict_interval", "predict_set", "apply", "staged_predict")
 FIGURES = ("feature_importances_", "slope_importances_", "model_size_", "tree_params_")

@@ -16,7 +16,6 @@ from boostforest import (
     ETForestClassifier,
     PoolForestRegressor,
 )
-from boostforest.baselines import BaggedTAOClassifier, TAOClassifier
 from boostforest.model_trees import LMTClassifier, SimpleLogisticClassifier
 from boostforest.nodes import LinearSVR
 from twin import example_data
@@ -48,8 +47,6 @@ CALLS = {
     "one class, forest": ("one class only", fit(BoostForestClassifier(2), ONE)),
     "one class, best": ("one class only", fit(BoostForestClassifier(40, preset="best"), ONE)),
     "one class, named forest": ("one class only", fit(ETForestClassifier(2), ONE)),
-    "one class, TAO": ("one class only", fit(TAOClassifier(), ONE)),
-    "one class, bagged TAO": ("one class only", fit(BaggedTAOClassifier(2), ONE)),
     "one class, LMT": ("one class only", fit(LMTClassifier(), ONE)),
     "one class, SimpleLogistic": ("one class only", fit(SimpleLogisticClassifier(), ONE)),
     "no split, rows": ("min_samples_leaf=.* rows to split", fit(BoostTreeRegressor(min_samples_leaf=100))),

@@ -133,7 +133,7 @@ def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of whoever called this library, maybe through scikit-learn or joblib."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and _package_of(frame) in ("boostforest", "sklearn", "joblib"):
+    while frame.f_back is not None and _package_of(frame) in ("boostforest", "boostforest_paper", "sklearn", "joblib"):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
