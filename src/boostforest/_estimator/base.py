@@ -33,7 +33,7 @@ from .._model import inspection
 from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
-from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
@@ -312,6 +312,22 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
         """
         model, outputs = self._outputs(X)
         return model.loss.decode(outputs)
+
+    def predict(self, X: Any) -> Labels:
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        model, outputs = self._outputs(X)
+        return most_probable(model.loss, outputs)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: scores of the classes.
