@@ -5,8 +5,8 @@ core knows. Replicas, batches and cuts follow from the same random numbers; spli
 the core, models from a ``NodeFitter``, which may want all rows of a node where the core would take a batch.
 
 Random numbers depend on a node's path, not on the order of growth, so open leaves can be worked on together: all of a
-tree, or under ``max_leaf_nodes`` the one with the highest loss. Several trees grow together only if their models ask for
-it (``grows_together``): a fitter then sees the new nodes of up to ``_TREES_TOGETHER`` trees at once.
+tree, or under ``max_leaf_nodes`` the one with the highest loss. Several trees grow together only if their models ask
+for it (``grows_together``): a fitter then sees the new nodes of up to ``_TREES_TOGETHER`` trees at once.
 """
 
 from __future__ import annotations
