@@ -57,7 +57,7 @@ def clusters(n=300):
 
 
 def some_rows(loaded, n):
-    """Return the first rows, in standard deviations: Weka's C4.5 takes values that differ by less than 1e-5 for the same."""
+    """Return the first rows, in standard deviations: to Weka's C4.5, values less than 1e-5 apart are the same."""
     X, y = loaded
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
     return ((X - X.mean(axis=0)) / scale)[:n].round(3), y[:n]
