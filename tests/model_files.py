@@ -1,4 +1,4 @@
-"""Model files taken apart and put together again, by the words of docs/format.md and without boostforest's own code."""
+"""Model files taken apart and put together again, by docs/dev/format.md and without boostforest's own code."""
 
 import hashlib
 import json

@@ -12,7 +12,7 @@ from twin import example_data
 
 
 def steps_table(n=1000):
-    """Return a table of steps, on which more cuts per feature are better than slopes."""
+    """Return a table of steps, on which more thresholds per feature are better than slopes."""
     rng = np.random.default_rng(0)
     X = rng.random((n, 6))
     return X, 3 * np.floor(4 * X[:, 0]) + 2 * np.floor(3 * X[:, 1]) + 0.3 * rng.normal(size=n)

@@ -306,7 +306,7 @@ def test_root_that_cannot_split_equals_twin(task, batch_size, node_model):
 
 @pytest.mark.parametrize("min_samples_leaf", [34, 37])
 def test_root_is_tried_again_as_in_the_twin(min_samples_leaf):
-    # A cut has to fall between the middle rows, so the first attempts fail; with 37 of 75 perhaps all do.
+    # A threshold has to fall between the middle rows, so the first attempts fail; with 37 of 75 perhaps all do.
     X, y = example_data("regression", n=75, d=3)
     settings = {"min_samples_leaf": min_samples_leaf}
     for random_state in range(5):
@@ -318,7 +318,7 @@ def test_root_is_tried_again_as_in_the_twin(min_samples_leaf):
 
 @pytest.mark.parametrize("max_features", [None, 2])
 def test_first_of_equal_gains_wins_as_in_the_twin(max_features):
-    # Copies of a 0/1 feature are cut alike whatever is drawn: the first one tried has to win.
+    # Copies of a 0/1 feature are split alike whatever is drawn: the first one tried has to win.
     X, y = example_data("regression", n=100)
     X = np.column_stack([X[:, :1] > 0] * 4).astype(float)
     settings = {"max_features": max_features}

@@ -21,7 +21,7 @@ from boostforest._cli.commands import app  # noqa: E402
 
 @pytest.fixture
 def house(tmp_path):
-    """A table of numbers, gaps and text, with a numeric and a text target."""
+    """A table of numbers, missing values and text, with a numeric and a text target."""
     rng = np.random.default_rng(0)
     n = 120
     frame = pd.DataFrame({"area": rng.normal(100, 20, n), "rooms": rng.integers(1, 7, n).astype(float)})

@@ -314,7 +314,7 @@ def test_the_kernels_use_no_standard_library():
     # An inline function of it, compiled for AVX-512 there, could be the copy that the linker keeps for everyone.
     files = [SOURCE / "core" / "kernels.cpp", *(SOURCE / "core" / "kernels").glob("*.hpp")]
     assert len(files) > 4
-    # Intrinsics are never functions of their own, so their header is no such danger.
+    # Intrinsics are never functions of their own, so their header is not such a danger.
     allowed = ('#include "', "#include <immintrin.h>")
     assert all(line.startswith(allowed) for file in files for line in includes(file))
 

@@ -254,7 +254,7 @@ def test_the_table_describes_every_node(task):
         )
         assert tree["parent"].iloc[0] == -1 and tree["rule"].iloc[0] == ""
         for node, rule in tree["rule"][tree["feature"].isna()].items():
-            assert_array_equal(X.eval(rule), leaves == node)  # rules round their cuts to six digits
+            assert_array_equal(X.eval(rule), leaves == node)  # rules round their thresholds to six digits
             assert tree["n"][node] == (leaves == node).sum()
         assert (tree["gain"].notna() == tree["feature"].notna()).all() and tree["loss"].notna().all()
         assert t in range(6)

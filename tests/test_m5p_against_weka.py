@@ -51,7 +51,7 @@ def test_a_tree_takes_less_time_than_wekas(live):
 @needs_weka
 @pytest.mark.parametrize("options", SETTINGS)
 def test_predictions_are_wekas_to_the_last_decimal(options):
-    X, y = load("piecewise")  # no ties: there, Weka's choice hangs on its rounding
+    X, y = load("piecewise")  # no ties: there, Weka's choice depends on its rounding
     X[np.random.RandomState(0).uniform(size=X.shape) < 0.05] = np.nan
     expected = weka.predict_m5p(weka.Fold(X[:200], y[:200], X[200:], y[200:]), options.split())
     tree = M5PRegressor(**SETTINGS[options]).fit(X[:200], y[:200])

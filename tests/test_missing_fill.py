@@ -21,7 +21,7 @@ from twin import example_data
 
 
 def related_columns(n=300, d=5, share=0.3, seed=0):
-    """Return columns that tell of each other, with gaps, and without."""
+    """Return columns that tell of each other, with missing values, and without."""
     rng = np.random.default_rng(seed)
     whole = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.3 * rng.normal(size=(n, d)) + np.arange(d)
     return np.where(rng.random(whole.shape) < share, np.nan, whole), whole
@@ -42,7 +42,7 @@ def test_a_table_without_gaps_gives_the_trees_of_the_plain_path(task):
 
 
 def expected_row(row, center, covariance):
-    """Return a row with its gaps filled, by the textbook: Σ_mk Σ_kk⁻¹ (x_k - μ_k)."""
+    """Return a row with its missing values filled, by the textbook: Σ_mk Σ_kk⁻¹ (x_k - μ_k)."""
     gap = np.isnan(row)
     row = np.where(gap, center, row)
     known = covariance[np.ix_(~gap, ~gap)]
@@ -114,7 +114,7 @@ def test_a_precision_that_is_none_fills_with_the_centre(d):
 
 
 def rows_of_many_gaps(d=45):
-    """Return rows without gaps, with few, half, most and all values missing; some miss the same ones, apart or not."""
+    """Return rows with no, few, half, most and all values missing; some miss the same ones, apart or not."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(600, d))
     shares = np.array([0.0, 0.1, 0.45, 0.55, 0.9, 1.0])[np.arange(600) % 6]

@@ -1,4 +1,4 @@
-"""A mark of what is missing: when there is one, and that it tells what the gaps tell."""
+"""Missing indicators: when there is one, and that it tells what missing values tell."""
 
 import numpy as np
 import pandas as pd

@@ -205,7 +205,7 @@ def model_of(node, row):
 
 
 def node_at_cut(by_path, path, split, row, signs):
-    """Return the node at which a side of a split ends at the cut."""
+    """Return the node at which a side of a split ends at the threshold."""
     while isinstance(by_path[path]["feature"], str):
         name = by_path[path]["feature"]
         value = split["threshold"] if name == split["feature"] else row[name]

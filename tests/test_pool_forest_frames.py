@@ -1,4 +1,4 @@
-"""Data frames reach the members as frames where that matters: columns that are no numbers, or picked by name."""
+"""Data frames reach the members as frames where that matters: columns that are not numbers, or picked by name."""
 
 import numpy as np
 import pandas as pd

@@ -147,8 +147,8 @@ def test_a_constant_target_is_predicted(table, value, tree_settings, clip):
 
 
 # ------------------------------------------------------------------------------
-# What must not matter. Rounding may decide between two cuts that part the rows alike: leaves of ten rows make such
-# cuts all but impossible, and criteria that count classes make their ties exact.
+# What must not matter. Rounding may decide between two splits that part the rows alike: leaves of ten rows make such
+# splits all but impossible, and criteria that count classes make their ties exact.
 
 CASES = st.sampled_from(
     [

@@ -1,4 +1,4 @@
-"""Roles of columns: which may be cut, which enter the node models; names, numbers and masks; what is refused."""
+"""Roles of columns: which may be split on, which enter the node models; names, numbers and masks; what is refused."""
 
 import pickle
 
@@ -140,7 +140,7 @@ def test_any_node_model_sees_its_columns_alone(task, node_model):
     assert set(forest.forest_.feature) == {-1, 0, 2}
     output = forest.predict if task == "regression" else forest.predict_proba
     assert_array_equal(output(X.assign(room=7.0)), output(X))
-    # Between two cuts a column that may only be cut changes nothing, one that models see does.
+    # Between two thresholds a column that may only be split on changes nothing, one that models see does.
     moved = X.assign(age=X["age"] + 1e-9)
     stays = (forest.apply(moved) == forest.apply(X)).all(axis=1)
     assert stays.any()
@@ -334,7 +334,7 @@ def test_roles_pass_to_all_features_of_a_column_and_order_to_its_values():
     roles = roles_of(split_features=["a"], model_features=[1, 2], monotonic_cst={"c": -1, "a": 1})
     assert_array_equal(roles.split_features, [0, 1])
     assert_array_equal(roles.model_features, [2, 3, 4, 5])
-    assert_array_equal(roles.monotonic_cst, [1, 0, 0, 0, 0, -1])  # the mark of a gap is outside of the order
+    assert_array_equal(roles.monotonic_cst, [1, 0, 0, 0, 0, -1])  # a missing indicator is outside of the order
     assert roles.split_features.dtype == roles.model_features.dtype == np.int32 and roles.monotonic_cst.dtype == np.int8
     nothing = dict.fromkeys(("split_features", "model_features", "monotonic_cst"))
     assert vars(roles_of()) == vars(roles_of(split_features=["c", "b", "a"], monotonic_cst=[0, 0, 0])) == nothing

@@ -252,7 +252,7 @@ def test_leaf_limit_keeps_the_splits_of_the_worst_leaves():
     limited = twin.nodes_by_path(twin.grow(X, y, None, 5, params_for("regression", max_leaf_nodes=6)))
     split = [path for path, node in limited.items() if node.left is not None]
     assert len(split) == 5
-    # Draws hang on the path: a limited tree is a part of the free one.
+    # Draws depend on the path: a limited tree is a part of the free one.
     for path in split:
         assert (limited[path].feature, limited[path].threshold) == (free[path].feature, free[path].threshold)
     # What stayed a leaf, though it could have been split, has a smaller loss than all that were split.

@@ -1,7 +1,7 @@
 """The slow twin: one BoostTree in plain NumPy, written to be read.
 
 The library must build the same trees. Nothing here is fast: rows of a bootstrap replica are repeated, every
-candidate cut is scored from scratch, and a prediction walks the tree one row at a time.
+candidate split is scored from scratch, and a prediction walks the tree one row at a time.
 
 Words: F is the sum of the node models on a path, (n, J) with J outputs; g and h are the derivatives of the
 loss at F; w is a row's weight; z is the pseudo-label that a node model is fitted to, v its weight there.
@@ -109,7 +109,7 @@ class Params:
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
     clip: bool = True  # regression only
-    split_features: list[int] | None = None  # features that may be cut; None: all
+    split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
     monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
     node_lambda: float | None = None  # the penalty, where it is not that of the gain
@@ -490,7 +490,7 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
 
 @dataclass
 class Split:
-    """A cut that leaves enough weight on both sides."""
+    """A split that leaves enough weight on both sides."""
 
     feature: int
     threshold: float
@@ -512,7 +512,7 @@ def feature_chunks(key: int, d: int, max_features: int | None) -> list[list[int]
 
 
 def valid_cuts(key: int, feature: int, x: Array, w: Array, params: Params) -> Iterator[tuple[float, bool | None]]:
-    """Yield the random cuts that leave min_samples_leaf on both sides; missing values are tried on either side."""
+    """Yield the random thresholds that leave min_samples_leaf on both sides; missing values are tried on either."""
     known = x[~np.isnan(x)]
     if len(known) == 0:
         return
@@ -539,7 +539,7 @@ def find_splits(key: int, node: Node, sample: Sample, params: Params) -> list[Sp
             for f in [may_cut[place] for place in places]
             for cut, side in valid_cuts(child(key, 2), f, X[:, f], w, params)
         ]
-        if splits:  # the first chunk with a valid cut decides
+        if splits:  # the first chunk with a valid threshold decides
             return splits
     return []
 
@@ -550,7 +550,7 @@ def splits_of_node(node: Node, sample: Sample, params: Params) -> list[Split]:
         return []
     if sample.weight[node.rows].sum() < 2 * params.min_samples_leaf:
         return []
-    # Other nodes have one attempt: a leaf that found no cut stays a leaf.
+    # Other nodes have one attempt: a leaf that found no split stays a leaf.
     attempts = MAX_ROOT_ATTEMPTS if node.depth == 0 else 1
     for attempt in range(attempts):
         splits = find_splits(child(node.key, 3 + attempt), node, sample, params)
@@ -584,7 +584,7 @@ def split_node(node: Node, sample: Sample, params: Params) -> bool:
     best = max(splits, key=lambda split: split.gain)  # the first of equal ones
     node.feature, node.threshold, node.gain = best.feature, best.threshold, best.gain
     node.margin = gain_margin(splits)
-    # The cut may come from a batch, but it parts all rows.
+    # The split may come from a batch, but it parts all rows.
     x, w = sample.X[node.rows, best.feature], sample.weight[node.rows]
     if best.missing_left is None:  # never seen missing: later ones go to the larger side
         best.missing_left = bool(w[x <= best.threshold].sum() >= w[x > best.threshold].sum())
@@ -683,9 +683,9 @@ def predict_scores(root: Node, X: Array) -> Array:
 
 
 def node_at_cut(side: Node, split: Node, x: Array) -> Node:
-    """Return the node that a row reaches from a side of a split, with the cut as the feature's value.
+    """Return the node that a row reaches from a side of a split, with the threshold as the feature's value.
 
-    Only free features and the cut decide, so splits on other constrained features end the way; so do few rows.
+    Only free features and the threshold decide, so splits on other constrained features end the way; so do few rows.
     """
     assert split.signs is not None
     node = side
@@ -709,7 +709,7 @@ def boundary(split: Node, row: Array, score: float) -> float:
     x[split.feature] = split.threshold
     models = [path_model(node_at_cut(side, split, row), len(x)) for side in sides]
     value = np.mean([coef @ x + intercept for coef, intercept in models])
-    # It is no further from the node's own score than the sides may go.
+    # It is not further from the node's own score than the sides may go.
     least, most = min(side.lower for side in sides), max(side.upper for side in sides)
     return float(np.clip(value, score + least, score + most))
 

@@ -1,4 +1,4 @@
-"""The slow twin of SimpleLogistic and LMT, in plain NumPy: every regression, every cut and every stage from scratch.
+"""The slow twin of SimpleLogistic and LMT, in plain NumPy: every regression, every split and every stage from scratch.
 
 Words: a model is an array (J, 1 + d), intercept and slopes of one function per class; F are its values, P their
 softmax. Rows are dealt into folds in the order in which they come.
@@ -127,7 +127,7 @@ def information(counts):
 
 
 def best_cut(x, y, w, J, min_leaf):
-    """Return threshold, gain and gain ratio of the best cut of a feature, None without one."""
+    """Return threshold, gain and gain ratio of the best split on a feature, None without one."""
     total = np.bincount(y, w, J)
     least = max(min_leaf, min(0.1 * total.sum() / J, 25))
     distinct = np.unique(x)
@@ -198,7 +198,7 @@ def links(node, total):
 
 
 def stages(root, last_alpha=np.inf):
-    """Cut the tree back; return (alpha, held-out error) of every stage up to an alpha."""
+    """Prune the tree; return (alpha, held-out error) of every stage up to an alpha."""
     found = links(root, root.weight)
     result = [(0.0, sum(leaf.held_out_wrong for leaf in leaves(root)))]
     while found and (weakest := min(found, key=lambda link: link[0]))[0] <= last_alpha:
@@ -209,7 +209,7 @@ def stages(root, last_alpha=np.inf):
 
 
 def restore(node):
-    """Take the cuts back."""
+    """Take the splits back."""
     node.is_cut = False
     for child in node.children:
         restore(child)

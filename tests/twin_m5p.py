@@ -30,7 +30,7 @@ def fifth_root(variance):
 
 
 def cuts(x, y, w):
-    """Return threshold, weight of the left side and what is left of the deviation, for each cut of one feature."""
+    """Return threshold, weight of the left side and what is left of the spread, for each split on one feature."""
     found = []
     total, variance = w.sum(), np.average((y - np.average(y, weights=w)) ** 2, weights=w)
     for low, high in zip(np.unique(x)[:-1], np.unique(x)[1:], strict=True):
@@ -44,7 +44,7 @@ def cuts(x, y, w):
 
 
 def best_cut(X, y, w):
-    """Return feature and threshold of the best cut, or None: the first of equals."""
+    """Return feature and threshold of the best split, or None: the first of equals."""
     total = w.sum()
     min_side = max(np.floor(total / 5) + 1, 2)
     best, best_cost = None, 2.0
@@ -109,7 +109,7 @@ def adjusted_error(squared_error, n, n_parameters):
 
 
 class M5P:
-    """The estimator, on features and target of mean 0 and deviation 1."""
+    """The estimator, on features and target of mean 0 and standard deviation 1."""
 
     def __init__(self, min_samples_leaf=4, prune=True, smooth=True, regression_tree=False):
         self.min_samples_leaf, self.prune, self.smooth = min_samples_leaf, prune, smooth

@@ -34,7 +34,7 @@ def why_not() -> str | None:
 
 
 class Fold(NamedTuple):
-    """A table, cut into two parts; classes are numbers."""
+    """A table, split into two parts; classes are numbers."""
 
     X_train: Floats
     y_train: npt.NDArray
@@ -43,7 +43,7 @@ class Fold(NamedTuple):
 
 
 def fold(X: Floats, y: npt.NDArray, repeat: int) -> Fold:
-    """Cut a table at random, a fifth for the test, as the paper's experiments do."""
+    """Split a table at random, a fifth for the test, as the paper's experiments do."""
     order = np.random.default_rng(repeat).permutation(len(y))
     n_test = -(-len(y) // 5)
     train, test = order[n_test:], order[:n_test]

@@ -34,7 +34,7 @@ def checkerboard(n=300):
 
 
 def piecewise(n=300):
-    """Three classes; which feature tells them apart hangs on another one."""
+    """Three classes; which feature tells them apart depends on another one."""
     rng = np.random.RandomState(1)
     X = rng.normal(size=(n, 5)).round(3)
     score = np.where(X[:, 0] < 0.3, X[:, 1] - X[:, 2], X[:, 3] + X[:, 2]) + 0.4 * rng.normal(size=n)
@@ -57,7 +57,7 @@ def clusters(n=300):
 
 
 def some_rows(loaded, n):
-    """Return the first rows, in deviations: for Weka's C4.5 values that differ by less than 1e-5 are the same."""
+    """Return the first rows, in standard deviations: to Weka's C4.5, values less than 1e-5 apart are the same."""
     X, y = loaded
     scale = np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
     return ((X - X.mean(axis=0)) / scale)[:n].round(3), y[:n]

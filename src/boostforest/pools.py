@@ -1,4 +1,4 @@
-"""Forests of anything: any scikit-learn estimator, or a mixture, bagged with parameters drawn from pools."""
+"""Pool forests: any scikit-learn estimator, or a mixture, bagged with parameters drawn from pools."""
 
 from __future__ import annotations
 

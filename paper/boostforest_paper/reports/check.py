@@ -70,7 +70,7 @@ def lines(results: list[Result]) -> tuple[list[str], bool]:
                 verdict, is_met = _count(wins, result.blocks)
                 written.append(verdict)
                 all_met = all_met and is_met
-    written.append("apart: (our mean - the paper's) / the paper's deviation, or ours where the paper's is 0")
+    written.append("apart: (our mean - the paper's) / the paper's standard deviation, or ours where the paper's is 0")
     return written, all_met
 
 

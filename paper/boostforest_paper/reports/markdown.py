@@ -17,11 +17,12 @@ from boostforest_paper.running.problem import METRICS
 
 COSTS = ("train_seconds", "predict_seconds", "cpu_seconds", "model_bytes")
 LEGEND = (
-    "Mean (deviation) over the repeats, best in bold; RMSE and MAE in deviations of the training labels. "
+    "Mean (standard deviation) over the repeats, best in bold; RMSE and MAE in units of the training labels' standard "
+    "deviation. "
     f"{WIN} marks a learner that is significantly worse than the first one, {LOSS} one that is better (paired t-test, "
-    f"Benjamini–Hochberg, 5 %). Small: the paper's figure, ✓ within {AGREES:g} of its deviations, ≠ not. Training time "
-    "is that of the clock, tuning included, and grows with other work on the machine; processor time (tuning, fit and "
-    "prediction) does not."
+    f"Benjamini–Hochberg, 5 %). Small: the paper's figure, ✓ within {AGREES:g} of its standard deviations, ≠ not. "
+    "Training time is that of the clock, tuning included, and grows with other work on the machine; processor time "
+    "(tuning, fit and prediction) does not."
 )
 
 

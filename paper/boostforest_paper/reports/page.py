@@ -20,14 +20,14 @@ STYLE = Path(__file__).with_name("page.css")
 TASKS: dict[Task, str] = {"classification": "Classification", "regression": "Regression"}
 LEGEND = f"""
 <details class="legend"><summary>How to read the tables</summary>
-<p>Mean over the repeats, deviation in brackets; the best of a line is bold. RMSE and MAE are in deviations of the
-training labels. Each repeat is another random division: 60 % train, 20 % validation, 20 % test; parameters are chosen
-on the validation part, and the chosen ones are refitted on both.</p>
+<p>Mean over the repeats, standard deviation in brackets; the best of a line is bold. RMSE and MAE are in units of the
+training labels' standard deviation. Each repeat is another random split: 60 % train, 20 % validation, 20 % test;
+parameters are chosen on the validation part, and the chosen ones are refitted on both.</p>
 <p><b>{WIN}</b> the learner at hand is significantly worse than the base of the table, <b>{LOSS}</b> significantly
 better: paired t-test over the repeats, Benjamini–Hochberg over the datasets, 5 %, with at least {LEAST_REPEATS}
 repeats. The repeats share rows, so these tests are on the generous side.</p>
 <p><span class="paper">Small figures are the paper's</span>: <span class="yes">✓</span> ours is within two of its
-deviations, <span class="no">≠</span> further away. Its times come from 50 cores of another machine.</p>
+standard deviations, <span class="no">≠</span> further away. Its times come from 50 cores of another machine.</p>
 <p>Lines, averages and ranks count the repeats that all learners of a table share. Training time includes the choice of
 parameters; it grows when other work runs on the machine. Processor time does not: it is that of tuning, fit and
 prediction. Model size is the length of the pickled model.</p>

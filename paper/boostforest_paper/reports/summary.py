@@ -47,7 +47,7 @@ def sentences(experiment: Experiment, result: BlockResult) -> list[str]:
 
 
 def _agreement(experiment: Experiment, result: BlockResult) -> str:
-    """Say on how many datasets each learner is within two deviations of the paper."""
+    """Say on how many datasets each learner is within two standard deviations of the paper."""
     counts = []
     for name in result.learners:
         judged = []
@@ -58,7 +58,7 @@ def _agreement(experiment: Experiment, result: BlockResult) -> str:
                 judged.append(paper.agrees(ours, theirs))
         if judged:
             counts.append(f"{name} {sum(bool(verdict) for verdict in judged)} of {len(judged)}")
-    return f"Within two deviations of the paper: {', '.join(counts)}." if counts else ""
+    return f"Within two standard deviations of the paper: {', '.join(counts)}." if counts else ""
 
 
 def notes(result: Result) -> list[str]:

@@ -80,7 +80,7 @@ def _with_paper(cell: Cell, ours: Figure | None, theirs: Figure | None, written:
         cell.agrees = paper.agrees(ours, theirs)
         distance = paper.apart(ours, theirs)
         if distance is not None:
-            cell.tip = f"{distance:+.1f} of the paper's deviations"
+            cell.tip = f"{distance:+.1f} of the paper's standard deviations"
     return cell
 
 

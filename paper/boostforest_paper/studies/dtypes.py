@@ -1,4 +1,4 @@
-"""What fewer digits of the coefficients save and cost: the tables of docs/format.md."""
+"""What fewer digits of the coefficients save and cost: the tables of docs/dev/format.md."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def fit_members(
 
 
 def _cut(items: list[Any], n_parts: int) -> list[list[Any]]:
-    """Cut a list into at most n parts of about the same length."""
+    """Split a list into at most n parts of about the same length."""
     n = max(1, min(n_parts, len(items)))
     bounds = np.linspace(0, len(items), n + 1).astype(int)
     return [items[a:b] for a, b in pairwise(bounds.tolist())]
@@ -104,7 +104,7 @@ def _fit_member(member: Member, X: Any, y: npt.NDArray[Any], sampling: Sampling,
 
 
 def _lacks(y: npt.NDArray[Any], n_classes: int) -> str:
-    """Say that a replica lacks classes, which many estimators cannot bear."""
+    """Say that a replica lacks classes, which many estimators do not accept."""
     seen = len(np.unique(y)) if n_classes else 0
     return f" to a replica with {seen} of {n_classes} classes" if seen < n_classes else ""
 

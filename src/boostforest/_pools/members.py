@@ -175,7 +175,7 @@ def share_out(weights: list[float], n: int) -> npt.NDArray[np.intp]:
 
 
 def _number(name: str) -> int:
-    """Return a number that hangs on the name alone: a pool's draws do not depend on which other pools there are."""
+    """Return a number that depends on the name alone: a pool's draws do not depend on which other pools there are."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 

@@ -17,10 +17,10 @@ class LMTClassifier(LogisticTreeClassifier):
     """Logistic model tree: a decision tree with a logistic regression at every leaf.
 
     The tree is grown with C4.5's splits. Every node has a LogitBoost model (see `SimpleLogisticClassifier`) that
-    continues the one of its parent on the node's own rows. Then the tree is cut back by CART's cost-complexity pruning,
+    continues the one of its parent on the node's own rows. Then the tree is pruned by CART's cost-complexity pruning,
     often to a single logistic model, or to few leaves.
 
-    It follows Landwehr, Hall and Frank [1]_ with the short cut of Sumner, Frank and Hall [2]_, and Weka's LMT in what
+    It follows Landwehr, Hall and Frank [1]_ with the shortcut of Sumner, Frank and Hall [2]_, and Weka's LMT in what
     they leave open: with ``shuffle=False``, on rows sorted by class, it gives Weka's tree and Weka's probabilities,
     unless a choice depends on rounding.
 
@@ -32,7 +32,7 @@ class LMTClassifier(LogisticTreeClassifier):
         Rows that each side of a split needs. C4.5 asks for a tenth of the node's rows per class as well, but never for
         more than 25.
     prune : bool, default=True
-        Cut the tree back. Unpruned trees are large: for a forest, not for reading.
+        Prune the tree. Unpruned trees are large: for a forest, not for reading.
     {iterations}
     fast_regression : bool, default=True
         Choose the number of iterations once, for the root, and use it at every node; False, Weka's ``-C``, chooses it
@@ -58,9 +58,9 @@ class LMTClassifier(LogisticTreeClassifier):
 
     Notes
     -----
-    *Splits.* The cut of a feature with the highest information gain, less log2(number of cuts) / n; then, among the
-    features whose gain is at least the average one, that of the highest gain ratio. The threshold is the largest value
-    of the training table on the left side. All splits have two sides (Weka's ``-B``): all features are numbers.
+    *Splits.* The split on a feature with the highest information gain, less log2(number of thresholds) / n; then, among
+    the features whose gain is at least the average one, that of the highest gain ratio. The threshold is the largest
+    value of the training table on the left side. All splits have two sides (Weka's ``-B``): all features are numbers.
 
     *Models.* A node's iterations start from the model of its parent; see `SimpleLogisticClassifier` for an iteration.
     Nodes of fewer than 5 rows keep the model of their parent.
@@ -70,7 +70,7 @@ class LMTClassifier(LogisticTreeClassifier):
     sums of fractions, and rounding may keep them from being equal). Splits that do not lower the training error are
     taken out in any case.
 
-    *Deviations from Weka.* Splits on residuals (``-R``), weight trimming (``-W``) and splits on categories with more
+    *Differences from Weka.* Splits on residuals (``-R``), weight trimming (``-W``) and splits on categories with more
     than two sides are left out. Two values of a feature are different if they differ at all; for Weka's C4.5 they must
     differ by 1e-5. With ``fast_regression=False`` the rows of a node are dealt into folds in the order of the table; in
     Weka that order depends on the last sort of the split search. Weka has no unpruned trees.

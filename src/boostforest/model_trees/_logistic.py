@@ -182,7 +182,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
 
     @on_snapshot
     def decision_function(self, X: Any) -> Floats:
-        """Compute how strongly each row speaks for each class.
+        """Compute the decision function: a score for each class.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
         labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
         return labels
 
-    # ------------------------------------------------------------------------------------------------ a look inside
+    # --------------------------------------------------------------------------------------------------- inspection
 
     def _linear_models(self) -> tuple[Floats, Floats]:
         """Return intercepts (models × outputs) and slopes (models × outputs × features) for features as they are."""
@@ -280,8 +280,8 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
             if feature >= 0:
                 left = int(tree.left[i])
                 n_iter[left : left + 2] += n_iter[i]
-                name, cut = feature_names[feature], number(tree.threshold[i], digits)
-                shown.append(ShownNode(summary, (left, left + 1), (f"{name} <= {cut}", f"{name} > {cut}")))
+                name, threshold = feature_names[feature], number(tree.threshold[i], digits)
+                shown.append(ShownNode(summary, (left, left + 1), (f"{name} <= {threshold}", f"{name} > {threshold}")))
                 continue
             functions = zip(self._function_names(), intercepts[tree.model[i]], slopes[tree.model[i]], strict=True)
             lines = [line for f in functions for line in linear_model(*f, feature_names, digits)]

@@ -31,7 +31,7 @@ class M5PTree(ReadOnlyColumns):
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
     left: Ints  #: left child; the right one is ``left + 1``; 0 for a leaf
     n_samples: Floats  #: weight of the training rows that reached the node
-    gain: Floats  #: what the split takes off the deviation measure, times ``n_samples``
+    gain: Floats  #: by how much the split lowers the spread of the target, times ``n_samples``
     model: Ints  #: number of the leaf's model, -1 for an inner node
     error: Floats  #: per model: root of the mean squared training error, before smoothing
     centre: Floats  #: per model: its value at the means of the features
@@ -41,9 +41,9 @@ class M5PTree(ReadOnlyColumns):
 class M5PRegressor(RegressorMixin, BaseEstimator):
     """M5': a regression tree with a linear model at every leaf.
 
-    The tree is grown on the deviation of the target and gets a linear model at every node. It is cut back from the
-    leaves where a node's own model promises to be as good as the subtree below it, and the leaf models are mixed with
-    those above them, so that neighbouring leaves do not disagree by much. Small, accurate and readable: see
+    The tree is grown on the spread of the target and gets a linear model at every node. It is pruned from the leaves up
+    where a node's own model promises to be as good as the subtree below it, and the leaf models are mixed with those
+    above them, so that neighbouring leaves do not disagree by much. Small, accurate and readable: see
     `export_text` and `plot_tree`.
 
     It follows Wang and Witten [2]_ (after Quinlan's M5 [1]_), and Weka's M5P where that differs (see Notes): on data
@@ -55,7 +55,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         Weka's ``-M``, and as there: a node with fewer rows is not split. So a leaf may have fewer rows, but at least
         two, and more than a fifth of those of the node above it.
     prune : bool, default=True
-        Cut the tree back; False is Weka's ``-N``. Unpruned trees are large: for a forest, not for reading.
+        Prune the tree; False is Weka's ``-N``. Unpruned trees are large: for a forest, not for reading.
     smooth : bool, default=True
         Mix the models on the path into that of the leaf; False is Weka's ``-U``.
     regression_tree : bool, default=False
@@ -70,9 +70,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     n_nodes_ : int
         Number of nodes.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the deviation that the splits take away; all 0 without a split.
+        Share of each feature in the spread that the splits take away; all 0 without a split.
     feature_mean_ : ndarray of shape (n_features,)
-        Means of the training rows; they stand for missing values.
+        Means of the training rows; missing values are replaced by them.
     target_deviation_ : float
         Standard deviation of the training target: the errors that `export_text` prints are shares of it.
     n_features_in_ : int
@@ -88,10 +88,10 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    *Growing.* The best cut takes most off the deviation: root(V) − Σ n_i/n · root(V_i), V the variance of the target.
-    As in Weka the root is the fifth, where the papers have the square root, and a side has more than a fifth of the
-    rows (rounded down). Cuts lie midway between two values. A node is a leaf if it has fewer than ``min_samples_leaf``
-    rows or its target deviates by less than 5 % of the whole target's standard deviation.
+    *Growing.* The best split takes most off the spread: root(V) − Σ n_i/n · root(V_i), V the variance of the target.
+    As in Weka the root is the fifth, where the papers have the square root (the standard deviation), and a side has
+    more than a fifth of the rows (rounded down). Thresholds lie midway between two values. A node is a leaf if it has
+    fewer than ``min_samples_leaf`` rows or a standard deviation of the target below 5 % of the whole target's.
 
     *Models.* An inner node's model is a least squares fit on the features that are tested in its subtree; a leaf's is
     the mean. Features with a standardised slope beyond 1.5 are dropped first, the largest one at a time: they repeat
@@ -110,7 +110,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     rows with a missing value are divided by their target instead. All features are numbers: encode categories first
     (Weka makes binary features of them).
 
-    *Other deviations from Weka.* Where cuts are equally good, as in small nodes with repeated target values, Weka's
+    *Other differences from Weka.* Where splits are equally good, as in small nodes with repeated target values, Weka's
     choice depends on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
     equality are absolute, here they are relative to the target's standard deviation. ``sample_weight`` counts rows:
     weight 2 is the same as the row twice; Weka's trees ignore weights as they grow.
@@ -275,7 +275,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     @property
     @on_snapshot
     def feature_importances_(self) -> Floats:
-        """Share of each feature in the deviation that the splits take away; all 0 without a split."""
+        """Share of each feature in the spread that the splits take away; all 0 without a split."""
         check_is_fitted(self)
         inner = self.tree_.feature >= 0
         gain = np.zeros(self.n_features_in_)
@@ -290,9 +290,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         for i, feature in enumerate(tree.feature):
             summary = f"{tree.n_samples[i]:g} rows"
             if feature >= 0:
-                cut = f"{number(tree.threshold[i], digits)}"
+                threshold = f"{number(tree.threshold[i], digits)}"
                 name, left = feature_names[feature], int(tree.left[i])
-                shown.append(ShownNode(summary, (left, left + 1), (f"{name} <= {cut}", f"{name} > {cut}")))
+                shown.append(ShownNode(summary, (left, left + 1), (f"{name} <= {threshold}", f"{name} > {threshold}")))
                 continue
             m = tree.model[i]
             slopes = tree.slopes[m]

@@ -191,7 +191,7 @@ _COLUMNS = ("reg_lambda", "n_hidden", "C", "epsilon", "tol", "max_iter", "interc
 def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
     """Return the node model of every tree with values in place of names and pools.
 
-    "ridge" and "constant" have nothing to draw and stay as they are; what is no model of the core is left alone.
+    "ridge" and "constant" have nothing to draw and stay as they are; what is not a model of the core is left alone.
     """
     drawn = list(models)
     for given in distinct(models).values():

@@ -104,7 +104,7 @@ def short_name(node_model: Any) -> str:
 
 
 def is_regressor_object(value: object) -> bool:
-    """Tell whether a value can be fitted like a regressor: an object, not a class, and no classifier."""
+    """Tell whether a value can be fitted like a regressor: an object, not a class, and not a classifier."""
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in ("fit", "predict")):
         return False
     return not (isinstance(value, BaseEstimator) and is_classifier(value))

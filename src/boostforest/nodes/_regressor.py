@@ -93,7 +93,7 @@ def rounded(values: Floats) -> Floats:
     """Return values to 36 bits of the largest, none of them lost.
 
     Rows that are alike stay so: their sums are the same in any order, and repeated rows are those of twice the weight.
-    Trees of scikit-learn otherwise let the last bit choose between features that divide the rows in the same way.
+    Trees of scikit-learn otherwise let the last bit choose between features that split the rows in the same way.
     """
     unit = 2.0 ** (np.frexp(np.abs(values).max())[1] - 36)
     counted = np.rint(values / unit)
