@@ -150,8 +150,8 @@ print(seconds)
 @pytest.mark.parametrize(
     "estimator",
     [
-        "BoostForestRegressor(100_000, n_jobs=1)",
-        "BoostForestClassifier(100_000, n_jobs=2, verbose=1)",
+        "BoostForestRegressor(500, n_jobs=1)",
+        "BoostForestClassifier(500, n_jobs=2, verbose=1)",
         "BoostTreeRegressor(batch_size=None, min_samples_leaf=1, n_cuts=30)",  # one tree alone takes long enough
     ],
 )
