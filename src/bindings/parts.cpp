@@ -75,23 +75,23 @@ auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<
     std::vector<std::int32_t> rows(n);
     std::iota(rows.begin(), rows.end(), 0);
     const Padded labels(z), weights(v);
-    const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
+    const Sample sample{.rows = rows.data(), .n = n, .weight = static_cast<double>(n), .w = ones.data(), .stride = n};
     const auto indicators = monotone == nullptr ? find_indicators(table, n, d, nullptr) : nullptr;
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
-    make_node_model(rules.fit)->fit({table,
-                                     width,
-                                     d,
-                                     1,
-                                     sample,
-                                     {labels.data(), weights.data(), n},
-                                     rules,
-                                     indicators.get(),
-                                     fitted.get(n),
-                                     n,
-                                     monotone,
-                                     path_slopes},
-                                    work, params.data());
+    entry_of(rules.fit).make_model()->fit({.x = table,
+                                           .width = width,
+                                           .n_inputs = d,
+                                           .n_outputs = 1,
+                                           .sample = sample,
+                                           .labels = {.z = labels.data(), .v = weights.data(), .stride = n},
+                                           .rules = rules,
+                                           .indicators = indicators.get(),
+                                           .fitted = fitted.get(n),
+                                           .fitted_stride = n,
+                                           .monotone = monotone,
+                                           .path_slopes = path_slopes},
+                                          work, params.data());
     return std::pair(params, work.n_unconverged == 0);
 }
 
@@ -119,15 +119,18 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 }
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
-nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
+nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
                const Array<double, 1>& w) {
-    const auto loss = make_loss(static_cast<Task>(task), n_classes);
+    const auto loss = make_loss(static_cast<LossCode>(code), n_classes);
     const auto n = static_cast<std::int64_t>(scores.shape(1));
     const auto n_outputs = static_cast<std::int64_t>(scores.shape(0));
     const Padded f(scores), labels(y), weights(w), ones(std::vector<double>(n, 1.0));
     Buffer<double> state;
-    Sample sample{nullptr,       n, 0, weights.data(), labels.data(), state.get(loss->n_state() * padded_rows(n)),
-                  padded_rows(n)};
+    Sample sample{.n = n,
+                  .w = weights.data(),
+                  .y = labels.data(),
+                  .state = state.get(loss->n_state() * padded_rows(n)),
+                  .stride = padded_rows(n)};
     const double value = loss->start(f.data(), n, sample);
     sample.w = ones.data();
     LossWorkspace work;
@@ -183,7 +186,7 @@ void register_parts(nb::module_& module) {
                nb::arg("cost"), nb::arg("epsilon"), nb::arg("intercept_penalty"), nb::arg("tolerance"),
                nb::arg("max_iterations"),
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
-    module.def("loss", &loss, nb::arg("task"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
+    module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
                nb::arg("y").noconvert(), nb::arg("w").noconvert(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
     module.def("probabilities", &probabilities, nb::arg("scores").noconvert(), "Sigmoid or softmax of the scores.");
