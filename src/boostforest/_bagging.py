@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class Sampling:
-    """How the members get their rows; see ``Sampling`` in ``src/core/grower.hpp``."""
+    """How the members get their rows; see ``Sampling`` in ``src/core/grow/replica.hpp``."""
 
     bootstrap: bool = False
     n_draws: int = 0

@@ -193,7 +193,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 data.mean,
                 data.scale,
                 data.y,
-                0 if n_classes == 0 else 1 if n_classes <= 2 else 2,
+                data.loss,
                 max(n_classes, 2) if n_classes else 0,
                 encode_tree_params(params, seeds, data.roles.n_split(n_features)),
                 sampling.bootstrap,

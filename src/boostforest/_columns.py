@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._core import ModelKind
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -25,7 +26,7 @@ ROLES = ("split_features", "model_features", "monotonic_cst")
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
 
-PYTHON = 255  # ModelKind::kPython: the models of a tree are in ``models``, not in ``params``
+PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in ``models``, not in ``params``
 
 
 @dataclass(eq=False, frozen=True)
@@ -39,7 +40,7 @@ class ForestColumns:
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
-    kind: npt.NDArray[np.uint8]  #: per tree: 0 constants, 1 linear in the features, 2 linear in hidden units
+    kind: npt.NDArray[np.uint8]  #: per tree: ``ModelKind`` of the core
     sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
     feature: Ints  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
@@ -127,7 +128,7 @@ class ForestColumns:
     def n_inputs(self) -> Longs:
         """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
         units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
-        return np.where(self.kind == 1, len(self.seen_features), units)
+        return np.where(self.kind == ModelKind.LINEAR, len(self.seen_features), units)
 
     @cached_property
     def seen_features(self) -> Ints:
@@ -189,7 +190,7 @@ class ForestColumns:
         """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
         models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
         for kind, nodes, params in self._models():
-            if kind < 2:
+            if kind in (ModelKind.CONSTANT, ModelKind.LINEAR):
                 whole = np.zeros((len(nodes), self.n_outputs, 1 + self.n_features))
                 whole[:, :, 0] = params[:, :, 0]
                 whole[:, :, 1 + self.seen_features[: params.shape[2] - 1]] = params[:, :, 1:]
@@ -227,10 +228,10 @@ class ForestColumns:
 
     def hidden_models(self) -> Floats:
         """Return intercept and slopes of the models on hidden units: nodes × outputs × (1 + units), NaN without one."""
-        n_units = int(self.n_inputs[self.kind == 2].max(initial=0))
+        n_units = int(self.n_inputs[self.kind == ModelKind.HIDDEN].max(initial=0))
         models = np.full((len(self.feature), self.n_outputs, 1 + n_units), np.nan)
         for kind, nodes, params in self._models():
-            if kind == 2:
+            if kind == ModelKind.HIDDEN:
                 models[nodes, :, : params.shape[2]] = params
         return models
 

@@ -2,11 +2,95 @@
 The compiled core of boostforest. Internal: its functions change without notice.
 """
 
+import enum
 from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
 
+
+class LossCode(enum.IntEnum):
+    """Losses."""
+
+    SQUARED_ERROR = 0
+
+    LOGISTIC = 1
+
+    SOFTMAX = 2
+
+class NodeFit(enum.IntEnum):
+    """How node models are fitted."""
+
+    CONSTANT = 0
+
+    RIDGE = 1
+
+    ELM = 2
+
+    LINEAR_SVR = 3
+
+class ModelKind(enum.IntEnum):
+    """What is stored of node models; part of the file format."""
+
+    CONSTANT = 0
+
+    LINEAR = 1
+
+    HIDDEN = 2
+
+    PYTHON = 255
+
+class Criterion(enum.IntEnum):
+    """What splits are judged by."""
+
+    XGB = 0
+
+    MSE = 1
+
+    GINI = 2
+
+    C45 = 3
+
+class TreeTag(enum.IntEnum):
+    """What is drawn under a tree's seed; see random.hpp."""
+
+    BOOTSTRAP = 0
+
+    ROOT = 1
+
+    POOLS = 2
+
+    MEMBER_COLUMNS = 3
+
+    MEMBER_SEEDS = 4
+
+    TREE_MODELS = 3
+
+    HIDDEN_LAYER = 5
+
+class NodeTag(enum.IntEnum):
+    """What is drawn under a node's key."""
+
+    LEFT_CHILD = 0
+
+    RIGHT_CHILD = 1
+
+    MODEL_BATCH = 2
+
+    FIRST_ATTEMPT = 3
+
+    MODEL_SEED = 4294967296
+
+class AttemptTag(enum.IntEnum):
+    """What is drawn under the key of an attempt to split a node."""
+
+    SPLIT_BATCH = 0
+
+    FEATURE_ORDER = 1
+
+    CUTS = 2
+
+MAX_ROOT_ATTEMPTS: int = 100
 
 def filled_rows(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """

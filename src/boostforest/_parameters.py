@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._core import Criterion
 from ._declare import Parameter, choice, integer, is_integer, real
 from ._draws import Seeds, distinct, draw_parameter, is_distribution, pool_words
 from .nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models
 from .nodes._python import is_python_model, own_copies
 
-CRITERIA = {"xgb": 0, "mse": 1, "gini": 2, "c45": 3}  # Criterion in split.hpp
+CRITERIA = {criterion.name.lower(): int(criterion) for criterion in Criterion}
 TASK_CRITERIA = {"regression": ("xgb", "mse"), "classification": ("xgb", "gini", "c45")}
 
 

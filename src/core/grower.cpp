@@ -9,7 +9,6 @@ namespace boostforest {
 
 namespace {
 
-constexpr int kMaxRootAttempts = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -112,7 +111,6 @@ Sample Grower::take_sample(const Leaf& leaf, Key batch_key, const Leaf* scored_b
     return sample;
 }
 
-// A root is tried again until it splits, within reason.
 Split Grower::find_split(const Leaf& leaf) {
     if (!leaf.may_split) return {};
     const int attempts = leaf.node == 0 ? kMaxRootAttempts : 1;

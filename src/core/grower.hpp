@@ -21,6 +21,9 @@
 
 namespace boostforest {
 
+// A root is tried to be split as often as this.
+constexpr int kMaxRootAttempts = 100;
+
 // One tree's own parameters, drawn from the pools.
 struct TreeParams {
     Key seed = 0;
