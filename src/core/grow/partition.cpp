@@ -28,18 +28,6 @@ Leaf Partition::start() {
     return root;
 }
 
-Sample Partition::whole(const Leaf& leaf) {
-    return {
-        .rows = rows_.data() + leaf.begin,
-        .n = leaf.n_rows(),
-        .weight = leaf.weight,
-        .w = w_.data() + leaf.begin,
-        .y = y_.data() + leaf.begin,
-        .state = state_.data() + leaf.begin,
-        .stride = n_rows_,
-    };
-}
-
 void Partition::load(const Leaf& leaf) {
     for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
         const std::int32_t row = rows_.data()[i];

@@ -24,7 +24,15 @@ class Partition {
     std::int64_t n_rows() const { return n_rows_; }
 
     // The rows of a leaf with their weights, labels and state, where these are in place.
-    Sample whole(const Leaf& leaf);
+    Sample whole(const Leaf& leaf) const {
+        return {.rows = rows_.data() + leaf.begin,
+                .n = leaf.n_rows(),
+                .weight = leaf.weight,
+                .w = w_.data() + leaf.begin,
+                .y = y_.data() + leaf.begin,
+                .state = state_.data() + leaf.begin,
+                .stride = n_rows_};
+    }
 
     // Puts weights and labels of a leaf's rows in place.
     void load(const Leaf& leaf);
