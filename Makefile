@@ -7,6 +7,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 FUZZ_SECONDS ?= 600
+RANDOM_SECONDS ?= 600
 BASE ?= main
 EXPERIMENTS ?= Ex1 Ex1_binary C2 R2 C3 R3 Ex_alpha_MSL Ex_clip_SI Ex_criterion_SI today
 
@@ -15,7 +16,7 @@ SAN_CC ?= gcc
 SAN_CXX ?= g++
 
 BIN := $(VENV)/bin
-PIP_INSTALL = -m pip install
+PIP_INSTALL = -m pip install --quiet
 BUILD_REQUIRES := scikit-build-core nanobind cmake ninja
 
 # A change in any of these makes the next target that needs the package build it again.
@@ -28,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables \
+.PHONY: help venv build test test-random fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools bench-tables \
 	bench-speed bench-compare sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -40,6 +41,16 @@ build: $(VENV)/.stamp-build ## Build and install the package, editable, with the
 
 test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Rounds of all property-based tests, each with a new seed; the seed alone gives a failure again.
+RANDOM_TESTS = HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -q -m hypothesis tests --hypothesis-seed
+test-random: $(VENV)/.stamp-build ## Property-based tests on random examples for $(RANDOM_SECONDS) seconds
+	@end=$$(($$(date +%s) + $(RANDOM_SECONDS))); \
+	while seed=$$(date +%s) && [ $$seed -lt $$end ]; do \
+		echo "seed $$seed"; \
+		$(RANDOM_TESTS)=$$seed $(PYTEST_ARGS) || \
+			{ echo "To see this again: $(RANDOM_TESTS)=$$seed"; exit 1; }; \
+	done
 
 fuzz: $(VENV)/.stamp-build ## Damage model files at random for $(FUZZ_SECONDS) seconds: none may do harm
 	$(BIN)/python tests/fuzz_io.py --seconds $(FUZZ_SECONDS)
@@ -58,7 +69,7 @@ format: $(VENV)/.stamp-extra-dev ## Rewrite the sources the way lint wants them
 	$(if $(CXX_FILES),$(BIN)/clang-format --style=file -i $(CXX_FILES))
 
 tidy: $(VENV)/.stamp-build ## Run clang-tidy over the C++ sources (slow)
-	$(BIN)/python $(PIP_INSTALL) -q clang-tidy
+	$(BIN)/python $(PIP_INSTALL) clang-tidy
 	$(BIN)/run-clang-tidy.py -quiet -p build/$(notdir $(VENV)) \
 		-clang-tidy-binary $(BIN)/clang-tidy '/src/(core|bindings)/'
 
@@ -95,37 +106,42 @@ bench-tables: $(VENV)/.stamp-extra-bench ## Categories and missing values beside
 bench-compare: $(VENV)/.stamp-extra-bench ## Compare the speed of $(BASE) and the working tree, with $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.speed compare --base $(BASE) $(BENCH_ARGS)
 
+# pip is quiet, but a compiler's errors are shown.
 %/.stamp-venv: pyproject.toml
-	$(PYTHON) -m venv $*
-	$*/bin/python $(PIP_INSTALL) --upgrade pip
-	$*/bin/python $(PIP_INSTALL) --upgrade $(BUILD_REQUIRES)
-	touch $@
+	@echo "Creating the virtual environment $* and installing the build tools"
+	@$(PYTHON) -m venv $*
+	@$*/bin/python $(PIP_INSTALL) --upgrade pip
+	@$*/bin/python $(PIP_INSTALL) --upgrade $(BUILD_REQUIRES)
+	@touch $@
 
 # The build folder is kept, so that only changed files are compiled again.
 $(VENV)/.stamp-build: $(VENV)/.stamp-venv $(SOURCES)
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --check-build-dependencies \
+	@echo "Building boostforest and installing what its tests need (a few minutes the first time)"
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation --check-build-dependencies \
 		--config-settings=build-dir=build/$(notdir $(VENV)) \
 		--config-settings=cmake.define.CMAKE_EXPORT_COMPILE_COMMANDS=ON \
-		-ve '.[test]'
-	touch $@
+		-e '.[test]'
+	@touch $@
 
 # The package is there already, so pip only adds what the extra lists; nothing is built again.
 $(VENV)/.stamp-extra-%: pyproject.toml | $(VENV)/.stamp-build
-	$(BIN)/python $(PIP_INSTALL) 'boostforest[$*]'
-	touch $@
+	@echo "Installing the extra $*"
+	@$(BIN)/python $(PIP_INSTALL) 'boostforest[$*]'
+	@touch $@
 
 # --- Sanitizers: an environment and a build of their own each ---
 
 .venv-asan/.stamp-build: SANITIZERS := address,undefined
 .venv-tsan/.stamp-build: SANITIZERS := thread
 .venv-asan/.stamp-build .venv-tsan/.stamp-build: %/.stamp-build: %/.stamp-venv $(SOURCES)
-	CC=$(SAN_CC) CXX=$(SAN_CXX) $*/bin/python $(PIP_INSTALL) --no-build-isolation -v \
+	@echo "Building boostforest with sanitizers: $(SANITIZERS)"
+	@CC=$(SAN_CC) CXX=$(SAN_CXX) $*/bin/python $(PIP_INSTALL) --no-build-isolation \
 		--config-settings=build-dir=build/$* \
 		--config-settings=cmake.build-type=RelWithDebInfo \
 		--config-settings=install.strip=false \
 		--config-settings=cmake.define.BOOSTFOREST_SANITIZE=$(SANITIZERS) \
 		'.[test]'
-	touch $@
+	@touch $@
 
 # libstdc++ is preloaded too: the sanitizers look up __cxa_throw when the process starts, and
 # Python itself does not load it. pytest's capture is off so that a report is not lost on abort.

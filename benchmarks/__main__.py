@@ -10,7 +10,7 @@ from joblib import cpu_count
 
 from benchmarks import commands
 from benchmarks.data.checks import DataError
-from benchmarks.datasets import DATA_DIR
+from benchmarks.datasets import add_folder
 from benchmarks.names import UnknownNameError
 from benchmarks.running.store import StoreError
 from benchmarks.running.tuning import Tuning
@@ -74,10 +74,6 @@ def _add_choice(parser: argparse.ArgumentParser, *, needs_name: bool) -> None:
                         help="run a file that registers datasets, learners or experiments")  # fmt: skip
 
 
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=DATA_DIR, metavar="DIR", help="folder of Parquet files")
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Declare the command line."""
     parser = argparse.ArgumentParser(
@@ -88,7 +84,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name in ("run", "status", "report", "check", "forget"):
         _add_choice(made[name], needs_name=name not in ("report",))
     for name in ("run", "status"):
-        _add_data(made[name])
+        add_folder(made[name])
     run = made["run"]
     run.add_argument("--processes", type=_processes, default=1, metavar="N", help="fits at once, or all (default: 1)")
     run.add_argument("--threads", type=_positive, default=1, metavar="N", help="threads of one fit (default: 1)")

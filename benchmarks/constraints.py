@@ -14,7 +14,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from benchmarks.datasets import DATA_DIR, check_files
+from benchmarks.data import paper
+from benchmarks.datasets import add_folder, check_data
 from boostforest import BoostForestClassifier, BoostForestRegressor
 
 Table = tuple[pd.DataFrame, Any, Any]
@@ -68,7 +69,7 @@ def measure(train: Table, test: Table, constraints: Any, trees: int, seed: int) 
 def real_tables(folder: Path, share: float, seeds: range) -> Iterator[tuple[str, Any, list[tuple[Table, Table]]]]:
     """Yield the datasets with their constraints, cut at random."""
     for name, constraints in CONSTRAINTS.items():
-        frame = pd.read_parquet(folder / f"{name}.parquet")
+        frame = paper.read_frame(name, folder)
         target = frame.pop("target")
         frame, deviation = frame.select_dtypes("number"), None
         if pd.api.types.is_float_dtype(target):
@@ -96,11 +97,11 @@ def made_up_tables(n: int, noise: float, seeds: range) -> Iterator[tuple[str, An
 def main() -> None:
     """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    add_folder(parser)
     parser.add_argument("--repeats", type=int, default=10, help="random splits, or tables (default: 10)")
     parser.add_argument("--trees", type=int, default=100, help="trees of a forest (default: 100)")
     options = parser.parse_args()
-    check_files(parser, options.data, list(CONSTRAINTS))
+    check_data(parser, options.data, list(CONSTRAINTS), fetch=False)  # other sources name their columns otherwise
     seeds = range(options.repeats)
     groups = [real_tables(options.data, share, seeds) for share in (0.8, 0.2)]
     groups += [made_up_tables(n, noise, seeds) for n in (300, 1500) for noise in (0.3, 1.0)]

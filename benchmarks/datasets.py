@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -26,8 +27,9 @@ LARGE: dict[str, Task] = {
 }
 _FIRST_ROWS = {"MNIST": 10_000}  # all 70,000 would take seven times as long and say the same
 
-SHARED_DIR = Path(__file__).resolve().parents[2] / "shared"  # beside the repository, not in it
-DATA_DIR = SHARED_DIR / "datasets"
+# The datasets are not in the repository: a folder of Parquet files, which git ignores here or which is elsewhere.
+DATA_DIR = Path(os.environ.get("BOOSTFOREST_DATA") or Path(__file__).resolve().parents[1] / "datasets")
+ANOTHER_FOLDER = "name the folder that has them with --data DIR or BOOSTFOREST_DATA"
 
 
 class Fold(NamedTuple):
@@ -40,7 +42,7 @@ class Fold(NamedTuple):
 
 
 def load(name: str, data_dir: Path = DATA_DIR) -> tuple[Floats, npt.NDArray]:
-    """Read one dataset as numbers, otherwise raw.
+    """Read one dataset as numbers, otherwise raw; from OpenML where there is no file.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ def load(name: str, data_dir: Path = DATA_DIR) -> tuple[Floats, npt.NDArray]:
     y : ndarray of shape (n,)
         Strings for classification, float64 for regression.
     """
-    frame = pd.read_parquet(data_dir / f"{name}.parquet")
+    from benchmarks.data import paper  # which needs this module
+
+    frame = paper.read_frame(name, data_dir)
     return as_arrays(frame.head(_FIRST_ROWS.get(name, len(frame))), (TASKS | LARGE)[name])
 
 
@@ -109,9 +113,15 @@ def fold(X: Floats, y: npt.NDArray, repeat: int) -> Fold:
     return Fold(X[train], y[train], X[test], y[test])
 
 
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the data folder."""
+    text = "folder of Parquet files (default: the one that BOOSTFOREST_DATA names, else %(default)s)"
+    parser.add_argument("--data", type=Path, default=DATA_DIR, metavar="DIR", help=text)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose the datasets."""
-    parser.add_argument("--data", type=Path, default=DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    add_folder(parser)
     parser.add_argument("--datasets", nargs="+", default=list(TASKS), choices=list(TASKS), metavar="NAME")
 
 
@@ -121,14 +131,21 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None = None) -> arg
     if args.repeats < 1:
         parser.error("--repeats must be at least 1")
     args.datasets = [name for name in TASKS if name in args.datasets]
-    check_files(parser, args.data, args.datasets)
+    check_data(parser, args.data, args.datasets)
     return args
 
 
-def check_files(parser: argparse.ArgumentParser, data_dir: Path, names: list[str]) -> None:
-    """Exit with status 2 and one sentence unless every one of these datasets has its file."""
-    if not data_dir.is_dir():
-        parser.exit(2, f"The data folder {data_dir} does not exist; name another one with --data DIR.\n")
-    missing = [name for name in names if not (data_dir / f"{name}.parquet").is_file()]
-    if missing:
-        parser.exit(2, f"The data folder {data_dir} has no Parquet file for {', '.join(missing)}.\n")
+def check_data(parser: argparse.ArgumentParser, folder: Path, names: list[str], *, fetch: bool = True) -> None:
+    """Exit with status 2 and one sentence unless each of these datasets is there, or is fetched and right."""
+    from benchmarks.data import DataError, NotAtHandError, paper
+
+    missing = [name for name in names if not (folder / f"{name}.parquet").is_file()]
+    lost = [name for name in missing if not (fetch and paper.ENTRIES[name]["openml"])]
+    if lost:
+        where = f"has no Parquet file for {', '.join(lost)}" if folder.is_dir() else "does not exist"
+        parser.exit(2, f"The data folder {folder} {where}; {ANOTHER_FOLDER}.\n")
+    for name in missing:
+        try:
+            paper.read_frame(name, folder)
+        except (NotAtHandError, DataError) as error:
+            parser.exit(2, f"{name} cannot be fetched: {str(error).rstrip('.')}; {ANOTHER_FOLDER}.\n")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
@@ -55,9 +56,9 @@ METHODS: dict[str, Intervals] = {
 }
 
 
-def measure(name: str, repeats: int, methods: dict[str, Intervals]) -> dict[str, tuple[float, float]]:
+def measure(name: str, folder: Path, repeats: int, methods: dict[str, Intervals]) -> dict[str, tuple[float, float]]:
     """Return the mean coverage and the mean width, in deviations of the target, by method."""
-    X, y = datasets.load(name)
+    X, y = datasets.load(name, folder)
     figures: dict[str, list[tuple[float, float]]] = {method: [] for method in methods}
     for repeat in range(repeats):
         fold = datasets.fold(X, y, repeat)
@@ -71,16 +72,17 @@ def measure(name: str, repeats: int, methods: dict[str, Intervals]) -> dict[str,
 def main(argv: list[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--datasets", nargs="+", default=datasets.NAMES["regression"])
+    datasets.add_arguments(parser)
+    parser.set_defaults(datasets=datasets.NAMES["regression"])
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--repeats", type=int, default=3)
-    args = parser.parse_args(argv)
+    args = datasets.parse(parser, argv)
     methods = {name: METHODS[name] for name in args.methods}
     print("| dataset | " + " | ".join(methods) + " |")
     print("|---|" + "---|" * len(methods))
     rows = []
     for name in args.datasets:
-        found = measure(name, args.repeats, methods)
+        found = measure(name, args.data, args.repeats, methods)
         rows.append(list(found.values()))
         print(
             f"| {name} | " + " | ".join(f"{held:.3f}, {width:.2f}" for held, width in found.values()) + " |", flush=True

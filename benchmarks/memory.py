@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -49,12 +50,12 @@ def print_peaks(options: argparse.Namespace) -> None:
             print(f"| {f['peak']:.2f} | {f['seconds']:.0f} |", flush=True)
 
 
-def moved(name: str, repeat: int) -> list[tuple[float, float]]:
+def moved(name: str, folder: Path, repeat: int) -> list[tuple[float, float]]:
     """Return for each type the test error, and how far a prediction moves at the most.
 
     Errors are RMSE or shares of wrong labels; predictions are in deviations of the target, or probabilities.
     """
-    fold = datasets.fold(*datasets.load(name), repeat)
+    fold = datasets.fold(*datasets.load(name, folder), repeat)
     make, scale = BoostForestClassifier, 1.0
     if is_regression := datasets.TASKS[name] == "regression":
         make, scale = BoostForestRegressor, float(fold.y_train.std())
@@ -68,12 +69,12 @@ def moved(name: str, repeat: int) -> list[tuple[float, float]]:
     return [(error, float(np.abs(o - outputs[0]).max())) for error, o in zip(errors, outputs, strict=True)]
 
 
-def print_accuracy(repeats: int) -> None:
+def print_accuracy(folder: Path, repeats: int) -> None:
     """Print the mean error of each type, and the largest move of a prediction."""
     print("| | dtype | mean error | a prediction moves at most |")
     print("|---|---|---|---|")
     for task, names in datasets.NAMES.items():
-        figures = np.array([[moved(name, repeat) for repeat in range(repeats)] for name in names])
+        figures = np.array([[moved(name, folder, repeat) for repeat in range(repeats)] for name in names])
         for i, dtype in enumerate(DTYPES):
             error, move = figures[:, :, i, 0].mean(), figures[:, :, i, 1].max()
             print(f"| {task if i == 0 else ''} | {dtype} | {error:.6f} | {move:.1e} |", flush=True)
@@ -89,9 +90,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--accuracy", action="store_true", help="compare the types on the small datasets instead")
     parser.add_argument("--repeats", type=int, default=3, help="splits of each small dataset (default: 3)")
+    datasets.add_folder(parser)
     options = parser.parse_args()
     if options.accuracy:
-        print_accuracy(options.repeats)
+        datasets.check_data(parser, options.data, list(datasets.TASKS))
+        print_accuracy(options.data, options.repeats)
     else:
         print_peaks(options)
 

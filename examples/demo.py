@@ -40,6 +40,15 @@ STYLES: dict[str, dict[str, Any]] = {
     "RandomForest": {"color": "#D55E00", "linestyle": "--", "linewidth": 1.5},
 }
 
+NEXT = """
+Look at
+  {picture:<24}how both forests converge, tree by tree
+  README.md               ten lines to begin with
+  docs/when_to_use.md     when to use it, and when not, by measurements
+  docs/tables.md          text, categories and missing values in your tables
+  docs/command_line.md    fit and predict without writing Python
+Next: make test, or the ten lines with your own table in .venv/bin/python."""
+
 
 class Problem(NamedTuple):
     """One dataset of the demo."""
@@ -158,7 +167,7 @@ def main() -> None:
     print(HEADER)
     curves = [run(problem) for problem in PROBLEMS]
     draw(curves, args.out)
-    print(f"\nThe picture of how both converge, tree by tree: {args.out}")
+    print(NEXT.format(picture=str(args.out)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Damage the golden model files at random, for as long as you like: ``python tests/fuzz_io.py --seconds 600``.
 
 A file that was changed anyhow must be refused with a ValueError. A file that was changed and then given the right
-checksum, as an attacker would, may load if its numbers make sense; then every method must work.
+checksum, as an attacker would, may load if its numbers make sense; then every method must work. No file may take more
+than a few seconds, or much more memory than its size.
 """
 
 import argparse
@@ -17,14 +18,34 @@ from pathlib import Path
 import numpy as np
 
 from boostforest import load_model
-from model_files import GOLDEN, seal, split, tensors_of, with_tensors
+from model_files import DTYPES as ITEMS
+from model_files import GOLDEN, chain, seal, split, tensors_of, with_metadata, with_tensors
 
 INTEGERS = [-(2**63), -(2**31), -2, -1, 0, 1, 2, 3, 7, 255, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 2**64, 10**30]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, 1e-30, 1e30, 1.7e308, -1.7e308, np.nan, np.inf, -np.inf]
 JSON = [None, True, False, "", "xgb", "\x00", "é" * 50, [], {}, [[]], {"a": 1}, [1] * 20, 0.5, 1e300, -0.1, *INTEGERS]
 DTYPES = ["F64", "F32", "F16", "I64", "I32", "U64", "U32", "U8", "BOOL", "BF16", "", None, 3, []]
 
+PIECES = [
+    b'\\"',
+    b"\\",
+    b'"',
+    b"[",
+    b"{",
+    b'{"":',
+    b"1",
+    b"-",
+    b"0.",
+    b" ",
+    b"\n",
+    b"\xc3\xa9",
+    b'"a":1,',
+    b"[],",
+    b"\\u0000",
+]
+
 CONTENTS = [path.read_bytes() for path in GOLDEN]
+MAX_SECONDS = 5  # of the processor, for one file of a few kilobytes: to load it and to call every method
 
 
 # ------------------------------------------------------------------------------
@@ -58,7 +79,15 @@ def resize_header(rng, content):
     return (length % 2**64).to_bytes(8, "little") + content[8:]
 
 
-DAMAGES = [truncate, grow, flip, move, resize_header]
+def stretch_header(rng, content):
+    """Repeat something in the header that a slow scan would read again and again."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    at = rng.choice([9, rng.randint(9, end)])
+    text = content[8:at] + rng.choice(PIECES) * rng.choice([1, 1000, 30_000]) + content[at:end]
+    return len(text).to_bytes(8, "little") + text + content[end:]
+
+
+DAMAGES = [truncate, grow, flip, move, resize_header, stretch_header]
 
 
 # ------------------------------------------------------------------------------
@@ -81,14 +110,22 @@ def change_json(rng, value):
     return rng.choice(JSON)
 
 
+def is_json(text):
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def change_metadata(rng, content):
     header, data = split(content)
     metadata = header["__metadata__"]
     name = rng.choice(list(metadata))
-    if rng.random() < 0.8 and name not in ("format", "format_version", "estimator", "boostforest_version", "sha256"):
+    if rng.random() < 0.8 and name != "sha256" and is_json(metadata[name]):
         metadata[name] = json.dumps(change_json(rng, json.loads(metadata[name])))
     else:
-        other = split(rng.choice(CONTENTS))[0]["__metadata__"][name]
+        other = split(rng.choice(CONTENTS))[0]["__metadata__"].get(name, "")
         metadata[name] = rng.choice(["", "0", "2", "[" * 2000, "BoostTreeRegressor", other, "1e999"])
     return seal(header, data)
 
@@ -115,7 +152,7 @@ def change_entry(rng, content):
 
 def change_tensor(rng, content):
     tensors = tensors_of(content)
-    name = rng.choice(list(tensors))
+    name = rng.choice([name for name, array in tensors.items() if array.size])
     array = tensors[name].reshape(-1)
     for _ in range(rng.choice([1, 1, 3, 20])):
         i = rng.randrange(array.size)
@@ -136,6 +173,66 @@ def resize_tensor(rng, content):
     return with_tensors(content, **{name: rng.choice([changed, tensors[name].astype(np.float64)])})
 
 
+def retype_tensor(rng, content):
+    """Read the bytes of a tensor as another type, in a shape that fits."""
+    header, data = split(content)
+    name = rng.choice([name for name in header if name != "__metadata__"])
+    n_bytes = header[name]["data_offsets"][1] - header[name]["data_offsets"][0]
+    dtype = rng.choice([dtype for dtype, item in ITEMS.items() if n_bytes % np.dtype(item).itemsize == 0])
+    n = n_bytes // np.dtype(ITEMS[dtype]).itemsize
+    divisor = rng.choice([k for k in (1, 2, 3, 5) if n % k == 0])
+    header[name] |= {"dtype": dtype, "shape": rng.choice([[n], [divisor, n // divisor], [n // divisor, divisor]])}
+    return seal(header, data)
+
+
+def splice(rng, content):
+    """Take tensors of another file."""
+    other = tensors_of(rng.choice(CONTENTS))
+    names = rng.sample(list(other), rng.choice([1, 1, 2, 5]))
+    return with_tensors(content, **{name: other[name] for name in names})
+
+
+def rewire(rng, content):
+    """Give every tree another shape, other features and thresholds: all of that may be valid."""
+    tensors = tensors_of(content)
+    start, n_features = tensors["tree_start"], len(tensors["feature_mean"])
+    feature, left = np.full_like(tensors["feature"], -1), np.zeros_like(tensors["left"])
+    threshold = np.zeros_like(tensors["threshold"])
+    n_used = rng.randint(1, n_features)
+    for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
+        leaves, which = [0], rng.choice([0, -1, None])
+        for child in range(1, end - begin, 2):
+            node = leaves.pop(rng.randrange(len(leaves)) if which is None else which)
+            feature[begin + node], left[begin + node] = rng.randrange(n_used), child
+            threshold[begin + node] = rng.choice([0.0, rng.gauss(0, 1)])
+            leaves += [child, child + 1]
+    n_samples = np.full_like(tensors["n_samples"], rng.choice([1.0, 79.0, 1e9]))
+    columns = {"feature": feature, "left": left, "threshold": threshold, "n_samples": n_samples, "param_start": None}
+    return with_tensors(content, **columns)
+
+
+def lengthen(rng, content):
+    """Make one tree a chain."""
+    return chain(content, rng.choice([1, 2, 100, 1500]), rng.random() < 0.5)
+
+
+def move_field(rng, content):
+    """Put a metadata field behind the header, whole or damaged."""
+    metadata = split(content)[0]["__metadata__"]
+    name = rng.choice(list(metadata))
+    text = np.frombuffer(metadata[name].encode(), dtype=np.uint8).copy()
+    if text.size and rng.random() < 0.3:
+        text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
+    moved = with_tensors(content, **{f"metadata.{name}": text})
+    return with_metadata(moved, **{name: None}) if rng.random() < 0.8 else moved
+
+
+def stretch_sealed(rng, content):
+    damaged = stretch_header(rng, content)
+    end = 8 + int.from_bytes(damaged[:8], "little")
+    return seal(damaged[8:end], damaged[end:])
+
+
 def damage_sealed(rng, content):
     """Damage the bytes, then give them the right checksum."""
     damaged = rng.choice([flip, move])(rng, content)
@@ -143,7 +240,29 @@ def damage_sealed(rng, content):
     return seal(damaged[8:end], damaged[end:])
 
 
-CHANGES = [change_metadata, change_entry, change_tensor, change_tensor, resize_tensor, damage_sealed]
+def change_often(rng, content):
+    """Make several changes, those that need a whole file first."""
+    content = rng.choice([rewire, rewire, lengthen])(rng, content)
+    for _ in range(rng.randint(1, 3)):
+        content = rng.choice([change_metadata, change_tensor, resize_tensor, splice, move_field])(rng, content)
+    return content
+
+
+CHANGES = [
+    change_metadata,
+    change_entry,
+    change_tensor,
+    change_tensor,
+    resize_tensor,
+    retype_tensor,
+    splice,
+    rewire,
+    lengthen,
+    move_field,
+    stretch_sealed,
+    damage_sealed,
+    change_often,
+]
 
 
 # ------------------------------------------------------------------------------
@@ -175,8 +294,16 @@ def use(model):
 
 
 def load_damaged(path, content, sealed):
-    """Load a damaged file; return whether it was refused. Only a file with the right checksum need not be."""
+    """Load and use a damaged file in time; return whether it was refused: one with the right checksum need not be."""
     path.write_bytes(content)
+    begin = time.process_time()
+    refused = _load_and_use(path, sealed)
+    seconds = time.process_time() - begin
+    assert seconds < MAX_SECONDS, f"a file of {len(content)} bytes took {seconds:.1f} seconds"
+    return refused
+
+
+def _load_and_use(path, sealed):
     try:
         with warnings.catch_warnings(action="error"):
             model = load_model(path)
@@ -216,8 +343,8 @@ def main():
     counts = {function.__name__: [0, 0] for function in [*DAMAGES, *CHANGES]}
     seed, end = options.seed, time.monotonic() + options.seconds
     while time.monotonic() < end:
-        faulthandler.dump_traceback_later(60, exit=True)
         for _ in range(100):
+            faulthandler.dump_traceback_later(60, exit=True)  # it hangs
             rng = random.Random(seed)
             seed += 1
             content = rng.choice(CONTENTS)

@@ -80,3 +80,34 @@ def with_entry(content, name, **changed):
 def field(content, name):
     """Return a metadata field, parsed."""
     return json.loads(split(content)[0]["__metadata__"][name])
+
+
+def chain(content, n_splits, to_the_left=False):
+    """Return a sealed file with one tree that is a chain of splits on the first feature, all at 0, with constants.
+
+    Smaller values go on to the end if ``to_the_left``, otherwise larger ones.
+    """
+    tensors = tensors_of(content)
+    n_nodes, split_node = 2 * n_splits + 1, np.arange(n_splits)
+    inner = np.where(split_node > 0, 2 * split_node - to_the_left, 0)
+    feature, left = np.full(n_nodes, -1, dtype=np.int32), np.zeros(n_nodes, dtype=np.int32)
+    feature[inner], left[inner] = 0, 2 * split_node + 1
+    n_outputs = len(tensors["classes"]) if len(tensors.get("classes", ())) > 2 else 1
+    at_all_nodes = tensors["sum_path"][0] or "monotonic_cst" in tensors
+    n_params = (n_nodes - 1 if at_all_nodes else n_splits + 1) * n_outputs
+    columns = {
+        "tree_start": np.array([0, n_nodes]),
+        "kind": np.zeros(1, dtype=np.uint8),
+        "feature": feature,
+        "left": left,
+        "missing_left": np.zeros(n_nodes, dtype=np.uint8),
+        "n_samples": np.full(n_nodes, 1e6, dtype=np.float32),
+        "lower": np.full(n_nodes, -1, dtype=tensors["lower"].dtype),
+        "upper": np.full(n_nodes, 1, dtype=tensors["upper"].dtype),
+        "params": (np.arange(n_params) % 2).astype(tensors["params"].dtype),
+        "param_start": None,
+    }
+    columns |= {name: np.zeros(n_nodes, dtype=tensors[name].dtype) for name in ("threshold", "loss", "gain")}
+    columns |= {name: tensors[name][:1] for name in ("sum_path", "tree_seeds")}
+    drawn = {name: values[:1] for name, values in field(content, "tree_params").items()}
+    return with_metadata(with_tensors(content, **columns), tree_params=drawn)

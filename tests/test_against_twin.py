@@ -245,6 +245,7 @@ def test_tree_of_one_hot_columns_equals_twin(task, criterion, setting):
     X = np.hstack([np.eye(9)[levels[0]], X[:, :3], np.eye(7)[levels[1]], X[:, 3:], np.eye(6)[levels[2]]])
     y = y + 0.3 * levels[0] if task == "regression" else np.where((levels[1] > 4) & (rng.random(len(X)) < 0.5), 1, y)
     weight = rng.uniform(0.5, 1.5, size=len(X))  # class counts alone would tie
+    weight /= weight.mean()  # as a fit does with weights that are not multiples of the smallest
     # Shallow: deep down two levels are left of a variable, and their columns give the same split.
     settings = {"criterion": criterion, "max_depth": 3, **SETTINGS[setting]}
     assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: (X, y, weight)), X)
@@ -272,9 +273,10 @@ def test_tree_of_small_leaves_equals_twin(task, reg_lambda):
 @pytest.mark.parametrize("batch_size", [1000, 60])
 def test_sample_weights_equal_twin(task, criterion, batch_size):
     X, y = example_data(task, n=200)
-    # Sums of these weights are exact, so min_samples_leaf does not hang on rounding. Weight 0 drops the row.
+    # No multiples of the smallest, so the mean of those above 0 counts as a row. Weight 0 drops the row.
     weight = np.random.default_rng(4).choice([0.0, 0.5, 1.0, 1.75, 3.0], size=len(X))
     kept = weight > 0
+    weight /= weight[kept].mean()
     settings = {"criterion": criterion, "batch_size": batch_size}
     sample = X[kept], y[kept], weight[kept]
     assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: sample), X)
@@ -284,7 +286,7 @@ def test_sample_weights_equal_twin(task, criterion, batch_size):
 def test_class_weights_multiply_sample_weights(task):
     X, y = example_data(task)
     class_weight = {0: 1.0, 1: 2.5, 2: 0.5} if task == "multiclass" else {0: 1.0, 1: 2.5}
-    sample_weight = np.random.default_rng(4).choice([0.5, 1.0, 2.0], size=len(X))
+    sample_weight = np.random.default_rng(4).choice([1.0, 2.0, 4.0], size=len(X))
     weight = sample_weight * np.array([class_weight[c] for c in y])
     settings = {"class_weight": class_weight}
     assert_same(*fit_pair(TREES[task], X, y, task, settings, sample_weight, lambda seed: (X, y, weight)), X)

@@ -1,5 +1,7 @@
 """The benchmarks' datasets: checked sizes and contents, OpenML behind them, stand-ins said as such."""
 
+import argparse
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +19,9 @@ from benchmarks import data, datasets
 from benchmarks.data import DataError, NotAtHandError, checks, paper
 from benchmarks.names import UnknownNameError
 
-SHARED = datasets.DATA_DIR
-needs_shared = pytest.mark.skipif(not (SHARED / "SON.parquet").is_file(), reason="needs the shared datasets")
+needs_data = pytest.mark.skipif(
+    not (datasets.DATA_DIR / "SON.parquet").is_file(), reason="needs the datasets: BOOSTFOREST_DATA names their folder"
+)
 
 
 @pytest.fixture
@@ -83,6 +86,27 @@ def test_openml_is_asked_where_there_is_no_file(small):
     assert set(table.y) == {"x", "y"}
 
 
+def test_every_program_fetches_what_has_no_file(small):
+    paper.OPENML.fetch = fetcher(small.frame)
+    datasets.check_data(argparse.ArgumentParser(), small.folder / "nowhere", ["SON"])
+    X, y = datasets.load("SON", small.folder / "nowhere")
+    assert (X.shape, len(y)) == ((20, 3), 20)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"), [(None, "OpenML cannot be reached"), ({"a": 0.0}, "SON is refused: .* has the fingerprint")]
+)
+def test_what_cannot_be_fetched_is_one_sentence_with_what_to_do(small, capsys, changed, reason):
+    def unreachable(**options):
+        raise URLError("no network")
+
+    paper.OPENML.fetch = unreachable if changed is None else fetcher(small.frame.assign(**changed))
+    with pytest.raises(SystemExit, match="2"):
+        datasets.check_data(argparse.ArgumentParser(), small.folder, ["SON"])
+    said = capsys.readouterr().err
+    assert re.fullmatch(rf"SON cannot be fetched: .*{reason}.*; name the folder .* or BOOSTFOREST_DATA\.\n", said)
+
+
 def test_other_data_at_openml_are_refused_by_name(small):
     paper.OPENML.fetch = fetcher(small.frame.assign(a=0.0))
     with pytest.raises(DataError, match=r"SON is refused: the table from OpenML \(id 40\) has the fingerprint"):
@@ -137,10 +161,10 @@ def test_stand_ins_have_the_shape_of_the_original():
         assert "made data" in synthetic.note
 
 
-@needs_shared
+@needs_data
 @pytest.mark.parametrize("name", ["SON", "ILP", "CPS", "AMPG", "BH"])
-def test_shared_file_has_the_fingerprint_of_the_list(name):
-    frame = paper.read_frame(name, SHARED)
+def test_file_has_the_fingerprint_of_the_list(name):
+    frame = paper.read_frame(name, datasets.DATA_DIR)
     if paper.ENTRIES[name]["fingerprint"]:
         checks.check_fingerprint(name, "the file", frame, paper.ENTRIES[name]["fingerprint"])
-    data.load(name, SHARED)
+    data.load(name, datasets.DATA_DIR)

@@ -1,4 +1,4 @@
-"""The benchmarks' own parts: workers, ratios, targets, command line; without the shared data or other learners."""
+"""The benchmarks' own parts: workers, ratios, targets, command line; without datasets or other learners."""
 
 import pickle
 import sys

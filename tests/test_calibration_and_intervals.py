@@ -68,11 +68,11 @@ def test_intervals_are_the_jackknife_plus_after_bootstrap():
     assert_allclose(forest.predict_interval(new, coverage=0.8), np.column_stack([lower, upper]))
 
 
-def test_too_few_rows_for_a_high_coverage_give_endless_intervals():
+def test_too_few_rows_for_a_high_coverage_give_infinite_intervals():
     X, y = example_data("regression", n=30)
     forest = BoostForestRegressor(40, oob_score=True, random_state=0).fit(X, y)
     with pytest.warns(
-        UserWarning, match="endless: coverage=0.99 needs at least 99 training rows .* there are"
+        UserWarning, match="infinite: coverage=0.99 needs at least 99 training rows .* there are"
     ) as caught:
         ends = forest.predict_interval(X[:2], coverage=0.99)
     assert caught[0].filename == __file__

@@ -286,7 +286,7 @@ def test_numbers_of_an_array_may_be_categories():
         ([5], "must be columns from 0 to 4; got 5"),
         ([-1], "must be columns from 0 to 4; got -1"),
         ([True, False], "one value per column; got 2 for 5"),
-        (["color"], "has the name 'color', which is no column of X"),
+        (["color"], "has the name 'color', which is not a column of X"),
     ],
     ids=str,
 )

@@ -266,7 +266,7 @@ def test_probabilities_equal_scipys(n_outputs, n):
 
 @pytest.mark.parametrize(("n", "b"), [(1, 1), (10, 3), (10, 10), (1001, 1000), (5000, 1000), (2**31 - 1, 50)])
 def test_batches_equal_the_twins(n, b):
-    for key in (0, 1, 12345, 2**64 - 1):
+    for key in (0, 1, 12345, 2**64 - 1)[: 1 if n > 10**9 else None]:  # a quarter of a gigabyte is looked through
         assert_array_equal(_core.batch_positions(key, n, b), twin.batch_positions(key, n, b))
 
 

@@ -23,6 +23,7 @@ from boostforest import (
     PoolForestClassifier,
     PoolForestRegressor,
 )
+from boostforest.model_trees import LMTClassifier, M5PRegressor
 from boostforest.nodes import ELM
 
 POOLS = {
@@ -33,34 +34,41 @@ POOLS = {
 }
 STUMPS = DecisionTreeRegressor(max_depth=2)
 SMOOTH = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
+# Where an estimator takes categories, as by default, scikit-learn checks it with whole numbers; else with any.
+NUMBERS = {"categorical_features": None}
 # No distributions among the pools: their repr has an address in it, and the names of tests must not change.
 ESTIMATORS = [
     BoostTreeRegressor(),
-    BoostTreeRegressor(node_model="constant", criterion="mse", min_samples_leaf=2, max_depth=3),
+    BoostTreeRegressor(node_model="constant", criterion="mse", min_samples_leaf=2, max_depth=3, **NUMBERS),
     BoostTreeRegressor(clip=False, scale=False, reg_lambda=1.0, max_features="sqrt", n_cuts=3),
     BoostTreeRegressor(node_model="elm"),
-    BoostTreeRegressor(node_model="svr"),
+    BoostTreeRegressor(node_model="svr", **NUMBERS),
     BoostTreeClassifier(),
-    BoostTreeClassifier(node_model="elm"),
+    BoostTreeClassifier(node_model="elm", **NUMBERS),
     BoostTreeClassifier(node_model="svr"),
-    BoostTreeClassifier(node_model="constant", criterion="gini", min_samples_leaf=2, max_leaf_nodes=5),
+    BoostTreeClassifier(node_model="constant", criterion="gini", min_samples_leaf=2, max_leaf_nodes=5, **NUMBERS),
     BoostTreeClassifier(criterion="c45", scale=False, reg_lambda=1.0, max_features="sqrt", class_weight="balanced"),
     BoostForestRegressor(5),
+    BoostForestRegressor(5, **NUMBERS),
     BoostForestRegressor(5, criterion="mse", batch_size=40, clip=False, n_jobs=2),
     BoostForestRegressor(5, max_samples=0.7, n_cuts=3, max_features="log2"),
     BoostForestRegressor(5, bootstrap=False, **POOLS),
     BoostForestRegressor(50, preset="best"),
     BoostForestClassifier(5),
     BoostForestClassifier(5, criterion=["gini", "c45"], batch_size=40, class_weight="balanced_subsample", n_jobs=2),
+    BoostForestClassifier(5, **NUMBERS),
     BoostForestClassifier(5, max_samples=0.7, n_cuts=3, scale=False, max_leaf_nodes=6),
     BoostForestClassifier(5, bootstrap=False, **POOLS),
     BoostForestClassifier(50, preset="best"),
     BoostForestRegressor(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
     BoostForestClassifier(5, node_model=[ELM(n_hidden=[5, 10]), "svr"]),
-    ETForestRegressor(5),
-    ETForestClassifier(5, class_weight="balanced_subsample"),
+    # With a seed: without one, a check may miss its bad cell in a row that no member has drawn.
+    ETForestRegressor(5, random_state=0),
+    ETForestClassifier(5, class_weight="balanced_subsample", random_state=0),
     PoolForestRegressor([LinearRegression(), BoostTreeRegressor()], 4, max_features=0.9, bootstrap=False),
-    PoolForestClassifier([GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1]),
+    PoolForestClassifier(
+        [GaussianNB(), ExtraTreeClassifier()], 5, pools=[None, {"max_depth": [5, 6]}], weights=[2, 1], random_state=0
+    ),
     BoostTreeRegressor(node_model=STUMPS),
     BoostTreeRegressor(node_model=SMOOTH),
     BoostTreeClassifier(node_model=STUMPS),
@@ -110,3 +118,17 @@ def random_forest_failures():
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=range(len(ESTIMATORS)))
 def test_random_forest_fails_every_check_that_ours_may_fail(estimator, random_forest_failures):
     assert set(expected_failed_checks(estimator)) <= random_forest_failures[is_regressor(estimator)]
+
+
+def test_tags_say_what_the_tables_may_hold():
+    def tags(estimator):
+        found = estimator.__sklearn_tags__().input_tags
+        return found.categorical, found.string, found.allow_nan
+
+    for estimator in (BoostTreeRegressor(), BoostTreeClassifier(), BoostForestRegressor(), BoostForestClassifier()):
+        assert tags(estimator) == (True, True, True)
+        assert tags(estimator.set_params(categorical_features=None)) == (False, False, True)
+    assert tags(PoolForestRegressor(BoostTreeRegressor())) == (True, True, True)
+    assert tags(PoolForestRegressor([BoostTreeRegressor(), LinearRegression()])) == (False, False, False)
+    for numbers_only in (M5PRegressor(), LMTClassifier(), ETForestClassifier()):
+        assert tags(numbers_only) == (False, False, True)

@@ -157,7 +157,7 @@ def test_scaling_is_the_same_as_scaling_before():
 @pytest.mark.parametrize("task", CLASSIFICATION)
 def test_class_weights_are_weights_of_rows(task):
     X, y = example_data(task)
-    weight = np.array([1.0, 3.0, 0.5])
+    weight = np.array([1.0, 3.0, 2.0])
     by_class = BoostTreeClassifier(class_weight=dict(enumerate(weight[: y.max() + 1])), random_state=0).fit(X, y)
     assert contents(by_class) == contents(BoostTreeClassifier(random_state=0).fit(X, y, weight[y]))
     balanced = BoostTreeClassifier(class_weight="balanced", random_state=0).fit(X, y)

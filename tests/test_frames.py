@@ -10,8 +10,11 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, PoolForestRegressor
+from boostforest.model_trees import LMTClassifier, M5PRegressor
 from twin import example_data
 
 X, Y = example_data("regression", n=60, d=3)
@@ -212,8 +215,50 @@ def test_columns_that_are_missing_or_unknown_are_named():
     for rows in (FRAME.rename(columns={"b": "d"}), pl.DataFrame(FRAME.rename(columns={"b": "d"}))):
         with pytest.raises(ValueError, match=match):
             fitted.predict(rows)
-    with pytest.raises(ValueError, match=r"'x0', 'x1', 'x2', 'x3', 'x4' and 3 more are unknown"):
-        fitted.predict(FRAME.assign(colour="red", **{f"x{i}": 1.0 for i in range(8)}))
+    with pytest.raises(ValueError, match=r"'b' is missing, 'x0', 'x1', 'x2', 'x3', 'x4' and 3 more are unknown"):
+        fitted.predict(FRAME.assign(colour="red", **{f"x{i}": 1.0 for i in range(8)}).drop(columns="b"))
+
+
+OTHERS = [PoolForestRegressor(LinearRegression(), 2, random_state=0), M5PRegressor(), LMTClassifier(n_iter=3)]
+
+
+@pytest.mark.parametrize(
+    "convert", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas], ids=["pandas", "polars", "pyarrow"]
+)
+def test_columns_that_the_fit_did_not_have_are_ignored(convert):
+    for table in (FRAME, FRAME.assign(colour=["red", "blue"] * 30)):
+        fitted = tree().fit(convert(table), Y)
+        more = table.assign(target="a text that is no feature", day=DAY, code=None).iloc[:, ::-1]
+        assert_array_equal(fitted.predict(convert(more)), fitted.predict(table))
+        assert_array_equal(fitted.apply(convert(more)), fitted.apply(table))
+        assert fitted.n_features_in_ == len(table.columns)
+
+
+@pytest.mark.parametrize("estimator", OTHERS, ids=lambda e: type(e).__name__)
+def test_pool_forests_and_model_trees_find_columns_by_name_too(estimator):
+    fitted = clone(estimator).fit(FRAME, Y > 0)
+    for more in (FRAME.assign(target=Y), FRAME.assign(target="left", a_first=1.0).iloc[:, ::-1]):
+        assert_array_equal(fitted.predict(more), fitted.predict(FRAME))
+    with pytest.raises(ValueError, match=r"feature names should match .*: 'b' is missing, 'target' is unknown\.$"):
+        fitted.predict(FRAME.assign(target=Y).drop(columns="b"))
+    with pytest.raises(ValueError, match="X has 4 features, but"):
+        clone(estimator).fit(X, Y > 0).predict(np.column_stack([X, Y]))
+
+
+def test_a_pool_forest_of_frames_ignores_columns_that_the_fit_did_not_have():
+    table = FRAME.assign(colour=["red", "blue"] * 30)
+    fitted = PoolForestRegressor(BoostTreeRegressor(), 2, random_state=0).fit(table, Y)
+    assert_array_equal(fitted.predict(table.assign(target=Y).iloc[:, ::-1]), fitted.predict(table))
+
+
+def test_tables_without_names_and_fits_that_go_on_take_no_other_columns():
+    with pytest.raises(ValueError, match="X has 4 features, but BoostTreeRegressor is expecting 3"):
+        tree().fit(X, Y).predict(np.column_stack([X, Y]))
+    with pytest.raises(ValueError, match="X has 4 features, but BoostTreeRegressor is expecting 3"):
+        tree().fit(X, Y).predict(pd.DataFrame(np.column_stack([X, Y])))
+    forest = BoostForestRegressor(2, warm_start=True, random_state=0).fit(FRAME, Y)
+    with pytest.raises(ValueError, match=r"feature names should match .*: 'target' is unknown"):
+        forest.set_params(n_estimators=3).fit(FRAME.assign(target=Y), Y)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """GBDTPLRegressor and GBDTPLClassifier: what a user can rely on."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -193,7 +194,9 @@ def test_missing_values_are_refused(friedman):
 def test_damaged_columns_are_refused(friedman, name, place, value):
     X, y = friedman
     model = GBDTPLRegressor(2).fit(X, y)
-    getattr(model.trees_, name)[place] = value
+    column = getattr(model.trees_, name).copy()
+    column[place] = value
+    model.trees_ = replace(model.trees_, **{name: column})
     with pytest.raises(ValueError, match="damaged model"):
         model.predict(X)
 

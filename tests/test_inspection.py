@@ -11,7 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import (
+    BoostForestClassifier,
+    BoostForestRegressor,
+    BoostTreeClassifier,
+    BoostTreeRegressor,
+    _inspection,
+)
 from twin import example_data
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
@@ -78,12 +84,12 @@ def test_gain_importances_add_up_to_one_and_noise_has_the_least(task, reg_lambda
 
 
 @pytest.mark.parametrize("scale", [True, False])
-def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_deviations(scale):
+def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_standard_deviations(scale):
     X, _ = example_data("regression", n=300)
     X *= [1.0, 10.0, 0.1, 3.0]
     slopes = np.array([2.0, -0.1, 30.0, 0.0])
     y = 5 + X @ slopes
-    expected = np.abs(slopes) * X.std(axis=0)
+    expected = slopes * X.std(axis=0)
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         one_leaf = BoostTreeRegressor(min_samples_leaf=151, reg_lambda=1e-8, scale=scale).fit(X, y)
     assert_allclose(one_leaf.slope_importances_, expected, rtol=1e-6, atol=1e-6)
@@ -91,22 +97,64 @@ def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_deviations
     assert_allclose(forest.slope_importances_, expected, rtol=0.02, atol=0.02)
 
 
-def test_slope_importances_average_over_rows_trees_and_outputs():
-    X, y = example_data("multiclass")
-    forest = make_forest("multiclass", min_samples_leaf=10, bootstrap=False).fit(X, y)
-    expected = np.zeros(4)
-    step = 1e-3 * X.std(axis=0)
-    for tree in map(forest.get_tree, range(6)):
-        below, above = X - step, X + step
-        for j in range(4):
-            # The slope in a row's own leaf: from two rows that no cut parts from it.
-            moved = [np.where(np.arange(4) == j, other, X) for other in (below, above)]
-            same = np.all([tree.apply(other) == tree.apply(X) for other in moved], axis=0)
-            change = np.abs(np.subtract(*map(tree.decision_function, moved))).mean(axis=1)
-            leaves = pd.Series(tree.apply(X))
-            slopes = pd.Series(change[same]).groupby(leaves[same].to_numpy()).mean()
-            expected[j] += leaves.map(slopes).mean() / 2e-3 / 6
+def mean_effects(tree, X, score):
+    """Return the mean over rows of a score's slope in the row's own leaf, times the standard deviation."""
+    effects = []
+    leaves = pd.Series(tree.apply(X))
+    for j, step in enumerate(1e-3 * X.std(axis=0)):
+        moved = [np.where(np.arange(X.shape[1]) == j, X + side * step, X) for side in (1, -1)]
+        # From two rows that no split parts from the row.
+        same = np.all([tree.apply(other) == tree.apply(X) for other in moved], axis=0)
+        slopes = pd.Series(np.subtract(*map(score, moved))[same] / 2e-3).groupby(leaves[same].to_numpy()).mean()
+        effects.append(leaves.map(slopes).mean())
+    return np.array(effects)
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_slope_importances_average_signed_slopes_over_rows_and_trees(task):
+    X, y = example_data(task)
+    unclipped = {"clip": False} if task == "regression" else {}
+    forest = make_forest(task, min_samples_leaf=10, bootstrap=False, **unclipped).fit(X, y)
+    trees = [forest.get_tree(i) for i in range(6)]
+    if task == "multiclass":
+        by_class = [
+            np.mean([mean_effects(tree, X, lambda Z, t=tree, k=k: t.decision_function(Z)[:, k]) for tree in trees], 0)
+            for k in range(3)
+        ]
+        expected = np.sqrt(np.mean(np.square(by_class), axis=0))
+    else:
+        method = "predict" if task == "regression" else "decision_function"
+        expected = np.mean([mean_effects(tree, X, getattr(tree, method)) for tree in trees], axis=0)
     assert_allclose(forest.slope_importances_, expected, rtol=1e-6)
+    assert task == "multiclass" or (forest.slope_importances_ < 0).any()
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_slope_importances_of_noise_are_near_zero(task):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 10))  # of three signals and seven columns of noise
+    y = X[:, :3] @ [3, -2, 1] + rng.normal(size=1000)
+    if task != "regression":
+        y = y > 0 if task == "binary" else np.digitize(y, [-1.5, 1.5])
+    found = FORESTS[task](50, random_state=0).fit(X, y).slope_importances_
+    assert np.abs(found[3:]).max() < 0.1 * found[0]
+    assert_array_equal(np.argsort(-np.abs(found))[:3], [0, 1, 2])
+    assert_array_equal(np.sign(found[:3]), [1, 1, 1] if task == "multiclass" else [1, -1, 1])
+    if task == "regression":
+        assert_allclose(found[:3], [3, -2, 1], atol=0.15)
+
+
+def test_slope_importances_of_a_column_of_several_features_join_their_effects():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=300), "town": rng.choice(list("abc"), 300), "sex": rng.choice(
+        ["f", "m"], 300)})  # fmt: skip
+    y = -2 * frame["size"] + frame["town"].map({"a": -3.0, "b": 0.0, "c": 3.0}) - (frame["sex"] == "m")
+    frame.loc[::7, "size"] = np.nan
+    forest = BoostForestRegressor(5, missing_indicator=True, random_state=0).fit(frame, y)
+    single = _inspection.mean_slopes(forest.forest_, None)[0] * forest.target_scale_
+    expected = [-np.hypot(*single[:2]), np.sqrt((single[2:5] ** 2).sum()), single[5]]
+    assert_allclose(forest.slope_importances_, expected)
+    assert single[0] < 0 and single[2] < 0 < single[4] and single[5] < 0
 
 
 def test_without_a_split_no_feature_is_important():

@@ -27,9 +27,10 @@ from boostforest import (
 )
 from boostforest._columns import ForestColumns
 from boostforest._encoder import TableEncoder
+from boostforest._parameters import TREE_PARAMETERS
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from make_golden import out_of_bag
-from model_files import GOLDEN, field, split, tensors_of
+from model_files import GOLDEN, field, split, tensors_of, with_metadata
 from twin import example_data
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
@@ -210,13 +211,19 @@ def golden_record(path):
     return {**record["models"][path.stem[3:]], "rows": record["rows"], "columns": ["age", "größe", "x y"]}
 
 
+def golden_rows(path, model):
+    """Return the rows of a golden file as its model takes them."""
+    record = golden_record(path)
+    if hasattr(model, "feature_names_in_"):
+        return pd.DataFrame(record["rows"], columns=record["columns"], dtype=object)
+    return np.array(record["rows"])
+
+
 def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
     assert {path.stem[:2] for path in GOLDEN} == {f"v{version + 1}" for version in range(_io.FORMAT_VERSION)}
     for path in GOLDEN:
         expected, model = golden_record(path), load_model(path)
-        rows = np.array(expected["rows"])
-        if hasattr(model, "feature_names_in_"):
-            rows = pd.DataFrame(expected["rows"], columns=expected["columns"], dtype=object)
+        rows = golden_rows(path, model)
         assert_array_equal(model.apply(rows), expected["leaves"])
         # make_golden.py: exact on any machine, but for the sigmoids of hidden layers.
         assert_same = partial(assert_allclose, rtol=1e-12) if len(model.forest_.hidden) else assert_array_equal
@@ -227,6 +234,42 @@ def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
             assert_allclose(model.predict_proba(rows), expected["probabilities"], rtol=1e-13)
         if "out_of_bag" in expected:
             assert_allclose(out_of_bag(model, rows), expected["out_of_bag"], rtol=1e-12)
+
+
+def without(content, field_name, name):
+    """Return a file without one of its parameters: as if it were older than the parameter."""
+    fields = field(content, field_name)
+    assert name in fields
+    return with_metadata(content, **{field_name: {k: v for k, v in fields.items() if k != name}})
+
+
+@pytest.mark.parametrize("name", ["forest-regressor", "forest-multiclass", "tree-classifier"])
+def test_files_from_before_a_parameter_get_its_default(name, tmp_path):
+    path = next(path for path in GOLDEN if path.stem == f"v1-{name}")
+    model, content = load_model(path), path.read_bytes()
+    rows = golden_rows(path, model)
+    default = {"regression": BoostTreeRegressor, "classification": BoostTreeClassifier}[model._task]()
+    for parameter in TREE_PARAMETERS:
+        (tmp_path / "a").write_bytes(without(content, "tree_params", parameter.name))
+        loaded = load_model(tmp_path / "a")
+        expected = {parameter.name: [getattr(default, parameter.name, False)] * model.forest_.n_trees}
+        assert loaded._tree_params == model._tree_params | expected
+        assert parameter.check(expected[parameter.name][0]) == expected[parameter.name][0]
+        assert_array_equal(loaded.predict(rows), model.predict(rows))
+    for parameter, value in type(model)().get_params().items():
+        if parameter in field(content, "params"):
+            (tmp_path / "a").write_bytes(without(content, "params", parameter))
+            loaded = load_model(tmp_path / "a")
+            assert loaded.get_params() == model.get_params() | {parameter: value}
+            assert_array_equal(loaded.predict(rows), model.predict(rows))
+
+
+def test_node_models_from_before_a_parameter_get_its_default(tmp_path):
+    content = next(path for path in GOLDEN if path.stem == "v2-nodes-regressor").read_bytes()
+    (tmp_path / "a").write_bytes(
+        with_metadata(content, params={"node_model": [{"ELM": {"n_hidden": 3}}, {"Ridge": {}}]})
+    )
+    assert load_model(tmp_path / "a").node_model == [ELM(3), Ridge()]
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

@@ -3,6 +3,7 @@
 import ast
 import json
 import pickle
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -106,11 +107,15 @@ BAD_FILES = {
     "metadata unknown": (with_metadata(FOREST, more=1), "its metadata must be"),
     "name that clears the screen": (with_metadata(FOREST, **{"\x1b[2J\n\ud800": 1}), r"got .*\?\[2J"),
     "tensor that clears the screen": (with_tensors(FOREST, **{"\x1b[2J": LEFT}), r"missing or unknown: \?\[2J"),
-    "parameter unknown": (params(code="import os"), "the estimator has no parameter 'code'"),
+    "parameter unknown": (
+        params(code="import os"),
+        "the estimator has no parameter 'code' in this version: upgrade boostforest",
+    ),
     "parameter of lists": (params(reg_lambda=[[1]]), "params: list must be a list of plain values"),
     "parameter of objects": (params(reg_lambda={"a": 1, "b": 2}), "params: an object needs one name"),
     "parameter of unknown kind": (params(reg_lambda={"eval": [1]}), "params: 'eval' is unknown"),
     "parameter of half a dictionary": (params(reg_lambda={"dict": [1]}), "params: 'dict' is unknown or has the wrong"),
+    "parameter of long integers as keys": (params(reg_lambda={"dict": [2**64, 1]}), "params: 'dict' is unknown or has"),
     "parameter of a huge range": (params(n_cuts={"range": [1, 10**9, 1]}), "params: 'range' is unknown or has the"),
     "parameter out of bounds": (params(reg_lambda=-1), "reg_lambda must be a finite number of at least 0"),
     "too many threads": (params(n_jobs=10**30), "n_jobs must be below"),
@@ -160,7 +165,11 @@ BAD_FILES = {
     "hidden layer of part of a unit": (element("hidden_start", ON_LAYER + 1, 3, NODES), "no hidden layer that fits"),
     "hidden layer of a linear model": (element("kind", ON_LAYER, 1, NODES), "has no hidden layer that fits its node"),
     "node model by another name": (params(NODES, node_model={"os": {}}), "os must be a list of plain values"),
-    "node model without parameters": (params(NODES, node_model={"ELM": {}}), "'ELM' is no node model, or has not its"),
+    "node model of the future": (
+        params(NODES, node_model={"ELM": {"n_layers": 2}}),
+        "ELM has no parameter 'n_layers' in",
+    ),
+    "node model of a list": (params(NODES, node_model={"ELM": [3]}), "'ELM' is no node model"),
     "node model in a node model": (
         params(NODES, node_model={"Ridge": {"reg_lambda": {"Ridge": {"reg_lambda": 1}}}}),
         "Ridge must be a list of plain values",
@@ -185,7 +194,11 @@ BAD_FILES = {
     "features miscounted": (with_metadata(FOREST, n_features=4), "n_features must be 3"),
     "names too few": (with_metadata(FOREST, feature_names=["a"]), "feature_names must be null or 3 strings"),
     "names of numbers": (with_metadata(FOREST, feature_names=[1, 2, 3]), "feature_names must be null or 3 strings"),
-    "tree parameters missing": (with_metadata(FOREST, tree_params={}), "tree_params must hold node_model"),
+    "tree parameters in a list": (with_metadata(FOREST, tree_params=[]), "tree_params must be an object"),
+    "tree parameter of the future": (
+        drawn(max_time=[3]),
+        "a tree has no parameter 'max_time' in this version: upgrade",
+    ),
     "tree parameters too few": (drawn(n_cuts=[1, 1]), "n_cuts must have one value, or one per tree"),
     "tree parameter out of bounds": (drawn(reg_lambda=[-1]), "reg_lambda must be a finite number"),
     "tree parameter of a list": (drawn(reg_lambda=[[1] * 2000]), r"reg_lambda must be a finite .* …\.$"),
@@ -212,6 +225,34 @@ def test_a_bad_file_is_refused_with_a_reason(content, reason, tmp_path):
     assert type(caught.value) is ValueError and message.isprintable() and len(message) < 500
     assert message.startswith(f"{str(path)!r} cannot be loaded: ") and message.endswith(".")
     assert peak < 2 * len(content) + 2**20  # whatever sizes it claims
+
+
+REPEATED = {
+    "escaped quotes": b'\\"',
+    "backslashes": b"\\",
+    "quotes": b'"',
+    "names": b'"a":1,',
+    "open string": b"a",
+    "brackets": b"[",
+    "objects": b'{"":',
+    "digits": b"1",
+    "spaces": b" ",
+    "empty objects": b'"":{},',
+}
+
+
+@pytest.mark.parametrize("start", [b"{", b'{"', b'{"a":', b'{"a":0.'], ids=bytes.decode)
+@pytest.mark.parametrize("piece", REPEATED.values(), ids=REPEATED)
+def test_time_is_linear_in_the_header_whatever_it_holds(start, piece, tmp_path):
+    # A quadratic scan of 64 kB took half a minute, and would take two days for the second size.
+    path = tmp_path / "bad.safetensors"
+    for size, seconds in ((2**16, 5), (2**22, 30)):
+        header = (start + piece * (size // len(piece)))[:size]
+        path.write_bytes(len(header).to_bytes(8, "little") + header)
+        begin = time.perf_counter()
+        with pytest.raises(ValueError, match="cannot be loaded"):
+            load_model(path)
+        assert time.perf_counter() - begin < seconds
 
 
 def test_a_file_that_cannot_be_read_is_an_error_of_the_system(tmp_path):

@@ -74,11 +74,33 @@ def test_a_warm_start_goes_on_after_loading(tmp_path):
     assert_array_equal(loaded.forest_.params, forest.forest_.params)
 
 
-def test_text_that_is_no_unicode_cannot_be_saved(tmp_path):
+def test_text_with_lone_surrogates_comes_back(tmp_path):
     frame = pd.DataFrame({"text": pd.Series(["\ud800", "b"] * 20, dtype=object)})
     fitted = BoostTreeClassifier().fit(frame, np.arange(40) // 20)
-    with pytest.raises(ValueError, match=r"cannot be saved to '.*': .*surrogates not allowed"):
-        fitted.save_model(tmp_path / "a")
+    fitted.save_model(tmp_path / "a")
+    assert_same_columns(load_model(tmp_path / "a").encoder_, fitted.encoder_)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_up_to_400_digits_can_be_categories_and_longer_ones_cannot(sign, tmp_path):
+    longest = sign * (10**400 - 1)
+    for value, fits in ((longest, True), (longest + sign, False), (sign * 10**5000, False)):
+        frame = pd.DataFrame({"number": pd.Series([value, 3] * 20, dtype=object)})
+        tree = BoostTreeClassifier(categorical_features=["number"])
+        if fits:
+            tree.fit(frame, np.arange(40) // 20).save_model(tmp_path / "a")
+            assert_same_columns(load_model(tmp_path / "a").encoder_, tree.encoder_)
+        else:
+            with pytest.raises(ValueError, match="Column 'number' of X has an integer of more than 400 digits"):
+                tree.fit(frame, np.arange(40) // 20)
+
+
+def test_levels_that_share_a_hash_are_refused(tmp_path):
+    levels = [k * (2**61 - 1) for k in range(1, 300)]  # all of them have hash 0
+    frame = pd.DataFrame({"number": pd.Series([*levels, 3], dtype=object)})
+    tree = BoostTreeClassifier(categorical_features=["number"]).fit(frame, np.arange(300) % 2)
+    with pytest.raises(ValueError, match="too many levels of a category have the same hash"):
+        tree.save_model(tmp_path / "a")
 
 
 def element(name, i, value):

@@ -7,13 +7,17 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from boostforest import BoostForestRegressor, _io, _safetensors, load_model
 from boostforest._plain import decode_params, encode_params
+from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
+from model_files import GOLDEN, split, with_metadata, with_tensors
 from test_io import assert_same, fit
+from twin import example_data
 
 
 class MyForest(BoostForestRegressor):
@@ -97,6 +101,30 @@ def test_links_permissions_and_pipes_stay_what_they_are(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode) and len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_a_private_model_is_never_readable_by_others_while_it_is_written(tmp_path, monkeypatch):
+    fitted, _ = fit("regression")
+    path = tmp_path / "a"
+    fitted.save_model(path)
+    modes = []
+
+    def look(_):
+        (beside,) = set(tmp_path.iterdir()) - {path}
+        modes.append(stat.S_IMODE(beside.stat().st_mode))
+
+    monkeypatch.setattr(_io.os, "fsync", look)
+    monkeypatch.setattr(_io, "_sync_folder", lambda folder: None)
+    before = os.umask(0)
+    try:
+        for mode in (0o600, 0o400, 0o664):
+            path.chmod(mode)
+            fitted.save_model(path)
+            assert stat.S_IMODE(path.stat().st_mode) == mode
+    finally:
+        os.umask(before)
+    assert modes == [0o600] * 3
+
+
 WRITER = """
 import os, sys, time
 from boostforest import _io, load_model
@@ -140,6 +168,77 @@ def test_a_writer_that_is_killed_leaves_the_old_file_whole(tmp_path):
 
 
 # ------------------------------------------------------------------------------
+# What can be fitted can be saved.
+
+
+def test_pools_of_node_models_with_many_trees_come_back(tmp_path):
+    pool = [ELM((2, 3)), Ridge([0.1, 1.0]), Constant(), LinearSVR(C=[0.5, 1])]
+    fitted, X = fit("regression", n_estimators=600, node_model=pool, min_samples_leaf=40)
+    fitted.save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    assert loaded.tree_params_ == fitted.tree_params_
+
+
+def test_names_and_parameters_without_room_in_the_header_stand_behind_it(tmp_path, monkeypatch):
+    X, y = example_data("regression", n=60)
+    frame = pd.DataFrame(X, columns=["a" * 2**17, "ü😀", "c", "d"])
+    fitted = BoostForestRegressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist(), random_state=0).fit(frame, y)
+    fitted.save_model(tmp_path / "roomy")
+    monkeypatch.setattr(_safetensors, "MAX_HEADER", 2**17)
+    fitted.save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.predict(frame), fitted.predict(frame))
+    assert loaded.tree_params_ == fitted.tree_params_ and loaded.get_params() == fitted.get_params()
+    header, _ = split((tmp_path / "a").read_bytes())
+    assert {name for name in header if name.startswith("metadata.")} == {"metadata.feature_names", "metadata.params"}
+    description, sizes = _io.read_description(tmp_path / "a")
+    assert sizes["metadata.feature_names"] > 2**17
+    in_header = split((tmp_path / "roomy").read_bytes())[0]["__metadata__"]
+    assert {**in_header, "sha256": ""} == {**description, "sha256": ""}
+
+
+def long_fields():
+    """Return a file whose feature names stand behind the header."""
+    metadata = split(GOLDEN[0].read_bytes())[0]["__metadata__"]
+    names = np.frombuffer(metadata["feature_names"].encode(), dtype=np.uint8)
+    content = with_tensors(GOLDEN[0].read_bytes(), **{"metadata.feature_names": names})
+    return with_metadata(content, feature_names=None), names
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda content, names: with_metadata(content, feature_names="null"), "stand for metadata once"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names.view("i1")}), "must be uint8"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names[None]}), "one dimension"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names | 128}), "is not ASCII"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names[:0]}), "is no JSON"),
+        (lambda content, names: with_tensors(content, **{"metadata.more": names}), "its metadata must be"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": None}), "its metadata must be"),
+        (lambda content, names: with_tensors(content, **{"metadata.format": names}), "its metadata must be"),
+    ],
+)
+def test_damaged_fields_behind_the_header_are_refused(change, reason, tmp_path):
+    content, names = long_fields()
+    (tmp_path / "a").write_bytes(content)
+    load_model(tmp_path / "a")
+    (tmp_path / "a").write_bytes(change(content, names))
+    with pytest.raises(ValueError, match=reason):
+        load_model(tmp_path / "a")
+
+
+@pytest.mark.parametrize("size", [1e-155, 1e155])
+def test_a_fit_whose_missing_values_cannot_be_filled_says_so(size):
+    X, y = example_data("regression", n=60)
+    X[:, 1] *= size
+    X[::7] = np.nan
+    with pytest.raises(ValueError, match=r"X has values too large or too small to compute with; rescale them, or use"):
+        BoostForestRegressor(2, scale=False, random_state=0).fit(X, y)
+    assert np.isfinite(BoostForestRegressor(2, random_state=0).fit(X, y).predict(X)).all()
+
+
+# ------------------------------------------------------------------------------
 # Parameters.
 
 
@@ -177,7 +276,8 @@ def test_numpy_parameters_come_back_as_plain_ones(value, plain):
 
 
 @pytest.mark.parametrize(
-    "value", [object(), print, np.nan, np.inf, 2**2000, range(10**12), ["x" * 2**18], [[1]], b"a", {1: [2]}, 1j]
+    "value",
+    [object(), print, np.nan, np.inf, 2**2000, range(10**12), ["x" * 2**18], [[1]], b"a", {1: [2]}, {2**64: 1}, 1j],
 )
 def test_other_parameters_are_lost(value):
     assert encode_params({"a": value}) == ({"a": None}, ["a"])

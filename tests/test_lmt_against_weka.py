@@ -113,7 +113,7 @@ def test_with_shuffled_folds_the_mean_accuracy_is_within_a_point(classifier):
     assert_as_good_and_as_large(classifier, list(GENERATED), n_seeds=5)
 
 
-@pytest.mark.skipif(not datasets.DATA_DIR.is_dir(), reason=f"the datasets are not there: {datasets.DATA_DIR.name}")
+@pytest.mark.skipif(not datasets.DATA_DIR.is_dir(), reason="needs the datasets: BOOSTFOREST_DATA names their folder")
 @pytest.mark.parametrize("classifier", OURS)
 def test_on_real_data_the_mean_accuracy_is_within_a_point(classifier):
     names = [name for name in REAL if name in RECORDED]  # the largest take Weka many minutes

@@ -1,6 +1,8 @@
 """Missing values in node models: filled with what the rest of the row makes likely."""
 
+import os
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRe
 from boostforest._validation import mean_and_deviation
 from model_files import with_tensors
 from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same, assert_same_predictions, fit_pair
+from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from twin import example_data
 
 
@@ -102,10 +105,54 @@ def test_moments_count_missing_values_with_their_uncertainty(weighted):
     assert_array_equal(again[1], products)
 
 
-def test_a_precision_that_is_none_fills_with_the_centre():
-    fill = np.vstack([np.array([1.0, 2.0]), -np.eye(2)])
-    found = _core.filled_rows(np.array([[np.nan, 5.0]]), np.zeros(2), np.ones(2), fill)
-    assert_array_equal(found, [1.0, 5.0])
+@pytest.mark.parametrize("d", [2, 40])
+def test_a_precision_that_is_none_fills_with_the_centre(d):
+    row, center = np.append(np.full(d - 1, np.nan), 5.0), np.arange(d)
+    found = _core.filled_rows(row[None], np.zeros(d), np.ones(d), np.vstack([center, -np.eye(d)]))
+    assert_array_equal(found, np.append(center[:-1], 5.0))
+
+
+def rows_of_many_gaps(d=45):
+    """Return rows without gaps, with few, half, most and all values missing; some miss the same ones, apart or not."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, d))
+    shares = np.array([0.0, 0.1, 0.45, 0.55, 0.9, 1.0])[np.arange(600) % 6]
+    patterns = rng.random((600, d)) < shares[:, None]
+    patterns[300::5] = patterns[2]
+    patterns[400:420] = patterns[3]
+    return np.where(patterns, np.nan, X)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_many_gaps_are_filled_with_their_conditional_mean_by_any_kernels():
+    X = rows_of_many_gaps()
+    n, d = X.shape
+    center, covariance, fill = a_distribution(d)
+    found = _core.filled_rows(X, np.zeros(d), np.ones(d), fill).reshape(X.shape)
+    assert_allclose(found, [expected_row(row, center, covariance) for row in X], rtol=1e-8, atol=1e-8)
+    alone = [_core.filled_rows(X[i : i + 1], np.zeros(d), np.ones(d), fill) for i in range(n)]
+    assert_array_equal(found, alone)  # whatever rows are with it
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_rows_with_many_gaps_equal_numpys_by_any_kernels(weighted):
+    X = rows_of_many_gaps()
+    n, d = X.shape
+    center, covariance, fill = a_distribution(d)
+    weight = np.random.default_rng(2).random(n) if weighted else np.ones(n)
+    found = [_core.expected_moments(X, fill, weight if weighted else None, threads) for threads in (1, 3)]
+    for part, same, expected in zip(*found, slow_moments(X, weight, center, covariance), strict=True):
+        assert_allclose(part, expected.ravel(), rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+        assert_array_equal(part, same)
+
+
+def test_a_wide_table_that_is_mostly_missing_is_filled_in_reasonable_time():
+    X, _ = related_columns(n=300, d=200, share=0.9)
+    start = time.process_time()
+    fill = _fill.fit_fill(X, None, *mean_and_deviation(X, None), 0, 1)
+    assert time.process_time() - start < 5 * float(os.environ.get("BOOSTFOREST_TIME_FACTOR", "1"))  # 20 before
+    assert np.isfinite(fill).all()
 
 
 # ------------------------------------------------------------------------------

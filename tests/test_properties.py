@@ -18,8 +18,8 @@ pytestmark = [
 
 
 def examples(n):
-    """Return the settings of a test of n examples: no seed, no clock, no memory of earlier runs."""
-    return settings(max_examples=n, derandomize=True, deadline=None, database=None)
+    """Return the settings of a test of n examples."""
+    return settings(max_examples=n)
 
 
 # ------------------------------------------------------------------------------

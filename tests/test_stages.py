@@ -139,9 +139,11 @@ def test_importances_weigh_trees_as_predictions_do():
     forest = BoostForestRegressor(80, n_stages=2, random_state=0).fit(X, y)
     weights = forest.stages_.tree_weights()
     shares = np.array([forest.get_tree(i).feature_importances_ for i in range(80)])
-    assert_allclose(forest.feature_importances_, weights @ shares)
+    assert_allclose(forest.feature_importances_, weights @ shares / weights.sum())
     assert forest.feature_importances_.sum() == pytest.approx(1)
-    assert Stages((2, 4), (1.0, 0.5)).tree_weights() == pytest.approx([1 / 3, 1 / 3, 1 / 6, 1 / 6])
+    slopes = np.array([forest.get_tree(i).slope_importances_ for i in range(80)])
+    assert_allclose(forest.slope_importances_, weights @ slopes)
+    assert Stages((2, 4), (1.0, 0.5)).tree_weights() == pytest.approx([1 / 2, 1 / 2, 1 / 4, 1 / 4])
 
 
 def test_a_tree_of_a_later_stage_predicts_a_correction():

@@ -27,7 +27,7 @@ _mark = parametrize_with_checks(
     [
         TAOClassifier(),
         TAOClassifier(max_depth=2, init="random", loss="zero_one", class_weight="balanced"),
-        BaggedTAOClassifier(4, max_depth=2),
+        BaggedTAOClassifier(4, max_depth=2, random_state=0),
     ],
     expected_failed_checks=expected_failed_checks,
 )

@@ -1,6 +1,6 @@
 """The data on which LMT and SimpleLogistic are compared with Weka's, and the program that records Weka's figures.
 
-python tests/weka_lmt.py [NAME ...]    # into tests/data/weka-lmt.json; needs Java, Weka and the shared datasets
+python tests/weka_lmt.py [NAME ...]    # into tests/data/weka-lmt.json; needs Java, Weka and the datasets
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main():
     """Record what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[*GENERATED, *REAL], metavar="NAME")
-    parser.add_argument("--data", type=Path, default=datasets.DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    datasets.add_folder(parser)
     args = parser.parse_args()
     content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
     content["weka"] = weka.version()

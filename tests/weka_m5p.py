@@ -1,6 +1,6 @@
 """The data on which M5P is compared with Weka's, and the program that records Weka's figures.
 
-python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Java, Weka and the shared datasets
+python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Java, Weka and the datasets
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def main():
     """Record what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="datasets; all if none is named")
-    parser.add_argument("--data", type=Path, default=datasets.DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    datasets.add_folder(parser)
     args = parser.parse_args()
     content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
     for name in args.names or [*GENERATED, *REAL]:

@@ -66,7 +66,10 @@ def read_frame(name: str, folder: Path) -> pd.DataFrame:
             check_file(name, path, entry["sha256"])
         return pd.read_parquet(path)
     if not entry["openml"]:
-        raise NotAtHandError(f"{folder} has no {path.name}, and OpenML has no such table that is known here")
+        raise NotAtHandError(
+            f"{folder} has no {path.name}, and OpenML has no such table that is known here; --data DIR or "
+            "BOOSTFOREST_DATA name another folder"
+        )
     frame = OPENML.read(name, entry["openml"])
     if len(frame) > int(entry["rows"]):  # autoMpg: the paper uses the rows without gaps
         frame = frame.dropna().reset_index(drop=True)

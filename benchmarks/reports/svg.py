@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from html import escape
 from typing import NamedTuple
 
@@ -85,10 +86,11 @@ class Scale(NamedTuple):
     def _linear_ticks(self, n: int) -> list[float]:
         """Return multiples of the round step that gives about so many."""
         span = (self.high - self.low) or abs(self.high) or 1.0
-        power = 10.0 ** math.floor(math.log10(span / n))
-        step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda step: abs(span / step - n))
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [round(i * step, 12) for i in range(first, last + 1)]
+        power = Decimal(10) ** math.floor(math.log10(span / n))
+        step = min((Decimal(m) * power for m in ("1", "2", "2.5", "5", "10")), key=lambda s: abs(span / float(s) - n))
+        # In decimals, as they are written: a multiple of the step within the scale is a float within the scale.
+        low, high = (Decimal(repr(float(end))) for end in (self.low, self.high))
+        return [float(i * step) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
     def _log_ticks(self, n: int) -> list[float]:
         for steps in ((1, 2, 5), (1, 3), (1,)):

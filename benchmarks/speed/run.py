@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimators", type=int, default=250, help="trees of a forest")
     parser.add_argument("--limit", type=float, default=600, help="seconds of a fit, or of the predictions after it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
-    parser.add_argument("--data", type=Path, default=datasets.DATA_DIR, metavar="DIR", help="folder of Parquet files")
+    datasets.add_folder(parser)
 
 
 def make_plan(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Plan:
@@ -59,7 +59,7 @@ def make_plan(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Plan
         parser.error(f"the suite {suite} has none of the tables {', '.join(args.datasets)}")
     files = [table.name for members in plan.values() for table in members if table.has_file]
     if files:
-        datasets.check_files(parser, args.data, files)
+        datasets.check_data(parser, args.data, files)
     return plan
 
 

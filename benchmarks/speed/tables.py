@@ -53,7 +53,7 @@ class Stored(NamedTuple):
     folder: Path
 
 
-def _shared(tasks: dict[str, Task]) -> list[Table]:
+def _files(tasks: dict[str, Task]) -> list[Table]:
     return [Table(name, task, partial(datasets.load, name), has_file=True) for name, task in tasks.items()]
 
 
@@ -62,8 +62,8 @@ def _regression(n: int, d: int) -> Table:
 
 
 SUITES: dict[str, list[Table]] = {
-    "small": _shared(datasets.TASKS),
-    "large": _shared(datasets.LARGE),
+    "small": _files(datasets.TASKS),
+    "large": _files(datasets.LARGE),
     "synthetic": [_regression(100_000, 20), _regression(5_000, 1_000), _regression(1_000_000, 20)],
     "onehot": [Table("onehot", "classification", partial(synthetic.one_hot, 50_000))],
 }

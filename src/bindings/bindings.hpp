@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -78,7 +79,7 @@ void run_without_gil(const nb::object& progress, Work work) {
 }
 
 // Notes which values of all rows are NaN and fills them.
-MissingCells take_missing(double* x, const RawRows& rows);
+MissingCells take_missing(double* x, const RawRows& rows, int n_threads, Control& control);
 
 // Numbers of features, ascending; none: all of them.
 using FeatureNumbers = std::optional<Array<std::int32_t, 1>>;
@@ -87,7 +88,7 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features);
 // What a missing value is filled with: the centre of a normal distribution of the scaled features, then the rows of its
 // precision; none: the mean.
 using Fill = std::optional<Array<double, 2>>;
-std::optional<Normal> normal_of(const Fill& fill, std::size_t n_features);
+std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features);
 
 void register_expected(nb::module_& module);
 void register_fit(nb::module_& module);

@@ -15,9 +15,9 @@ auto filled_rows(const Array<double, 2>& x, const Array<double, 1>& mean, const 
                  const Fill& fill) {
     const std::size_t n = x.shape(0), d = x.shape(1);
     require(mean.shape(0) == d && scale.shape(0) == d, "mean and scale need one value per feature");
-    const std::optional<Normal> normal = normal_of(fill, d);
-    const RawRows rows{x.data(),     static_cast<std::int64_t>(n), static_cast<int>(d), mean.data(),
-                       scale.data(), normal ? &*normal : nullptr};
+    const auto normal = normal_of(fill, d);
+    const RawRows rows{x.data(),    static_cast<std::int64_t>(n), static_cast<int>(d), mean.data(), scale.data(),
+                       normal.get()};
     const int width = padded_width(rows.n_features);
     Buffer<double> scaled;
     double* values = scaled.get(n * width);
@@ -32,7 +32,7 @@ nb::tuple moments(const Array<double, 2>& x, const Array<double, 2>& fill,
                   const std::optional<Array<double, 1>>& weight, int n_threads) {
     const std::size_t n = x.shape(0), d = x.shape(1);
     require(!weight || weight->shape(0) == n, "weight needs one value per row");
-    const std::optional<Normal> normal = normal_of(fill, d);
+    const auto normal = normal_of(fill, d);
     auto sum = new_array<double>(d), products = new_array<double>(d * d);
     run_without_gil(nb::none(), [&](Control& control) {
         expected_moments(*normal, x.data(), weight ? weight->data() : nullptr, static_cast<std::int64_t>(n), n_threads,
@@ -43,11 +43,11 @@ nb::tuple moments(const Array<double, 2>& x, const Array<double, 2>& fill,
 
 }  // namespace
 
-std::optional<Normal> normal_of(const Fill& fill, std::size_t n_features) {
+std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features) {
     if (!fill) return {};
     require(fill->shape(0) == n_features + 1 && fill->shape(1) == n_features,
             "fill must have a row for the centre and one per feature");
-    return Normal{fill->data(), fill->data() + n_features, static_cast<int>(n_features)};
+    return std::make_unique<Normal>(fill->data(), fill->data() + n_features, static_cast<int>(n_features));
 }
 
 void register_expected(nb::module_& module) {

@@ -116,13 +116,13 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
     const FeatureList may_cut = feature_list(split_features, x.shape(1)),
                       seen = feature_list(model_features, x.shape(1));
     require(may_cut.n > 0, "some feature must be allowed to cut");
-    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
-    const RawRows rows{x.data(),
-                       static_cast<std::int64_t>(x.shape(0)),
-                       static_cast<int>(x.shape(1)),
-                       mean.data(),
-                       scale.data(),
-                       normal ? &*normal : nullptr};
+    const auto normal = normal_of(fill, x.shape(1));
+    const RawRows rows{.x = x.data(),
+                       .n_rows = static_cast<std::int64_t>(x.shape(0)),
+                       .n_features = static_cast<int>(x.shape(1)),
+                       .mean = mean.data(),
+                       .scale = scale.data(),
+                       .normal = normal.get()};
     const Sampling sampling{.bootstrap = bootstrap,
                             .n_draws = n_draws,
                             .cumulative = cumulative ? cumulative->data() : nullptr,
@@ -134,7 +134,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
         double* values = scaled.get(static_cast<std::size_t>(rows.n_rows) * padded_width(rows.n_features));
         MissingCells missing;
         const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
-        if (any_missing) missing = take_missing(values, rows);
+        if (any_missing) missing = take_missing(values, rows, n_threads, control);
         const auto indicators = find_indicators(values, rows.n_rows, rows.n_features, any_missing ? &missing : nullptr);
         Dataset data{
             .x = values,
@@ -182,13 +182,21 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) 
     return {numbers->data(), static_cast<int>(numbers->shape(0))};
 }
 
-MissingCells take_missing(double* x, const RawRows& rows) {
+MissingCells take_missing(double* x, const RawRows& rows, int n_threads, Control& control) {
     const std::int64_t width = padded_width(rows.n_features);
     MissingCells missing(rows.n_rows, rows.n_features);
     for (std::int64_t i = 0; i < rows.n_rows; ++i)
         for (int j = 0; j < rows.n_features; ++j)
             if (std::isnan(x[i * width + j])) missing.set(i, j);
-    fill_missing(rows, rows.n_rows, x);
+    constexpr std::int64_t kRows = 256;     // of a block
+    Control own([&control](std::int64_t) {  // blocks are no items that a progress bar counts
+        control.poll();
+        return !control.stopped();
+    });
+    parallel_for((rows.n_rows + kRows - 1) / kRows, n_threads, own, [&](std::int64_t block, Worker& worker) {
+        worker.check(kRows * width * width);
+        fill_missing(rows, std::min(kRows, rows.n_rows - block * kRows), x + block * kRows * width);
+    });
     return missing;
 }
 

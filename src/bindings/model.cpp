@@ -235,8 +235,8 @@ RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<doub
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
              bool probability, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {
     const std::vector<TreeView> trees = model.trees(first, last);
-    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
-    const RawRows rows = raw_rows(model, x, mean, scale, normal ? &*normal : nullptr);
+    const auto normal = normal_of(fill, x.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     const Output output = probability ? Output::kProbability : Output::kScore;
     run_without_gil(nb::none(),
@@ -252,8 +252,8 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
     require_shape(n_trees, x.shape(0), 1);
     const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
-    const std::optional<Normal> normal = normal_of(fill, x.shape(1));
-    const RawRows rows = raw_rows(model, x, mean, scale, normal ? &*normal : nullptr);
+    const auto normal = normal_of(fill, x.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     if (squares) require_shape(*squares, out.shape(0), out.shape(1));
     const Output output = probability ? Output::kProbability : Output::kScore;

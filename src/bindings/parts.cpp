@@ -34,9 +34,15 @@ void set_blas_from_capsules(const nb::dict& capsules) {
 
 auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_draws,
                       const std::optional<Array<double, 1>>& cumulative) {
+    require(n_rows > 0 && n_draws >= 0 && n_draws < std::int64_t{1} << 31, "1 row or more, fewer than 2^31 draws");
+    require(!cumulative || static_cast<std::int64_t>(cumulative->shape(0)) == n_rows,
+            "cumulative needs one value per row");
     auto counts = new_array<std::int32_t>(n_rows);
-    draw_bootstrap(seed, n_rows, {true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false},
-                   counts.data());
+    const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
+    run_without_gil(nb::none(), [&](Control& control) {
+        Worker worker(control, 0);
+        draw_bootstrap(seed, n_rows, sampling, worker, counts.data());
+    });
     return counts;
 }
 

@@ -69,13 +69,13 @@ class Table {
         require(y.shape(0) == x.shape(0), "y needs one value per row");
         const FeatureList may_cut = feature_list(split_features, x.shape(1));
         if (may_cut.numbers != nullptr) may_cut_.assign(may_cut.numbers, may_cut.numbers + may_cut.n);
-        const std::optional<Normal> normal = normal_of(fill, x.shape(1));
-        const RawRows rows{x.data(), n_rows_, n_features_, mean.data(), scale.data(), normal ? &*normal : nullptr};
+        const auto normal = normal_of(fill, x.shape(1));
+        const RawRows rows{x.data(), n_rows_, n_features_, mean.data(), scale.data(), normal.get()};
         double* values = values_.get(static_cast<std::size_t>(n_rows_) * width_);
-        if (scale_rows(rows, 0, n_rows_, values)) {
-            missing_ = take_missing(values, rows);
-            any_missing_ = true;
-        }
+        run_without_gil(nb::none(), [&](Control& control) {
+            any_missing_ = scale_rows(rows, 0, n_rows_, values);
+            if (any_missing_) missing_ = take_missing(values, rows, 1, control);
+        });
         indicators_ = find_indicators(values, n_rows_, n_features_, missing());
     }
 

@@ -6,6 +6,7 @@ from ._forest import BoostForestClassifier, BoostForestRegressor
 from ._io import load_model
 from ._named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
 from ._pool_forest import PoolForestClassifier, PoolForestRegressor
+from ._show import export_text, plot_tree
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
 __version__ = version("boostforest")
@@ -22,5 +23,7 @@ __all__ = [
     "PoolForestClassifier",
     "PoolForestRegressor",
     "__version__",
+    "export_text",
     "load_model",
+    "plot_tree",
 ]

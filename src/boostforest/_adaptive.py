@@ -137,7 +137,7 @@ class Search:
     @property
     def _judged_rows(self) -> Any:
         # The same replicas in all groups, so the same rows.
-        return self.trials[0].group.oob.n_trees[:, 0] >= 2
+        return self._growth.objective.counted(self.trials[0].group.oob.n_trees[:, 0] >= 2)
 
     def _shares(self, best: Trial) -> Floats:
         """Return the mixture with the least squared error out of bag."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,10 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ._scoring import check_oob_score, score_rows
 from ._threads import n_threads
-from ._validation import n_bootstrap_draws
+from ._validation import n_bootstrap_draws, warn
 
 Floats = npt.NDArray[np.float64]
+
+LEFT_OUT = ("_left_out", "_conformity", "_conformity_weight")  # what intervals and sets are made of
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Sampling:
     cumulative: Floats | None = None
     weight: Floats | None = None
     balance_classes: bool = False
+    sample_weight: Floats | None = None  # the user's, without class weights: what rows count out of bag
 
 
 class BaggingPart:
@@ -53,10 +56,7 @@ class BaggingPart:
         self._check_n_estimators()
         if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
             raise ValueError(f"verbose must be an integer of at least 0; got {self.verbose!r}.")
-        if not isinstance(self.oob_score, bool | np.bool_) and not callable(self.oob_score):
-            raise ValueError(
-                f"oob_score must be True, False or a function of y_true and y_pred; got {self.oob_score!r}."
-            )
+        check_oob_score(self.oob_score)
         if not self.bootstrap and self.max_samples is not None:
             raise ValueError("max_samples needs bootstrap=True; set it to None or bootstrap to True.")
         if not self.bootstrap and self.oob_score:
@@ -83,23 +83,21 @@ class BaggingPart:
                 "warm_start=True."
             )
         if self.n_estimators == kept:
-            warnings.warn(
-                f"Warm-start fitting without increasing n_estimators does not fit new {self._member_noun}s.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn(f"Warm-start fitting without increasing n_estimators does not fit new {self._member_noun}s.")
         return kept
 
-    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
+    def _make_sampling(
+        self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
+    ) -> Sampling:
         if not self.bootstrap:
             return Sampling(weight=weight)
-        n_draws = n_bootstrap_draws(self.max_samples, n_rows, weight)
+        n_draws = n_bootstrap_draws(self.max_samples, n_rows)
         cumulative = None if weight is None else np.cumsum(weight)
-        return Sampling(True, n_draws, cumulative, None, balance)
+        return Sampling(True, n_draws, cumulative, None, balance, sample_weight)
 
     def _after_growing(self, X: Any, y: npt.NDArray[Any], sampling: Sampling, kept: int) -> None:
         """Set the out-of-bag figures, or remove those of an earlier fit."""
-        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_", "_left_out", "_conformity"):
+        for name in ("oob_score_", "oob_prediction_", "oob_decision_function_", *LEFT_OUT):
             self.__dict__.pop(name, None)
         weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
         draws = (sampling.bootstrap, len(y), sampling.n_draws, hashlib.sha256(weights).digest())
@@ -121,11 +119,9 @@ class BaggingPart:
         mean, has_members = self._oob_means(X, sampling)
         if not has_members.all():
             noun = self._member_noun
-            warnings.warn(
+            warn(
                 f"{(~has_members).sum()} rows were drawn by every {noun} and have no out-of-bag prediction: use more "
-                f"{noun}s (n_estimators) or draw fewer rows (max_samples).",
-                UserWarning,
-                stacklevel=5,
+                f"{noun}s (n_estimators) or draw fewer rows (max_samples)."
             )
         return mean, has_members
 
@@ -144,7 +140,9 @@ class BaggingPart:
     ) -> None:
         """Set the attributes that ``oob_score`` asks for."""
 
-    def _score_rows(self, default: Any, y: npt.NDArray[Any], predicted: Any, rows: npt.NDArray[np.bool_]) -> float:
-        """Score some rows by the metric that ``oob_score`` names; NaN without any."""
-        metric = self.oob_score if callable(self.oob_score) else default
-        return metric(y[rows], predicted[rows]) if rows.any() else float("nan")
+    def _score_rows(
+        self, y: npt.NDArray[Any], outputs: Floats, rows: npt.NDArray[np.bool_], sampling: Sampling
+    ) -> float:
+        """Score the predictions or probabilities of some rows as ``oob_score`` says; NaN without any."""
+        classes = getattr(self, "classes_", None)
+        return score_rows(self.oob_score, y, outputs, classes, rows, sampling.sample_weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 from abc import ABCMeta, abstractmethod
@@ -19,9 +18,10 @@ from . import _core, _inspection
 from ._bagging import Sampling
 from ._columns import DTYPES, ForestColumns
 from ._draws import Entropy, Seeds, entropy_of, fold_numbers, tree_seeds
-from ._encoder import N_FOLDS, TableEncoder, fit_encoder
+from ._encoder import N_FOLDS, TableEncoder, count_features, fit_encoder
 from ._fill import fit_fill, rescale
 from ._input import Categories, read_rows, read_training
+from ._memory import check_features, check_trees
 from ._parameters import (
     TreeParams,
     draw_tree_params,
@@ -35,6 +35,7 @@ from ._progress import Progress
 from ._python_grower import TrainingData, grow_in_python, make_plans
 from ._python_predict import add_trees, python_models_size
 from ._roles import Roles, read_roles
+from ._snapshot import fitted_aside, on_snapshot
 from ._threads import n_threads, one_blas_thread
 from ._validation import (
     check_sample_weight,
@@ -42,6 +43,7 @@ from ._validation import (
     mean_and_deviation,
     warn_if_unconverged,
     warn_if_unsplittable,
+    weight_in_rows,
 )
 from .nodes._native import SHORTHANDS, NodeModel, largest_hidden_layer
 from .nodes._python import python_trees
@@ -50,18 +52,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-
-
-@contextlib.contextmanager
-def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Whatever happens, an estimator that could not be fitted stays what it was."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
 
 
 class BoostBase(BaseEstimator, metaclass=ABCMeta):
@@ -104,16 +94,20 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
-            scikit-learn's forests; without, a row of weight 2 counts as two rows.
+            Weights of the rows, not negative; only their ratios matter, and rows of weight 0 are as good as left out.
+            With bootstrap they are the probabilities that a row is drawn, as in scikit-learn's forests, and what the
+            row counts in everything that is judged out of bag: scores, stages, pools, calibration, intervals and sets.
+            Without bootstrap they are rows: if all weights are whole multiples of the smallest, that one counts as one
+            row and the others as so many, as if the rows were repeated; otherwise the mean of the weights above 0
+            counts as one row. `min_samples_leaf` counts these.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -121,11 +115,13 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         kept = self._kept_trees()
         X, y, categories = read_training(self, X, y, first=kept == 0)
-        weight = check_sample_weight(sample_weight, len(y))
+        own_weight = check_sample_weight(sample_weight, len(y))
+        if own_weight is not None and not getattr(self, "bootstrap", False):
+            own_weight = weight_in_rows(own_weight)
         target = y
-        y, n_classes = self._encode_target(target, weight, first=kept == 0)
-        weight, balance = self._combine_class_weight(y, weight)
-        sampling = self._make_sampling(len(y), weight, balance)
+        y, n_classes = self._encode_target(target, own_weight, first=kept == 0)
+        weight, balance = self._combine_class_weight(y, own_weight)
+        sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if kept == 0:
             self._entropy = entropy_of(getattr(self, "random_state", None))
         X = self._encode_training(X, categories, y, weight, first=kept == 0)
@@ -170,6 +166,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         ``first_number`` is the first tree's number in messages.
         """
         verbose = 0 if quiet else getattr(self, "verbose", 0)
+        check_trees(data, params, self.dtype, n_threads(getattr(self, "n_jobs", None)))
         in_python = python_trees(params["node_model"])
         if not in_python:
             return self._grow_in_core(data, params, seeds, verbose)
@@ -224,6 +221,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         self, X: Floats, categories: Categories, y: Floats, weight: Floats | None, first: bool
     ) -> Floats:
         """Return the features of the training rows; the first fit decides how columns become features."""
+        if first and categories:
+            n_targets = len(self._target_names())
+            n_features = count_features(X.shape[1], categories, n_targets, self.max_one_hot)
+            check_features(len(X), X.shape[1], n_features, n_targets)
         targets = self._targets(y) if categories or not first else np.empty((len(y), 0))
         if first:
             self.encoder_ = fit_encoder(X, categories, targets, weight, self.max_one_hot, self.missing_indicator)
@@ -247,7 +248,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 self.fill_ = rescale(fill, shift, self.feature_deviation_ / self.feature_scale_)
 
     def _check_parameters(self) -> None:
-        """Check what is no tree parameter."""
+        """Check what is not a tree parameter."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
         if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
@@ -261,7 +262,10 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         """Return how many trees of an earlier fit stay."""
         return 0
 
-    def _make_sampling(self, n_rows: int, weight: Floats | None, balance: bool) -> Sampling:
+    def _make_sampling(
+        self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
+    ) -> Sampling:
+        """Return how trees get their rows; ``sample_weight`` is the user's part of the weights."""
         return Sampling(weight=weight)
 
     def _combine_class_weight(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
@@ -288,6 +292,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -335,13 +340,14 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         check_is_fitted(self)
         return self._by_column(_inspection.gain_importances(self.forest_, self._tree_weights()))
 
     def _tree_weights(self) -> Floats | None:
-        """Return what each tree counts in a prediction; None: all the same."""
+        """Return the factor of each tree in a prediction's score; None: the same, and 1 in all."""
         return None
 
     def _by_column(self, values: Floats) -> Floats:
@@ -349,12 +355,19 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return values if self.encoder_ is None else self.encoder_.sum_by_column(values)
 
     @property
+    @on_snapshot
     def slope_importances_(self) -> Floats:
-        """Mean over the training rows of how much one deviation of a feature moves the prediction.
+        """Mean over the training rows of how much one standard deviation of a column moves the prediction, signed.
 
-        The absolute slope in a row's leaf times the feature's deviation, averaged over rows, trees and outputs: in
-        units of the target in regression, of the log-odds in classification. Clipping is left out of account. ELM
-        models have no slopes: with them there is no such attribute.
+        The slope in a row's leaf times the column's standard deviation, averaged over rows and trees: in units of the
+        target in regression, of the trees' log-odds in classification. Effects that differ in sign from leaf to leaf
+        cancel, so noise is near 0, and so is a column whose effect rises and falls alike: `feature_importances_` shows
+        that it matters.
+
+        With more than two classes, whose effects add up to about 0, it is the root mean square over the classes,
+        without a sign. Of a column that became several features (categories, marks of missing values) it is the root
+        of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
+        no slopes: with them there is no such attribute.
         """
         check_is_fitted(self)
         if self.forest_.models:
@@ -362,10 +375,15 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
                 "slope_importances_ needs linear models of the core at all nodes, and some trees have their models in "
                 "Python; use feature_importances_."
             )
-        slopes = _inspection.mean_absolute_slopes(self.forest_, self._tree_weights())
-        return self._by_column(slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale)
+        slopes = _inspection.mean_slopes(self.forest_, self._tree_weights())
+        effects: Floats = slopes / self.feature_scale_ * self.feature_deviation_ * self._output_scale
+        if self.encoder_ is not None:
+            effects = self.encoder_.effects_by_column(effects)
+        root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
+        return effects.ravel() if len(effects) == 1 else root_mean_square
 
     @property
+    @on_snapshot
     def is_categorical_(self) -> npt.NDArray[np.bool_] | None:
         """Which columns of the table are categories; None if none is."""
         check_is_fitted(self)
@@ -379,6 +397,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return columns if self.encoder_ is None else self.encoder_.feature_names(columns, self._target_names())
 
     @property
+    @on_snapshot
     def tree_params_(self) -> list[dict[str, Any]]:
         """The parameters that each tree has drawn; ``max_features`` as the number of features."""
         check_is_fitted(self)
@@ -402,6 +421,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         return (self.n_nodes_ + 1) // 2
 
     @property
+    @on_snapshot
     def model_size_(self) -> int:
         """Bytes of everything that prediction needs."""
         check_is_fitted(self)
@@ -411,6 +431,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         scaling = self.feature_mean_.nbytes + self.feature_scale_.nbytes
         return int(self.forest_.nbytes + models + scaling + encoder)
 
+    @on_snapshot
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per node, in the units of the data.
 
@@ -434,6 +455,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return _inspection.nodes_frame(self)
 
+    @on_snapshot
     def save_model(self, path: str | os.PathLike[str], dtype: str | None = None) -> None:
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 
@@ -448,7 +470,7 @@ class BoostBase(BaseEstimator, metaclass=ABCMeta):
         dtype : {"float64", "float32", "float16"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again. Cut-points are never rounded: every row keeps its leaf.
+            type again. Thresholds are never rounded: every row keeps its leaf.
 
         See Also
         --------

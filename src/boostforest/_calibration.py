@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
+from ._conformal import limits, weighted_rows
 from ._objective import Floats, Mask, Objective
 
 CALIBRATIONS = (False, "temperature", "isotonic", "auto")
@@ -39,11 +40,15 @@ class Calibration:
 
 def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) -> Calibration:
     """Return what makes out-of-bag scores of some rows honest probabilities."""
+    rows = objective.counted(rows)
+    if not rows.any():
+        return Calibration()
     if how in ("temperature", "auto"):
         return Calibration(_temperature(objective, scores, rows))
+    n = objective.n_rows(rows)
+    weight = objective.shares(rows) * n
     p, targets = objective.outputs(scores)[rows], objective.targets[rows]
-    weight = objective.shares(rows) * rows.sum()
-    least = 1 / (rows.sum() + 2)  # as if each side had been seen once more: no probability is 0
+    least = 1 / (n + 2)  # as if each side had been seen once more: no probability is 0
     knots = []
     for k in range(p.shape[1]):
         curve = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip")
@@ -54,7 +59,7 @@ def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) 
 
 def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
     """Return the factor of the scores with the least log-loss, held near 1 where there are few rows."""
-    n = rows.sum()
+    n = objective.n_rows(rows)
 
     def loss(u: float) -> float:
         return objective.average(objective.losses(np.exp(u) * scores), rows) + float(_PRIOR * u**2 / n)
@@ -62,16 +67,18 @@ def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-_RANGE, _RANGE), method="bounded").x))
 
 
-def conformity(p: Floats, y: npt.NDArray[np.intp], rows: Mask) -> Floats:
-    """Return, in ascending order, how improbable the true class of each row was."""
-    own = np.take_along_axis(p, y[:, None], axis=1)[:, 0]
-    return np.sort(1 - own[rows])
+def conformity(p: Floats, y: npt.NDArray[np.intp], seen: Mask, weight: Floats | None) -> tuple[Floats, Floats | None]:
+    """Return, in ascending order, how improbable the true class of each row was, and what the rows weigh."""
+    rows, weight = weighted_rows(seen, weight)
+    scores = 1 - p[rows, y[rows]]
+    if weight is None:
+        return np.sort(scores), None
+    order = np.argsort(scores, kind="stable")
+    return scores[order], weight[order]
 
 
-def conformal_sets(p: Floats, scores: Floats, coverage: float) -> Mask:
+def conformal_sets(p: Floats, scores: Floats, weight: Floats | None, coverage: float) -> Mask:
     """Return which classes belong to the set of each row, the most probable one always."""
-    rank = int(np.ceil((len(scores) + 1) * coverage))
-    limit = np.inf if rank > len(scores) else scores[rank - 1]
-    chosen = np.asarray(1 - p <= limit)
+    chosen = np.asarray(1 - p <= limits(scores[None], weight, coverage))
     chosen[np.arange(len(p)), p.argmax(axis=1)] = True
     return chosen

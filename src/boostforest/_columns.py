@@ -29,8 +29,27 @@ _PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
 PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in ``models``, not in ``params``
 
 
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array itself, which can no longer be written to."""
+    array.flags.writeable = False
+    return array
+
+
+class ReadOnlyColumns:
+    """A dataclass of arrays that the core follows without looking twice: what was checked must stay as it is."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # copies and pickles do not keep the flag
+
+
 @dataclass(eq=False, frozen=True)
-class ForestColumns:
+class ForestColumns(ReadOnlyColumns):
     """All trees of a forest joined; one value per node unless said otherwise.
 
     Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
@@ -69,9 +88,6 @@ class ForestColumns:
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # the view is made anew after unpickling
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns by name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -102,7 +118,7 @@ class ForestColumns:
     @cached_property
     def tree_of_node(self) -> Longs:
         """Number of the tree that a node belongs to."""
-        return np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+        return read_only(np.repeat(np.arange(self.n_trees), np.diff(self.tree_start)))
 
     @cached_property
     def parent(self) -> Longs:
@@ -112,28 +128,30 @@ class ForestColumns:
         left = self.left[inner] + self.tree_start[self.tree_of_node[inner]]
         parent[left] = inner
         parent[left + 1] = inner
-        return parent
+        return read_only(parent)
 
     @cached_property
     def depth(self) -> Longs:
         """Depth of every node, 0 for a root."""
-        depth = np.zeros(len(self.feature), dtype=np.int64)
-        above = self.parent.copy()
+        # Steps upward are doubled each time: a tree may be one long chain, and files can hold longer ones.
+        depth = (self.parent >= 0).astype(np.int64)
+        above = self.parent
         while (below := np.flatnonzero(above >= 0)).size:
-            depth[below] += 1
-            above[below] = self.parent[above[below]]
-        return depth
+            depth[below] += depth[above[below]]
+            above = np.where(above >= 0, above[above], -1)
+        return read_only(depth)
 
     @cached_property
     def n_inputs(self) -> Longs:
         """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
         units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
-        return np.where(self.kind == ModelKind.LINEAR, len(self.seen_features), units)
+        return read_only(np.where(self.kind == ModelKind.LINEAR, len(self.seen_features), units))
 
     @cached_property
     def seen_features(self) -> Ints:
         """The features that node models see."""
-        return np.arange(self.n_features, dtype=np.int32) if self.model_features is None else self.model_features
+        all_features = np.arange(self.n_features, dtype=np.int32)
+        return read_only(all_features if self.model_features is None else self.model_features)
 
     @property
     def n_split_features(self) -> int:
@@ -143,7 +161,7 @@ class ForestColumns:
     @cached_property
     def _at_all_nodes(self) -> npt.NDArray[np.bool_]:
         """Per tree: whether all nodes have models, but for a root that is split."""
-        return self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool)
+        return read_only(self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool))
 
     @cached_property
     def tree_params_start(self) -> Longs:
@@ -151,7 +169,7 @@ class ForestColumns:
         n_nodes = np.diff(self.tree_start)
         n_models = np.where(self._at_all_nodes, n_nodes - (n_nodes > 1), (n_nodes + 1) // 2)
         n_params = n_models * self.n_outputs * (1 + self.n_inputs)
-        return np.cumsum([0, *np.where(self.in_python, 0, n_params).tolist()])
+        return read_only(np.cumsum([0, *np.where(self.in_python, 0, n_params).tolist()]))
 
     @property
     def has_model(self) -> npt.NDArray[np.bool_]:

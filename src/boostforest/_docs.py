@@ -16,7 +16,7 @@ node_model : {{"ridge", "constant", "elm", "svr"}}, object of `boostforest.nodes
 criterion : {criteria}, default="xgb"
     What a split maximises: the boosting gain, or {label_criteria}.
 min_samples_leaf : int, default={min_samples_leaf}
-    Rows that each side of a split must have (a row counts its weight).
+    Rows that each side of a split must have (weights count, see `fit`).
 reg_lambda : float, default={reg_lambda}
     Penalty λ on the squared slopes of the ridge and ELM models, unless they have one of their own, and in the gain.
 max_leaf_nodes : int, default=None
@@ -83,7 +83,7 @@ _MONOTONE_OUTPUT = {
 
 _CLASS_WEIGHT = """\
 class_weight : dict, "balanced"{more} or None, default=None
-    Weights of the classes; they multiply `sample_weight`.{note}
+    Weights of the classes; they multiply `sample_weight`, except in out-of-bag scores, intervals and sets.{note}
 """
 
 _RANDOM_STATE = """\
@@ -102,9 +102,12 @@ _FOREST_TAIL = """\
 bootstrap : bool, default=True
     Grow each tree on rows drawn with replacement; otherwise on all rows.
 max_samples : int, float or None, default=None
-    Rows to draw for each tree: their number, or a share of all. None: as many as there are.
-oob_score : bool or callable, default=False
-    Estimate the score from the rows that each tree has not drawn: {score}, or `metric(y_true, y_pred)`.
+    Rows to draw for each tree: their number, or a share of the rows, whatever they weigh. None: as many as there are.
+oob_score : bool, str or callable, default=False
+    Estimate the score from the rows that each tree has not drawn: {score}, one of scikit-learn's scorers by its
+    name ("neg_log_loss", "roc_auc", …) or made by `make_scorer`, or `metric(y_true, y_pred)`. Metrics that call their
+    second argument `y_score` or `y_proba`, and `log_loss`, get probabilities. Rows count their `sample_weight`, if the
+    metric takes weights; rows of weight 0 never count.
 """
 
 _FOREST_END = """\
@@ -169,7 +172,8 @@ tree_seeds_ : ndarray of shape (n_trees,)
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each column in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
-    Mean absolute slope times the feature's deviation; of a category the sum over its features.
+    Mean slope over the training rows times the column's standard deviation: what one standard deviation adds to the
+    prediction. Without a sign for more than two classes and for categories of several features.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
     Nodes and leaves of each tree.
 model_size_ : int

@@ -19,12 +19,13 @@ Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means
+MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A column of numbers: one feature, and one that marks its gaps if there is an indicator."""
+    """A column of numbers: one feature, and one that marks its missing values if there is an indicator."""
 
     indicator: bool = False
 
@@ -124,12 +125,12 @@ class TableEncoder:
 
     @cached_property
     def _gaps(self) -> list[int]:
-        """The columns whose gaps are marked."""
+        """The columns whose missing values are marked."""
         return [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn) and column.indicator]
 
     @cached_property
     def marks(self) -> Ints:
-        """The features that mark the gaps of a column."""
+        """The features that mark the missing values of a column."""
         marks: Ints = self.start[self._gaps] + 1
         return marks
 
@@ -169,6 +170,14 @@ class TableEncoder:
         sums: Floats = np.bincount(self.origin, values, len(self.columns))  # type: ignore[assignment]
         return sums
 
+    def effects_by_column(self, effects: Floats) -> Floats:
+        """Return the root of the sum of squares over the features of a column, outputs × columns; of one itself.
+
+        Numbers keep their sign if their missing values are marked; several features of a category have none.
+        """
+        roots: Floats = np.hypot.reduceat(effects, self.start[:-1], axis=1)
+        return np.where(self.is_categorical, roots, np.copysign(roots, effects[:, self.start[:-1]]))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the levels and their means."""
@@ -198,16 +207,28 @@ def fit_encoder(
         column = categories.get(j)
         if column is None:
             columns.append(NumberColumn(bool(marked[j])))
-        # Where there are no more levels than targets, the means would take more features and say less.
-        elif max_one_hot is None or column.n_levels <= max(max_one_hot, targets.shape[1]):
+        elif _is_one_hot(column, max_one_hot, targets.shape[1]):
             columns.append(column)
         else:
             columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
     return TableEncoder(tuple(columns)) if categories or marked.any() else None
 
 
+def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
+    # Where there are no more levels than targets, the means would take more features and say less.
+    return max_one_hot is None or column.n_levels <= max(max_one_hot, n_targets)
+
+
+def count_features(
+    n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
+) -> int:
+    """Return how many features the columns become, without those that mark gaps."""
+    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else n_targets for c in categories.values())
+    return n_columns - len(categories) + sum(found)
+
+
 def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
-    """Return the columns whose gaps are marked; "auto": those where the gaps are all that varies."""
+    """Return the columns whose missing values are marked; "auto": those where these are all that varies."""
     gaps = np.isnan(X)
     marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))
     if missing_indicator == "auto" and marked.any():
@@ -222,7 +243,7 @@ def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weigh
     w = np.ones(len(levels)) if weight is None else weight[known]
     total = w.sum()
     if total > 0:
-        w = w * (len(w) / total)  # the unit of the weights does not matter
+        w = w * (np.count_nonzero(w) / total)  # the unit of the weights does not matter, nor do rows without any
     prior = w @ targets / max(w.sum(), 1.0)
     sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
     counts = np.bincount(levels, w, column.n_levels)[:, None]

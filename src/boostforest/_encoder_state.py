@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._encoder import CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
-from ._fill import MAX_FEATURES
+from ._encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
+from ._fill import MAX_FEATURES, is_distribution
 from ._safetensors import Tensors
 
 _NUMBER, _NUMBER_AND_INDICATOR, _ONE_HOT, _MEANS = range(4)
-_INTEGER = re.compile(r"-?[0-9]{1,400}")
+_INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
+_MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
 # Tensor -> type; all of them have one dimension.
 TENSORS = {
@@ -35,7 +36,12 @@ def encode_encoder(encoder: TableEncoder | None) -> Tensors:
     if encoder is None:
         return {}
     categories = [column if isinstance(column, CategoryColumn) else None for column in encoder.columns]
-    texts = [str(level).encode() for column in categories if column is not None for level in column.levels]
+    texts = [
+        str(level).encode("utf-8", "surrogatepass")
+        for column in categories
+        if column is not None
+        for level in column.levels
+    ]
     means = [column.means.reshape(-1) for column in categories if column is not None and column.means is not None]
     return {
         "column_kind": np.array([_kind(column) for column in encoder.columns], dtype=np.uint8),
@@ -102,7 +108,7 @@ def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> li
     content = text.tobytes()
     bounds = [0, *end.tolist()]
     try:
-        return [content[begin:end].decode() for begin, end in itertools.pairwise(bounds)]
+        return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in itertools.pairwise(bounds)]
     except UnicodeDecodeError as error:
         raise ValueError("tensor 'level_text' is no UTF-8") from error
 
@@ -112,6 +118,8 @@ def _decode_levels(texts: list[str], is_text: bool) -> tuple[Level, ...]:
     levels: list[Any] = texts if is_text else [_decode_number(text) for text in texts]
     if any(not a < b for a, b in itertools.pairwise(levels)):
         raise ValueError("the levels of a category must ascend")
+    if not is_text and np.unique([hash(level) for level in levels], return_counts=True)[1].max(initial=0) > _MAX_TWINS:
+        raise ValueError("too many levels of a category have the same hash")
     return tuple(levels)
 
 
@@ -154,11 +162,8 @@ def checked_fill(fill: npt.NDArray[Any] | None, n_features: int) -> npt.NDArray[
         return None
     if fill.dtype != np.float64 or fill.shape != (n_features + 1, n_features) or n_features > MAX_FEATURES:
         raise ValueError(f"tensor 'fill' must be float64 and have a row more than the {n_features} features")
-    precision = fill[1:]
-    if not np.isfinite(fill).all() or not np.array_equal(precision, precision.T):
-        raise ValueError("tensor 'fill' has values that are not finite, or no symmetric precision")
-    try:
-        np.linalg.cholesky(precision)
-    except np.linalg.LinAlgError as error:
-        raise ValueError("tensor 'fill' has a precision that is not positive") from error
+    if not is_distribution(fill):
+        raise ValueError(
+            "tensor 'fill' has values that are not finite, no symmetric precision, or a precision that is not positive"
+        )
     return fill

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._draws import Entropy, fold_numbers
+from ._threads import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,12 +50,13 @@ def fit_fill(
     rows = (X - mean) / deviation
     total = len(rows) if weight is None else weight.sum()
     fill = np.vstack([np.zeros(n_features), np.eye(n_features)])
-    for _ in range(_STEPS):
-        sums, products = _core.expected_moments(rows, fill, weight, threads)
-        centre = sums / total
-        covariance = products.reshape(n_features, n_features) / total - np.outer(centre, centre)
-        precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
-        fill = np.vstack([centre, (precision + precision.T) / 2])
+    with one_blas_thread(n_features):  # more of them would wait for each other longer than they work
+        for _ in range(_STEPS):
+            sums, products = _core.expected_moments(rows, fill, weight, threads)
+            centre = sums / total
+            covariance = products.reshape(n_features, n_features) / total - np.outer(centre, centre)
+            precision = np.linalg.inv(covariance + _RIDGE * np.eye(n_features))
+            fill = np.vstack([centre, (precision + precision.T) / 2])
     return fill
 
 
@@ -68,4 +70,20 @@ def _among_others(fill: Floats, together: npt.NDArray[np.bool_]) -> Floats:
 
 def rescale(fill: Floats, shift: Floats, factor: Floats) -> Floats:
     """Return the distribution of ``shift + factor · x``, given that of x."""
-    return np.vstack([shift + factor * fill[0], fill[1:] / np.outer(factor, factor)])
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        rescaled = np.vstack([shift + factor * fill[0], fill[1:] / np.outer(factor, factor)])
+    if not is_distribution(rescaled):
+        raise ValueError("X has values too large or too small to compute with; rescale them, or use scale=True.")
+    return rescaled
+
+
+def is_distribution(fill: Floats) -> bool:
+    """Tell whether centre and precision are those of a normal distribution."""
+    precision = fill[1:]
+    if not np.isfinite(fill).all() or not np.array_equal(precision, precision.T):
+        return False
+    try:
+        np.linalg.cholesky(precision)
+    except np.linalg.LinAlgError:
+        return False
+    return True

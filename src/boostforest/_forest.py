@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from ._bagging import Sampling
@@ -16,6 +15,7 @@ from ._docs import describe
 from ._forest_part import ForestPart
 from ._intervals import LeftOut, intervals, left_out
 from ._plan import check_coverage
+from ._snapshot import on_snapshot
 from ._tasks import ClassificationPart, RegressionPart
 from ._tree import BoostTreeClassifier, BoostTreeRegressor
 
@@ -143,8 +143,9 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         self._left_out = left_out(self, sampling, residuals, has_trees)
         if self.oob_score:
             self.oob_prediction_ = prediction
-            self.oob_score_ = self._score_rows(r2_score, y, prediction, has_trees)
+            self.oob_score_ = self._score_rows(y, prediction, has_trees, sampling)
 
+    @on_snapshot
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
@@ -158,7 +159,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         X : array-like of shape (n_samples, n_features)
             Rows with the columns of the training table.
         coverage : float, default=0.9
-            Probability that the target is within, above 0 and below 1. Near 1 an interval is endless if there are too
+            Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
 
         Returns
@@ -187,6 +188,7 @@ class BoostForestRegressor(ForestPart, RegressionPart):
         ends = intervals(self, self._check_rows(X), kept, coverage)
         return ends * self.target_scale_ + self.target_mean_
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
 
@@ -248,6 +250,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
 
     oob_decision_function_: Floats
     _conformity: Floats
+    _conformity_weight: Floats  # only where weights differ
 
     def __init__(
         self,
@@ -320,11 +323,15 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         self, mean: Floats, has_trees: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         p = self._proba(mean)
-        self._conformity = conformity(p, np.searchsorted(self.classes_, y).astype(np.intp), has_trees)
+        codes = np.searchsorted(self.classes_, y).astype(np.intp)
+        self._conformity, weight = conformity(p, codes, has_trees, sampling.sample_weight)
+        if weight is not None:
+            self._conformity_weight = weight
         if self.oob_score:
             self.oob_decision_function_ = p
-            self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(p), has_trees)
+            self.oob_score_ = self._score_rows(y, p, has_trees, sampling)
 
+    @on_snapshot
     def predict_set(self, X: Any, coverage: float = 0.9) -> npt.NDArray[np.bool_]:
         """Predict sets of classes that hold the true one with the given probability.
 
@@ -356,8 +363,9 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         check_is_fitted(self)
         check_coverage(coverage)
         scores = self._from_out_of_bag("_conformity", "predict_set")
-        return conformal_sets(self.predict_proba(X), scores, coverage)
+        return conformal_sets(self.predict_proba(X), scores, vars(self).get("_conformity_weight"), coverage)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first tree, the first two, and so on.
 
@@ -374,6 +382,7 @@ class BoostForestClassifier(ForestPart, ClassificationPart):
         for p in self._staged_means(self._check_rows(X), probability=True):
             yield self._proba(p)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first tree, the first two, and so on.
 

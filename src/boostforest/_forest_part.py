@@ -11,16 +11,20 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ._bagging import BaggingPart, Sampling
+from ._bagging import LEFT_OUT, BaggingPart, Sampling
 from ._base import BoostBase
 from ._calibration import Calibration, fit_calibration
 from ._columns import ROLES
+from ._draws import tree_seeds
 from ._growth import Growth, join
+from ._memory import check_trees
 from ._objective import Objective, OutOfBag
+from ._parameters import draw_tree_params
 from ._plan import read_plan
 from ._pool_report import plot_pool, pool_report
 from ._python_grower import TrainingData
 from ._python_predict import add_out_of_bag
+from ._snapshot import on_snapshot
 from ._stages import StageGrower, Stages
 from ._threads import n_threads
 from ._tree import TreePart
@@ -70,6 +74,9 @@ class ForestPart(BaggingPart, BoostBase):
             super()._grow_all(data, pools, kept)
             self.stages_ = Stages((self.forest_.n_trees,), (1.0,))
             return
+        if plan.budget is not None:  # groups are checked as they are grown: this is to know before the first
+            params = draw_tree_params(pools, tree_seeds(self._entropy, plan.budget), self._task, self._shorthands)
+            check_trees(data, params, self.dtype, n_threads(self.n_jobs), copies=2)  # groups, and the trees joined
         growth = Growth(self, data, pools, plan.budget)
         grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
         self.forest_, self.tree_seeds_, self._tree_params = join(grown.groups)
@@ -86,6 +93,7 @@ class ForestPart(BaggingPart, BoostBase):
         outputs, seen = self.__dict__.pop("_oob_state")
         return np.where(seen[:, None], outputs, np.nan), seen
 
+    @on_snapshot
     def plot_pool(self, ax: Any = None) -> Any:
         """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
 
@@ -134,7 +142,9 @@ class ForestPart(BaggingPart, BoostBase):
         return len(self.stages_.steps) == 1 and self.calibration_.is_identity
 
     def _tree_weights(self) -> Floats | None:
-        return None if self.n_stages_ == 1 else self.stages_.tree_weights()
+        if self.n_stages_ == 1 and self.calibration_.factor == 1.0:
+            return None
+        return self.stages_.tree_weights() * self.calibration_.factor
 
     def _mean_output(self, X: Floats, probability: bool) -> Floats:
         if self._predicts_plainly:
@@ -197,6 +207,7 @@ class ForestPart(BaggingPart, BoostBase):
             )
         return OutOfBag(total, squares, n_trees)
 
+    @on_snapshot
     def get_tree(self, i: int) -> Any:
         """Return one tree of the forest as an estimator of its own.
 
@@ -225,7 +236,7 @@ class ForestPart(BaggingPart, BoostBase):
             "tree_seeds_": self.tree_seeds_[i : i + 1],
             "_tree_params": {name: values[i : i + 1] for name, values in self._tree_params.items()},
         }
-        of_forests = ("stages_", "calibration_", "pool_report_", "oob_losses_", "_left_out", "_conformity")
+        of_forests = ("stages_", "calibration_", "pool_report_", "oob_losses_", *LEFT_OUT)
         not_shared = {*own, *of_forests, "oob_score_", "oob_prediction_", "oob_decision_function_", "_draws"}
         if self._task == "regression" and i >= self.stages_.ends[0]:
             own["target_mean_"] = 0.0  # it corrects the stages before it
@@ -233,6 +244,7 @@ class ForestPart(BaggingPart, BoostBase):
         tree.__dict__.update({k: v for k, v in fitted.items() if k not in not_shared} | own)
         return tree
 
+    @on_snapshot
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into in each tree.
 
@@ -248,6 +260,7 @@ class ForestPart(BaggingPart, BoostBase):
         """
         return self._leaves(X)
 
+    @on_snapshot
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
         """Return the nodes that each row visits.
 
@@ -263,4 +276,4 @@ class ForestPart(BaggingPart, BoostBase):
         n_nodes_ptr : ndarray of shape (n_trees + 1,)
             The columns of tree ``t`` are ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
         """
-        return self._paths(X), self.forest_.tree_start
+        return self._paths(X), self.forest_.tree_start.copy()

@@ -46,7 +46,9 @@ class Growth:
     def __init__(self, forest: ForestPart, data: TrainingData, pools: dict[str, Any], budget: int | None) -> None:
         cumulative = data.sampling.cumulative
         weight = None if cumulative is None else np.diff(cumulative, prepend=0.0)
-        self.objective = Objective(data.y, data.n_classes, weight)
+        # Targets that count nothing may be anything: their losses must not overflow.
+        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        self.objective = Objective(y, data.n_classes, weight)
         self.data, self._forest, self._pools = data, forest, pools
         self.n_grown = 0
         self._next_seed = 0

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from ._encoder import CategoryColumn
+from ._encoder import MAX_DIGITS, CategoryColumn
 from ._table import (
     Column,
     Values,
@@ -56,7 +56,7 @@ def read_training(estimator: BoostBase, X: Any, y: Any, first: bool) -> tuple[Fl
 
 def read_rows(estimator: BoostBase, X: Any) -> Floats:
     """Return the rows to predict as a matrix of the columns of the fit."""
-    table = _open(estimator, X, first=False)
+    table = _open(estimator, X, first=False, more=True)
     checked: Floats
     if table is None:
         checked = _validated(estimator, X, reset=False)
@@ -64,6 +64,12 @@ def read_rows(estimator: BoostBase, X: Any) -> Floats:
         matrix = table if isinstance(table, np.ndarray) else _read_known(table, estimator)
         checked = check_array(matrix, estimator=estimator, input_name="X", **_CHECKS)
     return checked
+
+
+def with_columns_of_fit(estimator: Any, X: Any) -> Any:
+    """Return a frame with the columns of the fit alone, found by name; any other table as it is."""
+    frame = as_frame(X) if hasattr(estimator, "feature_names_in_") else None
+    return X if frame is None else in_order(frame, estimator.feature_names_in_, more=True).to_native()
 
 
 def _validated(estimator: BoostBase, X: Any, *y: Any, **options: Any) -> Any:
@@ -77,8 +83,11 @@ def _validated(estimator: BoostBase, X: Any, *y: Any, **options: Any) -> Any:
         raise text from error
 
 
-def _open(estimator: BoostBase, X: Any, first: bool) -> list[Column] | npt.NDArray[Any] | None:
-    """Return the columns of a table, a frame of plain numbers as a matrix, and None for an array without categories."""
+def _open(estimator: BoostBase, X: Any, first: bool, more: bool = False) -> list[Column] | npt.NDArray[Any] | None:
+    """Return the columns of a table, a frame of plain numbers as a matrix, and None for an array without categories.
+
+    ``more``: a frame may have other columns beside those of the fit.
+    """
     frame = as_frame(X)
     if first:
         has_categories = not (estimator.categorical_features is None or isinstance(estimator.categorical_features, str))
@@ -92,7 +101,7 @@ def _open(estimator: BoostBase, X: Any, first: bool) -> list[Column] | npt.NDArr
         validate_data(estimator, array, skip_check_array=True, reset=first)
         return array_columns(array)
     if not first and hasattr(estimator, "feature_names_in_"):
-        frame = in_order(frame, estimator.feature_names_in_)
+        frame = in_order(frame, estimator.feature_names_in_, more)
     validate_data(estimator, frame.to_native(), skip_check_array=True, reset=first)
     matrix = None if has_categories else plain_matrix(frame)
     return frame_columns(frame) if matrix is None else matrix
@@ -129,6 +138,10 @@ def _new_category(column: Column, values: Values) -> CategoryColumn:
     levels = {_level(value) for value in distinct - {None}}
     if math.inf in levels or -math.inf in levels:
         column.to_numbers(values)  # raises
+    if any(isinstance(level, int) and abs(level) >= 10**MAX_DIGITS for level in levels):
+        raise ValueError(
+            f"Column {column.label} of X has an integer of more than {MAX_DIGITS} digits as a category: make it text."
+        )
     return CategoryColumn(tuple(sorted(levels)), missing)
 
 
@@ -148,7 +161,7 @@ def _read_known(columns: list[Column], estimator: BoostBase) -> Floats:
         if isinstance(content, list):
             kind = column.kind_of(content)
             before = "text" if category is not None and category.is_text else "numbers"
-            is_new = category is not None and not category.levels  # nothing but gaps in the fit
+            is_new = category is not None and not category.levels  # nothing but missing values in the fit
             if kind not in (before, "nothing") and not is_new:
                 raise ValueError(
                     f"Column {column.label} of X held {before} in the fit and holds {kind} now, such as "

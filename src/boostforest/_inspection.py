@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
+_MAX_CONDITIONS = 10**8  # gigabytes of text
+_DEEP = 1000  # levels: such a tree is a chain, whose conditions grow with the square of its depth
+
 
 def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
     """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
@@ -38,45 +41,53 @@ def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
 def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
     """Add to every node's model those above it, in trees that keep them apart."""
     sums = np.nan_to_num(models)
-    apart = forest.sum_path[forest.tree_of_node]
-    for depth in range(1, int(forest.depth.max(initial=0)) + 1):
-        nodes = np.flatnonzero((forest.depth == depth) & apart)
+    apart = np.flatnonzero(forest.sum_path[forest.tree_of_node] & (forest.depth > 0))
+    downward = apart[np.argsort(forest.depth[apart], kind="stable")]
+    levels = np.flatnonzero(np.diff(forest.depth[downward])) + 1
+    for nodes in np.split(downward, levels):
         sums[nodes] += sums[forest.parent[nodes]]
     return sums
 
 
-def mean_absolute_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
-    """Return the mean absolute slope of each feature over training rows, trees and outputs, in scaled units."""
+def mean_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
+    """Return the mean slope of the score over training rows, outputs × features, in scaled units; clipping ignored."""
     if (forest.kind == 2).any():
         raise AttributeError(
             "slope_importances_ needs node models with slopes, and those on a hidden layer (ELM) have none; use "
             "feature_importances_ or sklearn.inspection.permutation_importance."
         )
     leaves = np.flatnonzero(forest.feature < 0)
-    slopes = np.abs(_path_sums(forest, forest.linear_models())[leaves, :, 1:]).mean(axis=1)
-    of_leaves = forest.n_samples[leaves].astype(np.float64)
-    if weights is not None:
-        of_leaves = of_leaves * weights[forest.tree_of_node[leaves]]
-    means: Floats = np.average(slopes, axis=0, weights=of_leaves)
+    trees = forest.tree_of_node[leaves]
+    rows = forest.n_samples[leaves].astype(np.float64)
+    shares = rows / np.maximum(np.bincount(trees, rows, forest.n_trees), np.finfo(np.float64).tiny)[trees]
+    of_leaves = shares / forest.n_trees if weights is None else shares * weights[trees]
+    slopes = _path_sums(forest, forest.linear_models())[leaves, :, 1:]
+    means: Floats = np.tensordot(of_leaves, slopes, axes=1)
     return means
 
 
 def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
     """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
-    node = leaves + forest.tree_start[:-1]
-    rows, nodes = [], []
-    row = np.broadcast_to(np.arange(len(leaves))[:, None], node.shape)
-    while (here := node >= 0).any():
-        rows.append(row[here])
-        nodes.append(node[here])
-        node = np.where(here, forest.parent[node], -1)
+    node = (leaves + forest.tree_start[:-1]).reshape(-1)
+    row = np.repeat(np.arange(len(leaves)), leaves.shape[1])
+    rows, nodes = [row], [node]
+    while node.size:
+        node = forest.parent[node]
+        row, node = row[node >= 0], node[node >= 0]
+        rows.append(row)
+        nodes.append(node)
     at = np.array([np.concatenate(rows), np.concatenate(nodes)])
     return sparse.csr_matrix((np.ones(at.shape[1], dtype=np.int64), at), shape=(len(leaves), len(forest.feature)))
 
 
 def _paths_and_rules(forest: ForestColumns, names: list[str], thresholds: Floats) -> tuple[list[str], list[str]]:
     """Return for every node the turns that lead to it and the conditions that its rows meet."""
-    n = len(forest.feature)
+    n, deepest, n_conditions = len(forest.feature), int(forest.depth.max(initial=0)), int(forest.depth.sum())
+    if deepest > _DEEP and n_conditions > _MAX_CONDITIONS:
+        raise ValueError(
+            f"to_dataframe writes all conditions on the path to each node, and {n_conditions} are too many: the "
+            f"trees are up to {deepest} levels deep. The columns of forest_ have the splits."
+        )
     paths, rules = [""] * n, [""] * n
     for node in range(n):  # parents come before their children
         parent = forest.parent[node]
@@ -109,6 +120,20 @@ def _models_in_user_units(estimator: BoostBase) -> tuple[Floats, Floats, Floats]
     return intercept * scale + whole[:, None] * estimator._output_mean, slopes * scale, hidden[:, :, 1:] * scale
 
 
+def leaf_models(estimator: BoostBase) -> Floats:
+    """Return the whole linear model of every leaf in user units: nodes × outputs × (1 + features); clipping ignored."""
+    intercept, slopes, _ = _models_in_user_units(estimator)
+    return _path_sums(estimator.forest_, np.concatenate([intercept[:, :, None], slopes], axis=2))
+
+
+def raw_thresholds(estimator: BoostBase) -> Floats:
+    """Return the thresholds of all nodes in the units of the features, NaN for leaves."""
+    forest = estimator.forest_
+    at = np.maximum(forest.feature, 0)
+    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
+    return np.where(forest.feature >= 0, raw, np.nan)
+
+
 def _coefficients(estimator: BoostBase, names: list[str]) -> dict[str, Floats]:
     """Return the columns with intercepts, slopes and hidden weights."""
     forest = estimator.forest_
@@ -134,14 +159,12 @@ def nodes_frame(estimator: BoostBase) -> pd.DataFrame:
     forest = estimator.forest_
     names = estimator._feature_names()
     is_inner = forest.feature >= 0
-    at = np.maximum(forest.feature, 0)
-    raw = forest.threshold * estimator.feature_scale_[at] + estimator.feature_mean_[at]
-    thresholds = np.where(is_inner, raw, np.nan)
+    thresholds = raw_thresholds(estimator)
     paths, rules = _paths_and_rules(forest, names, thresholds)
     start = forest.tree_start[forest.tree_of_node]
     table: dict[str, Any] = {
         "tree": forest.tree_of_node,
-        "node": np.arange(len(at)) - start,
+        "node": np.arange(len(start)) - start,
         "parent": np.where(forest.parent < 0, -1, forest.parent - start),
         "depth": forest.depth,
         "path": paths,

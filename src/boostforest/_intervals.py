@@ -6,7 +6,6 @@ predict for a new row, plus and minus their errors on their own left-out rows, m
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,9 @@ import numpy.typing as npt
 
 from . import _core
 from ._bagging import Sampling
+from ._conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
 from ._objective import Floats
+from ._validation import warn
 
 if TYPE_CHECKING:
     from ._forest_part import ForestPart
@@ -30,28 +31,25 @@ class LeftOut:
 
     residuals: Floats  #: out-of-bag errors of some rows, absolute, in scaled units
     absent: npt.NDArray[np.bool_]  #: trees × rows: the tree has not drawn the row
+    weight: Floats | None = None  #: of the rows; None: all the same
 
 
 def left_out(forest: ForestPart, sampling: Sampling, residuals: Floats, seen: npt.NDArray[np.bool_]) -> LeftOut:
-    """Keep what intervals need, of at most so many rows, spread evenly over the table."""
-    rows = np.flatnonzero(seen)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _MOST_ROWS)).astype(np.intp)]
+    """Keep what intervals need, of at most so many rows."""
+    rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
     draws = (len(residuals), sampling.n_draws, sampling.cumulative)
     absent = np.stack([_core.bootstrap_counts(int(seed), *draws)[rows] == 0 for seed in forest.tree_seeds_])
-    return LeftOut(np.abs(residuals[rows]), absent)
+    return LeftOut(np.abs(residuals[rows]), absent, weight)
 
 
 def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> Floats:
     """Return lower and upper ends for every row, in scaled units."""
     n_kept = len(kept.residuals)
-    # The k-th smallest of n values has k/(n + 1) of the probability below it.
-    rank = int(np.ceil(coverage * (n_kept + 1)))
-    if rank > n_kept:
-        warnings.warn(
-            f"Intervals are endless: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
-            f"some tree has left out, and there are {n_kept} (of a larger table {_MOST_ROWS} are kept).",
-            UserWarning,
-            stacklevel=3,
+    if not are_enough(n_kept, kept.weight, coverage):
+        by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
+        warn(
+            f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
+            f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept)."
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
@@ -59,9 +57,8 @@ def intervals(forest: ForestPart, X: Floats, kept: LeftOut, coverage: float) -> 
     for first in range(0, len(X), block):
         rows = X[first : first + block]
         centres = _left_out_predictions(forest, rows, kept)
-        lower, upper = centres - kept.residuals, centres + kept.residuals
-        ends[first : first + block, 0] = np.partition(lower, n_kept - rank, axis=1)[:, n_kept - rank]
-        ends[first : first + block, 1] = np.partition(upper, rank - 1, axis=1)[:, rank - 1]
+        ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
+        ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
 
 

@@ -7,22 +7,35 @@ import errno
 import os
 import secrets
 import stat
-import warnings
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from io import BufferedReader
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BoostBase
 from ._columns import DTYPES
 from ._networks import own_module
-from ._safetensors import Header, read_header, read_tensors, to_chunks
+from ._safetensors import (
+    Header,
+    HeaderTooLongError,
+    Metadata,
+    Tensors,
+    read_header,
+    read_some,
+    read_tensors,
+    to_chunks,
+)
 from ._state import ESTIMATORS, decode, encode
+from ._validation import warn
 
 FORMAT = "boostforest"
 FORMAT_VERSION = 2
+
+_FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
+_LONG_FIELD = 2**16  # bytes of metadata that leave the header, should it be too long
 
 _MAX_REASON = 300  # characters: a reason may quote the file
 
@@ -48,16 +61,14 @@ def save(estimator: BoostBase, path: Path, dtype: str | None) -> None:
             "boostforest_version": version("boostforest"),
             "estimator": name,
         }
-        chunks = to_chunks(tensors, head | metadata)
+        chunks = _to_chunks(tensors, head | metadata)
     except ValueError as error:
         raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
     replace_file(path, chunks)
     if lost:
-        warnings.warn(
-            f"{', '.join(lost)} cannot be stored in a model file: after load_model the default stands there, which "
-            "matters only if the model is fitted again.",
-            UserWarning,
-            stacklevel=3,
+        warn(
+            f"{', '.join(lost)} cannot be stored in a model file: after load_model the default is used, which "
+            "matters only if the model is fitted again."
         )
 
 
@@ -108,6 +119,7 @@ def load_model(path: Path, node_model: Any = None) -> Any:
             header = read_header(file, os.fstat(file.fileno()).st_size)
             name, metadata = _take_head(header)
             tensors = read_tensors(file, header)
+        metadata |= _take_fields(tensors, metadata)
         return decode(name, tensors, metadata, getattr(node_model, "module", None))
     except ValueError as error:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
@@ -119,11 +131,12 @@ def read_description(path: Path) -> tuple[dict[str, str], dict[str, int]]:
     try:
         with _open_regular(path) as file:
             header = read_header(file, os.fstat(file.fileno()).st_size)
-        _take_head(header)
+            _, metadata = _take_head(header)
+            fields = _take_fields(read_some(file, header, _FIELD), metadata)
     except ValueError as error:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error
     sizes = {entry.name: entry.end - entry.begin for entry in header.entries}
-    return header.metadata, sizes | {"header": len(header.text)}
+    return header.metadata | fields, sizes | {"header": len(header.text)}
 
 
 def _take_head(header: Header) -> tuple[str, dict[str, str]]:
@@ -142,6 +155,30 @@ def _take_head(header: Header) -> tuple[str, dict[str, str]]:
         )
     metadata.pop("sha256", None)  # compared when the tensors are read
     return metadata.pop("estimator", ""), metadata
+
+
+def _to_chunks(tensors: Tensors, metadata: Metadata) -> list[bytes | memoryview]:
+    """Return the bytes of a file; names and parameters without room in the header become tensors."""
+    try:
+        return to_chunks(tensors, metadata)
+    except HeaderTooLongError:
+        long = {name: text for name, text in metadata.items() if len(text) > _LONG_FIELD}
+        moved = {f"{_FIELD}{name}": np.frombuffer(text.encode(), dtype=np.uint8) for name, text in long.items()}
+        return to_chunks(tensors | moved, {name: text for name, text in metadata.items() if name not in long})
+
+
+def _take_fields(tensors: Tensors, metadata: Metadata) -> Metadata:
+    """Take the metadata out of the tensors that have no room in the header."""
+    fields = {}
+    for name in [name for name in tensors if name.startswith(_FIELD)]:
+        array, field = tensors.pop(name), name.removeprefix(_FIELD)
+        if array.dtype != np.uint8 or array.ndim != 1 or field in metadata:
+            raise ValueError(f"tensor {name!r} must be uint8 and have one dimension, and stand for metadata once")
+        try:
+            fields[field] = array.tobytes().decode("ascii")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"tensor {name!r} is not ASCII") from error
+    return fields
 
 
 def _reason(error: ValueError) -> str:
@@ -170,7 +207,7 @@ def replace_file(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     beside = os.path.join(folder, f".boostforest-{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode_of_file(target)
-        with _removed_on_failure(beside), open(beside, "xb") as file:
+        with _removed_on_failure(beside), open(beside, "xb", opener=None if mode is None else _open_private) as file:
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
@@ -181,6 +218,11 @@ def replace_file(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
     _sync_folder(folder)
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a new file that nobody else can read before it has the permissions of the one that it replaces."""
+    return os.open(path, flags, 0o600)
 
 
 def _mode_of_file(target: str) -> int | None:

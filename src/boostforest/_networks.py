@@ -63,7 +63,8 @@ def _plain(value: Any) -> Any:
 def from_text(text: str, own_module: Any) -> TorchNode:
     """Return the ``TorchNode`` that a text stands for; ``own_module`` where the file cannot say what the network is."""
     fields = parse_json(text.removeprefix(_PREFIX), "a TorchNode")
-    if not isinstance(fields, dict) or fields.keys() != {"module", *_NUMBERS, *_WORDS}:
+    # Parameters that a file does not have get their defaults: it may be older than they are.
+    if not isinstance(fields, dict) or "module" not in fields or not fields.keys() <= {"module", *_NUMBERS, *_WORDS}:
         raise ValueError("a TorchNode has other parameters")
     module = fields.pop("module")
     if module is None:
@@ -78,9 +79,11 @@ def from_text(text: str, own_module: Any) -> TorchNode:
     (name, arguments), *_ = module.items()
     if name not in _MODULES or not isinstance(arguments, dict):
         raise ValueError(f"the module of a TorchNode must be one of {', '.join(_MODULES)}; got {name!r}")
-    if arguments.keys() != set(_MODULES[name]._get_param_names()):
-        raise ValueError(f"{name} has other parameters")
-    return TorchNode(_MODULES[name](**_tuples(arguments)), **_tuples(fields))
+    try:
+        known = _MODULES[name](**_tuples(arguments))
+    except TypeError as error:
+        raise ValueError(f"{name} has other parameters") from error
+    return TorchNode(known, **_tuples(fields))
 
 
 def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +127,13 @@ def _nodes_by_model(forest: ForestColumns, node_models: list[Any]) -> list[tuple
     for tree in np.flatnonzero(forest.in_python).tolist():
         model = node_models[tree]
         trees.setdefault(to_text(model) if isinstance(model, TorchNode) else id(model), []).append(tree)
-    return [(node_models[own[0]], np.flatnonzero(np.isin(forest.tree_of_node, own))) for own in trees.values()]
+    number = np.full(forest.n_trees, -1)
+    for i, own in enumerate(trees.values()):
+        number[own] = i
+    of_node = number[forest.tree_of_node]
+    order = np.argsort(of_node, kind="stable")
+    bounds = np.searchsorted(of_node[order], np.arange(len(trees) + 1))
+    return [(node_models[own[0]], order[bounds[i] : bounds[i + 1]]) for i, own in enumerate(trees.values())]
 
 
 def _shorten(stack: Any, dtype: str) -> Any:
@@ -156,18 +165,28 @@ def decode_networks(forest: ForestColumns, node_models: list[Any], tensors: Tens
     if ((index >= 0) != expected).any():
         raise ValueError("every node of a tree with networks must have one, except a root that is split")
     models: list[Any] = [None] * len(index)
+    by_model = _by_model(tensors)
     for number, (node_model, nodes) in enumerate(_nodes_by_model(forest, node_models)):
-        prefix = f"{INDEX}.{number}."
-        stacks = {name.removeprefix(prefix): tensors.pop(name) for name in list(tensors) if name.startswith(prefix)}
+        stacks = by_model.pop(str(number), {})
         own = nodes[index[nodes] >= 0]
         networks = _split(stacks, _form(node_model, stacks, forest), len(own))
         if not np.array_equal(np.sort(index[own]), np.arange(len(own))):
             raise ValueError(f"tensor {INDEX!r} must name every network once")
         for node in own:
             models[node] = networks[index[node]]
-    if tensors:
-        raise ValueError(f"tensors are unknown: {', '.join(sorted(tensors))}")
+    if by_model:
+        unknown = sorted(f"{INDEX}.{number}.{name}" for number, stacks in by_model.items() for name in stacks)
+        raise ValueError(f"tensors are unknown: {', '.join(unknown)}")
     return tuple(models)
+
+
+def _by_model(tensors: Tensors) -> dict[str, Tensors]:
+    """Return the tensors of each node model, by what stands between the first two dots of their names."""
+    by_model: dict[str, Tensors] = {}
+    for name, tensor in tensors.items():
+        number, _, own = name.removeprefix(f"{INDEX}.").partition(".")
+        by_model.setdefault(number, {})[own] = tensor
+    return by_model
 
 
 def _form(node_model: Any, stacks: Tensors, forest: ForestColumns) -> dict[str, torch.Tensor]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ._conformal import effective_rows
+
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
@@ -69,19 +71,27 @@ class Objective:
             return self.y[:, None]
         return np.eye(self.n_classes)[self.y.astype(np.intp)]
 
+    def counted(self, rows: Mask) -> Mask:
+        """Return those of some rows that have any weight; what the others' losses are must not matter."""
+        return rows if self.weight is None else rows & (self.weight > 0)
+
+    def n_rows(self, rows: Mask) -> float:
+        """Return how many rows of the same weight would tell as much as some rows."""
+        return int(rows.sum()) if self.weight is None else effective_rows(self.weight[rows])
+
     def average(self, losses: Floats, rows: Mask) -> float:
-        """Return the weighted mean over some rows; NaN if there are none."""
+        """Return the weighted mean over some rows; NaN if none of them has any weight."""
+        rows = self.counted(rows)
         return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
 
     def shares(self, rows: Mask) -> Floats:
-        """Return the weights of some rows, adding up to 1; all the same if none of them has any weight."""
+        """Return the weights of some rows that have any, adding up to 1."""
         weight: Floats = np.ones(rows.sum()) if self.weight is None else self.weight[rows]
-        if not weight.any():
-            weight = np.ones(len(weight))
         return np.asarray(weight / np.sum(weight))
 
     def t_value(self, differences: Floats, rows: Mask) -> float:
         """Return the mean of differences in multiples of its standard error; 0 if there are none."""
+        rows = self.counted(rows)
         values, share = differences[rows], self.shares(rows)
         mean = share @ values
         error = np.sqrt((share**2) @ (values - mean) ** 2)

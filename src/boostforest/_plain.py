@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,19 @@ def _encode(value: Any) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [encode_value(v) for v in value]}
     if isinstance(value, Mapping):
+        if not all(_is_key(key) for key in value):
+            raise NotPlainError
         return {"dict": [plain_number(v) for item in value.items() for v in item]}
     if hasattr(value, "__array__") and np.ndim(value) == 1:  # NumPy, or a column of names from a table
         value = np.asarray(value).tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [encode_value(v) for v in value]
     return encode_value(value)
+
+
+def _is_key(key: Any) -> bool:
+    # Any number of longer integers can have the same hash; labels of classes are no longer than this.
+    return not isinstance(key, numbers.Integral) or abs(int(key)) < 2**64
 
 
 def encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -83,8 +90,9 @@ def decode_value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     name, params = _only_item(value)
-    if name not in MODELS or not isinstance(params, dict) or params.keys() != MODELS[name]._declared.keys():
-        raise ValueError(f"{name!r} is no node model, or has not its parameters")
+    if name not in MODELS or not isinstance(params, dict):
+        raise ValueError(f"{name!r} is no node model")
+    check_known(name, params, list(MODELS[name]._declared))
     return MODELS[name](**{key: _decode(v, nested=True) for key, v in params.items()})
 
 
@@ -110,7 +118,7 @@ def _decode(value: Any, nested: bool = False) -> Any:
         return values
     if tag == "tuple":
         return tuple(values)
-    if tag == "dict" and len(values) % 2 == 0:
+    if tag == "dict" and len(values) % 2 == 0 and all(_is_key(key) for key in values[::2]):
         return dict(zip(values[::2], values[1::2], strict=True))
     if tag == "range" and len(values) == 3 and all(type(v) is int and abs(v) < 2**62 for v in values) and values[2]:
         result = range(*values)
@@ -119,13 +127,20 @@ def _decode(value: Any, nested: bool = False) -> Any:
     raise ValueError(f"{tag!r} is unknown or has the wrong values")
 
 
+def check_known(what: str, names: Iterable[Any], known: Sequence[str]) -> None:
+    """Refuse parameters that this version does not have; those that a file does not have get their defaults."""
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{what} has no parameter {unknown!r} in this version: upgrade boostforest, if a newer one has"
+        )
+
+
 def decode_params(encoded: Any, lost: Any, known: Sequence[str]) -> dict[str, Any]:
     """Return the parameters that a file holds; those that it names as lost are left to their defaults."""
     if not isinstance(encoded, dict) or not isinstance(lost, list):
         raise ValueError("params must be an object, and not_stored a list of names")
-    unknown = [name for name in [*encoded, *lost] if name not in known]
-    if unknown:
-        raise ValueError(f"the estimator has no parameter {unknown[0]!r}")
+    check_known("the estimator", [*encoded, *lost], known)
     try:
         return {name: _decode(value) for name, value in encoded.items() if name not in lost}
     except ValueError as error:

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _member_jobs as jobs
 from ._bagging import BaggingPart, Sampling
-from ._base import unchanged_on_failure
 from ._draws import Entropy, Seeds, entropy_of, tree_seeds
+from ._input import with_columns_of_fit
 from ._members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
+from ._snapshot import fitted_aside, on_snapshot
 from ._tasks import LabelsPart
 from ._validation import check_sample_weight
 
@@ -56,21 +56,22 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training table, of whatever kind the members take: NumPy, pandas, polars, or a sparse matrix. A data frame
-            reaches the members as one if it has columns that are no numbers, or if a member has a
+            reaches the members as one if it has columns that are not numbers, or if a member has a
             ``ColumnTransformer``; otherwise as an array.
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
-            scikit-learn's forests; without, they are passed on to the members.
+            scikit-learn's forests, and what the row counts in the out-of-bag score; without, they are passed on to the
+            members as they are.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -80,8 +81,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         X, y = self._check_training_table(X, y, kinds, first=kept == 0)
         weight = check_sample_weight(sample_weight, len(y))
         codes = self._encode_target(y, weight, first=kept == 0)[0]
+        own_weight = weight
         weight, balance = self._combine_class_weight(codes, weight)
-        sampling = self._make_sampling(len(y), weight, balance)
+        sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if sampling.weight is not None:
             jobs.check_takes_weights(kinds, "Weights without bootstrap are passed on to the members")
         if balance:
@@ -144,8 +146,9 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         members = self._member_tags()
-        tags.input_tags.sparse = bool(members) and all(member.input_tags.sparse for member in members)
-        tags.input_tags.allow_nan = bool(members) and all(member.input_tags.allow_nan for member in members)
+        for name in ("sparse", "allow_nan", "categorical", "string"):  # what all members take
+            taken = bool(members) and all(getattr(member.input_tags, name) for member in members)
+            setattr(tags.input_tags, name, taken)
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -157,6 +160,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         if not self._keeps_frames:
             return validate_data(self, X, reset=False, **self._table_checks())
         if not jobs.is_frame(X):
@@ -182,6 +186,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
     # ------------------------------------------------------------------------------------------------ a look inside
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the members' own importances, mean over the members, where all have them."""
         check_is_fitted(self)
@@ -196,6 +201,7 @@ class PoolForestPart(BaggingPart, BaseEstimator, metaclass=ABCMeta):
         return shares / len(self.estimators_)
 
     @property
+    @on_snapshot
     def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
         """The rows that each member was fitted to, as often as it drew them; drawn again from the seeds."""
         check_is_fitted(self)
@@ -222,8 +228,9 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         self.oob_prediction_ = mean[:, 0]
-        self.oob_score_ = self._score_rows(r2_score, y, self.oob_prediction_, has_members)
+        self.oob_score_ = self._score_rows(y, self.oob_prediction_, has_members, sampling)
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -239,6 +246,7 @@ class PoolRegression(RegressorMixin, PoolForestPart):
         """
         return self._mean_output(X)[:, 0]
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first member, the first two, and so on.
 
@@ -279,8 +287,9 @@ class PoolClassification(LabelsPart, PoolForestPart):
         self, mean: Floats, has_members: npt.NDArray[np.bool_], y: npt.NDArray[Any], sampling: Sampling
     ) -> None:
         self.oob_decision_function_ = mean
-        self.oob_score_ = self._score_rows(accuracy_score, y, self._most_probable(mean), has_members)
+        self.oob_score_ = self._score_rows(y, mean, has_members, sampling)
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -297,6 +306,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         return self._mean_output(X)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first member, the first two, and so on.
 
@@ -312,6 +322,7 @@ class PoolClassification(LabelsPart, PoolForestPart):
         """
         yield from self._staged_means(X)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first member, the first two, and so on.
 

@@ -37,7 +37,7 @@ _SAMPLING = """\
 bootstrap : bool, default=True
     Fit each member to rows drawn with replacement; otherwise to all rows.
 max_samples : int, float or None, default=None
-    Rows to draw for each member: their number, or a share of all. None: as many as there are.
+    Rows to draw for each member: their number, or a share of the rows, whatever they weigh. None: as many as there are.
 """
 
 _MAX_FEATURES = """\
@@ -47,8 +47,11 @@ max_features : int, float, {"sqrt", "log2"} or None, default=None
 """
 
 _OOB = """\
-oob_score : bool or callable, default=False
-    Estimate the score from the rows that each member has not drawn: {score}, or `metric(y_true, y_pred)`.
+oob_score : bool, str or callable, default=False
+    Estimate the score from the rows that each member has not drawn: {score}, one of scikit-learn's scorers by its
+    name ("neg_log_loss", "roc_auc", …) or made by `make_scorer`, or `metric(y_true, y_pred)`. Metrics that call their
+    second argument `y_score` or `y_proba`, and `log_loss`, get probabilities. Rows count their `sample_weight`, if the
+    metric takes weights; rows of weight 0 never count.
 """
 
 _CLASS_WEIGHT = """\

@@ -16,7 +16,8 @@ from ._stages import Stages
 _STAGES = ("stage_end", "stage_step")
 _KNOTS = ("knot_start", "knot_x", "knot_y")
 _LEFT_OUT = ("residuals", "absent")
-STAGE_TENSORS = (*_STAGES, "oob_loss", "calibration_factor", *_KNOTS, *_LEFT_OUT, "conformity")
+_WEIGHTS = ("residual_weight", "conformity_weight")
+STAGE_TENSORS = (*_STAGES, "oob_loss", "calibration_factor", *_KNOTS, *_LEFT_OUT, "conformity", *_WEIGHTS)
 
 
 def encode_stages(forest: ForestPart) -> Tensors:
@@ -37,8 +38,12 @@ def encode_stages(forest: ForestPart) -> Tensors:
     if "_left_out" in vars(forest):
         tensors["residuals"] = forest._left_out.residuals
         tensors["absent"] = np.packbits(forest._left_out.absent, axis=1)
+        if forest._left_out.weight is not None:
+            tensors["residual_weight"] = forest._left_out.weight
     if "_conformity" in vars(forest):
         tensors["conformity"] = forest._conformity
+    if "_conformity_weight" in vars(forest):
+        tensors["conformity_weight"] = forest._conformity_weight
     return tensors
 
 
@@ -54,8 +59,11 @@ def take_stages(tensors: Tensors, n_trees: int, n_outputs: int, task: str) -> di
             if (np.diff(_floats(scores, "conformity", None)) < 0).any():
                 raise ValueError("tensor 'conformity' must ascend")
             attributes["_conformity"] = scores
+            if (weight := tensors.pop("conformity_weight", None)) is not None:
+                attributes["_conformity_weight"] = _weights(weight, "conformity_weight", len(scores))
     elif tensors.keys() & set(_LEFT_OUT):
-        attributes["_left_out"] = _left_out(n_trees, *_together(tensors, _LEFT_OUT))
+        weight = tensors.pop("residual_weight", None)
+        attributes["_left_out"] = _left_out(n_trees, weight, *_together(tensors, _LEFT_OUT))
     if tensors:
         raise ValueError(f"tensors are unknown for {task}: {', '.join(sorted(tensors))}")
     return attributes
@@ -112,10 +120,18 @@ def _calibration(tensors: Tensors, n_outputs: int) -> Calibration:
     return Calibration(float(factor), tuple(knots))
 
 
-def _left_out(n_trees: int, residuals: Any, absent: Any) -> LeftOut:
+def _weights(array: Any, name: str, length: int) -> Any:
+    if length == 0 or (_floats(array, name, length) <= 0).any():
+        raise ValueError(f"tensor {name!r} must hold values above zero")
+    return array
+
+
+def _left_out(n_trees: int, weight: Any, residuals: Any, absent: Any) -> LeftOut:
     n = len(_floats(residuals, "residuals", None))
     if (residuals < 0).any():
         raise ValueError("tensor 'residuals' has values below zero")
     if absent.dtype != np.uint8 or absent.shape != (n_trees, -(-n // 8)):
         raise ValueError("tensor 'absent' must have a bit for every tree and residual")
-    return LeftOut(residuals, np.unpackbits(absent, axis=1, count=n).astype(np.bool_))
+    if weight is not None:
+        _weights(weight, "residual_weight", n)
+    return LeftOut(residuals, np.unpackbits(absent, axis=1, count=n).astype(np.bool_), weight)

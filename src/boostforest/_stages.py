@@ -36,11 +36,11 @@ class Stages:
         return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
 
     def tree_weights(self) -> Floats:
-        """Return what each tree counts; the sum is 1."""
+        """Return the factor of each tree in a prediction."""
         parts = [np.full(end - first, step / (end - first)) for (first, end), step in
                  zip(self.parts, self.steps, strict=True)]  # fmt: skip
         weights: Floats = np.concatenate(parts)
-        return np.asarray(weights / weights.sum())
+        return weights
 
 
 @dataclass
@@ -171,7 +171,7 @@ class StageGrower:
 
     def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:
         """Return the factor from 0 to 1 with the least out-of-bag loss, and the rows that it was judged by."""
-        rows = oob.n_trees[:, 0] >= 2
+        rows = self._objective.counted(oob.n_trees[:, 0] >= 2)
         if not rows.any():
             return 0.0, rows
         found = minimize_scalar(

@@ -21,7 +21,7 @@ from ._forest import BoostForestClassifier, BoostForestRegressor
 from ._forest_part import ForestPart
 from ._networks import decode_networks, encode_networks, from_text, is_text, take_networks
 from ._parameters import TREE_PARAMETERS, TreeParams, check_criteria, tree_pools
-from ._plain import decode_params, decode_value, encode_params, encode_value
+from ._plain import check_known, decode_params, decode_value, encode_params, encode_value
 from ._safetensors import Metadata, Tensors, parse_json, to_json
 from ._stage_state import STAGE_TENSORS, encode_stages, take_stages
 from ._threads import n_threads
@@ -316,12 +316,12 @@ def _decode_node_models(value: Any, own_module: Any) -> Any:
 
 
 def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) -> TreeParams:
-    names = [p.name for p in TREE_PARAMETERS]
-    if not isinstance(drawn, dict) or drawn.keys() != set(names):
-        raise ValueError(f"tree_params must hold {', '.join(names)}")
+    if not isinstance(drawn, dict):
+        raise ValueError("tree_params must be an object")
+    check_known("a tree", drawn, [p.name for p in TREE_PARAMETERS])
     params: TreeParams = {}
     for parameter in TREE_PARAMETERS:
-        values = drawn[parameter.name]
+        values = drawn.get(parameter.name, [_default_of_tree(parameter.name, task)])
         if not isinstance(values, list) or len(values) not in (1, n_trees):
             raise ValueError(f"tree_params: {parameter.name} must have one value, or one per tree")
         if parameter.name == "node_model":
@@ -330,6 +330,12 @@ def _decode_tree_params(drawn: Any, n_trees: int, task: str, own_module: Any) ->
         params[parameter.name] = checked if len(checked) == n_trees else checked * n_trees
     check_criteria(params["criterion"], task)
     return params
+
+
+def _default_of_tree(name: str, task: str) -> Any:
+    """Return what a tree has that was grown before there was this parameter: the default of one tree, no pool."""
+    cls = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
+    return getattr(cls(), name, False)  # as tree_pools: classifiers clip nothing
 
 
 def _decode_entropy(entropy: Any) -> int | tuple[int, ...]:

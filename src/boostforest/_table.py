@@ -155,14 +155,17 @@ def plain_matrix(frame: nw.DataFrame[Any]) -> npt.NDArray[Any] | None:
     return matrix
 
 
-def in_order(frame: nw.DataFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any]:
-    """Return the frame with the columns of the fit in their order, or say which are missing and which unknown."""
+def in_order(frame: nw.DataFrame[Any], names: Sequence[str], more: bool) -> nw.DataFrame[Any]:
+    """Return the frame with the columns of the fit in their order, or say which are missing and which unknown.
+
+    ``more``: there may be unknown ones beside them, such as the target; they are left out.
+    """
     columns = list(frame.columns)
     if columns == list(names) or not all(isinstance(name, str) for name in columns):
         return frame  # without names it is the place that counts
     missing = sorted(set(names) - set(columns))
     unknown = sorted(set(columns) - set(names))
-    if missing or unknown:
+    if missing or (unknown and not more):
         wrong = [
             f"{_some(which)} {'is' if len(which) == 1 else 'are'} {what}"
             for which, what in ((missing, "missing"), (unknown, "unknown"))
@@ -211,7 +214,7 @@ def declared_categories(given: Any, n_columns: int, names: Sequence[str] | None)
         raise ValueError(f"categorical_features has the name {items[0]!r}, but X has no names of columns.")
     unknown = [item for item in items if item not in names]
     if unknown:
-        raise ValueError(f"categorical_features has the name {unknown[0]!r}, which is no column of X.")
+        raise ValueError(f"categorical_features has the name {unknown[0]!r}, which is not a column of X.")
     mask[[list(names).index(item) for item in items]] = True
     return mask
 

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ._base import BoostBase
+from ._snapshot import on_snapshot
 from ._validation import class_weights, mean_and_deviation, warn_if_one_class
 
 Floats = npt.NDArray[np.float64]
@@ -46,6 +47,7 @@ class RegressionPart(RegressorMixin, BoostBase):
     def _output_mean(self) -> float:
         return self.target_mean_
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -130,6 +132,7 @@ class LabelsPart(ClassifierMixin):
             log_p: Floats = np.log(self.predict_proba(X))
         return log_p
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 
@@ -159,6 +162,7 @@ class ClassificationPart(LabelsPart, BoostBase):
             return np.ones((len(p), 1))
         return np.hstack([1 - p, p]) if self.n_classes_ == 2 else p
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -174,6 +178,7 @@ class ClassificationPart(LabelsPart, BoostBase):
         """
         return self._proba(self._mean_output(self._check_rows(X), probability=True))
 
+    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
 

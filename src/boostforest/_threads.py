@@ -25,6 +25,8 @@ def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    if n_jobs is not None and n_jobs >= 2**31:
+        raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
     return int(joblib.effective_n_jobs(n_jobs))
 
 

@@ -10,12 +10,16 @@ from scipy import sparse
 
 from ._base import BoostBase
 from ._docs import describe
+from ._show import ShownNode
+from ._snapshot import on_snapshot
 from ._tasks import ClassificationPart, RegressionPart
+from ._tree_words import CLIPPED, shown_nodes
 
 
 class TreePart(BoostBase):
     """What is particular to a single tree."""
 
+    @on_snapshot
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the leaf that each row falls into.
 
@@ -31,6 +35,7 @@ class TreePart(BoostBase):
         """
         return self._leaves(X)[:, 0]
 
+    @on_snapshot
     def decision_path(self, X: Any) -> sparse.csr_matrix:
         """Return the nodes that each row visits.
 
@@ -46,13 +51,23 @@ class TreePart(BoostBase):
         """
         return self._paths(X)
 
+    def _shown_nodes(self, feature_names: list[str], digits: int) -> list[ShownNode]:
+        """Return the nodes in words; see ``_show``."""
+        return shown_nodes(self, feature_names, digits)
+
+    @property
+    def _shown_remark(self) -> str:
+        forest = self.forest_
+        is_clipped = bool(forest.sum_path[0]) or forest.monotonic_cst is not None
+        return CLIPPED if is_clipped and forest.kind[0] == 1 and len(forest.feature) > 1 else ""
+
 
 @describe("regression", forest=False)
 class BoostTreeRegressor(TreePart, RegressionPart):
     """A regression tree grown by boosting, with a linear model at every node.
 
-    The tree grows best first at random cut-points. Each new node fits a model to what the models above it leave over;
-    the prediction for a row is the sum of the (clipped) models on its path.
+    The tree grows best first, with splits at random thresholds. Each new node fits a model to what the models above it
+    leave over; the prediction for a row is the sum of the (clipped) models on its path.
 
     Parameters
     ----------
@@ -65,6 +80,8 @@ class BoostTreeRegressor(TreePart, RegressionPart):
     See Also
     --------
     BoostForestRegressor : Many such trees.
+    export_text : The tree and its models as text.
+    plot_tree : The same as a picture.
 
     Notes
     -----
@@ -137,8 +154,8 @@ class BoostTreeRegressor(TreePart, RegressionPart):
 class BoostTreeClassifier(TreePart, ClassificationPart):
     """A classification tree grown by boosting, with a linear model of the log-odds at every node.
 
-    The tree grows best first at random cut-points. Each new node takes one LogitBoost step on its rows; the models on a
-    path add up to one linear model per leaf (one per class if there are more than two).
+    The tree grows best first, with splits at random thresholds. Each new node takes one LogitBoost step on its rows;
+    the models on a path add up to one linear model per leaf (one per class if there are more than two).
 
     Parameters
     ----------
@@ -151,6 +168,8 @@ class BoostTreeClassifier(TreePart, ClassificationPart):
     See Also
     --------
     BoostForestClassifier : Many such trees.
+    export_text : The tree and its models as text.
+    plot_tree : The same as a picture.
 
     Notes
     -----

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
 Floats = npt.NDArray[np.float64]
+
+_WHOLE, _MOST_TIMES = 1e-12, 1e9  # what rounding makes of a whole multiple; the largest that is taken for one
+_MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -36,6 +40,22 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
     if not weight.any():
         raise ValueError("sample_weight must not be zero everywhere: give at least one row a weight above zero.")
     return weight
+
+
+def weight_in_rows(weight: Floats) -> Floats:
+    """Return how many rows each row counts as, whatever the unit of the weights.
+
+    Repeated rows should grow the tree that their weights grow, so 1, 2, 3, … must stay; but no unit should matter, so
+    100, 200, 300, … must become the same. Weights without a common unit are taken as shares: their mean is 1.
+    """
+    weight = weight / weight.max()
+    with np.errstate(over="ignore"):
+        times = weight / weight[weight > 0].min()
+    whole: Floats = np.round(times)
+    # Up to _MOST_TIMES this is far above the rounding of a division, and far below the chance of a coincidence.
+    if times.max() <= _MOST_TIMES and (np.abs(times - whole) <= _WHOLE * times).all():
+        return whole
+    return np.asarray(weight * (np.count_nonzero(weight) / weight.sum()))
 
 
 def check_table_parameters(max_one_hot: Any, missing_indicator: Any, missing_fill: Any) -> None:
@@ -73,6 +93,8 @@ def class_weights(
 
 def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     """Return weighted mean and deviation of each column without its missing values; a constant one gets deviation 1."""
+    if weight is not None:  # what does not count may be anything
+        values, weight = values[weight > 0], weight[weight > 0]
     missing = np.isnan(values)
     known = np.where(missing, 0.0, values)
     if weight is None and not missing.any():
@@ -94,57 +116,59 @@ def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, F
     return mean * unit, np.where(usable, deviation * unit, 1.0)
 
 
-def n_bootstrap_draws(max_samples: Any, n_rows: int, weight: Floats | None) -> int:
-    """Return how many rows a replica draws; fractions count weights, as in scikit-learn's forests."""
+def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
+    """Return how many rows a replica draws; a share is one of the rows, whatever they weigh."""
     if max_samples is None:
         return n_rows
-    if isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool) and int(max_samples) >= 1:
+    is_number = isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool)
+    if is_number and 1 <= int(max_samples) <= _MOST_DRAWS:
         return int(max_samples)
     if isinstance(max_samples, float | np.floating) and 0 < max_samples <= 1:
-        return max(1, int(float(max_samples) * (n_rows if weight is None else weight.sum())))
-    raise ValueError(f"max_samples must be None, an integer of at least 1 or a float in (0, 1]; got {max_samples!r}.")
+        return max(1, int(float(max_samples) * n_rows))
+    raise ValueError(
+        f"max_samples must be None, an integer from 1 to {_MOST_DRAWS} or a float in (0, 1]; got {max_samples!r}."
+    )
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of whoever called this library, maybe through scikit-learn or joblib."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and _package_of(frame) in ("boostforest", "sklearn", "joblib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
     """Say that there is nothing to learn from labels that are all the same."""
     if len(classes) == 1:
         only = classes.tolist()[0]
-        warnings.warn(f"y has one class only ({only!r}): the model will always predict it.", UserWarning, stacklevel=5)
+        warn(f"y has one class only ({only!r}): the model will always predict it.")
 
 
 def warn_if_unconverged(n_models: int) -> None:
     """Say that some node models are not as good as they could be."""
     if n_models > 0:
-        warnings.warn(
+        warn(
             f"LinearSVR failed to converge at {n_models} nodes (counted once per class): increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=_level_of_caller(),
         )
-
-
-def _level_of_caller() -> int:
-    """Return the stack level of whoever called this library: a fit in stages goes deeper than a plain one."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(f"{__package__}."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def warn_if_unsplittable(min_samples_leaf: int | None, weight: float, batch_size: int | None) -> None:
-    """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it is no hindrance."""
+    """Say that no tree can split, rather than silently return one model; ``batch_size`` None: it does not matter."""
     if min_samples_leaf is None:
         return
     if batch_size is not None and batch_size < min(weight, 2 * min_samples_leaf):
-        warnings.warn(
+        warn(
             f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split, and "
-            f"batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger one, or None.",
-            UserWarning,
-            stacklevel=4,
+            f"batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger one, or None."
         )
     elif weight < 2 * min_samples_leaf:
-        warnings.warn(
-            f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (a row counts "
-            f"its sample_weight), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf.",
-            UserWarning,
-            stacklevel=4,
+        warn(
+            f"min_samples_leaf={min_samples_leaf} needs at least {2 * min_samples_leaf} rows to split (weights "
+            f"count), got {weight:g}: every tree is a single node model. Use a smaller min_samples_leaf."
         )

@@ -1,4 +1,4 @@
-// Scratch memory that only grows: the loops over nodes allocate nothing once a tree or two have been grown.
+// Scratch memory that grows and stays: the loops over nodes allocate nothing once a tree or two have been grown.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,13 @@ class Buffer {
         return data_.get();
     }
     T* data() const { return data_.get(); }
+
+    // Frees memory of more than so many bytes: what is kept between calls must not be as large as one of them was.
+    void keep_at_most(std::size_t n_bytes) {
+        if (size_ * sizeof(T) <= n_bytes) return;
+        data_.reset();
+        size_ = 0;
+    }
 
    private:
     struct Free {

@@ -95,8 +95,10 @@ void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x) {
         return;
     }
     RowFiller filler(*rows.normal);
-    for (std::int64_t i = 0; i < n_rows; ++i, x += width)
-        if (std::any_of(x, x + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(x);
+    for (const std::int64_t i : order_by_gaps(x, n_rows, width, rows.n_features)) {
+        double* row = x + i * width;
+        if (std::any_of(row, row + rows.n_features, [](double value) { return std::isnan(value); })) filler.fill(row);
+    }
 }
 
 void gather_features(const double* x, std::int64_t n_rows, int width, const FeatureList& features, double* out) {
@@ -109,7 +111,37 @@ void gather_features(const double* x, std::int64_t n_rows, int width, const Feat
 
 namespace {
 
-constexpr int kBlockValues = 32768;  // 256 kB
+constexpr int kBlockValues = 32768;            // 256 kB
+constexpr std::size_t kKeptBytes = 4'000'000;  // of a buffer, from one call to the next
+
+// Scratch of one thread. The calling thread's stays for the next call: one row is predicted without new memory.
+struct Workspace {
+    Buffer<double> scaled, gaps, some;            // of a block
+    Buffer<double> some_x, some_gaps, some_seen;  // of those of its rows that a tree has not drawn,
+    Buffer<std::int64_t> numbers;                 //   and their numbers
+    Buffer<double> scores, units;                 // of a tree, and what its hidden layer makes of some rows
+    HiddenLayer layer;
+};
+
+Workspace& workspace() {
+    thread_local Workspace own;
+    return own;
+}
+
+// At the end of a call, however it ends, frees what is too large to be kept.
+struct FreeLargeBuffers {
+    FreeLargeBuffers() = default;
+    FreeLargeBuffers(const FreeLargeBuffers&) = delete;
+    FreeLargeBuffers& operator=(const FreeLargeBuffers&) = delete;
+    ~FreeLargeBuffers() {
+        Workspace& own = workspace();
+        for (Buffer<double>* buffer :
+             {&own.scaled, &own.gaps, &own.some, &own.some_x, &own.some_gaps, &own.some_seen, &own.scores, &own.units})
+            buffer->keep_at_most(kKeptBytes);
+        own.numbers.keep_at_most(kKeptBytes);
+        own.layer.keep_at_most(kKeptBytes);
+    }
+};
 
 // Rows that go through all trees together: as many as stay in the cache beside a tree, since every block reads the
 // whole forest, but few enough to give each thread a share.
@@ -136,22 +168,23 @@ int model_width(const RawRows& rows) {
 // Calls body(block, worker) for blocks of rows on threads; one block takes no thread.
 template <class Body>
 void for_each_block(const RawRows& rows, int n_threads, Control& control, Body body) {
+    const FreeLargeBuffers afterwards;
     const std::int64_t per_block = rows_per_block(rows, n_threads);
     const std::int64_t n_blocks = (rows.n_rows + per_block - 1) / per_block;
     parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
-        thread_local Buffer<double> scaled, gaps, some;
+        Workspace& own = workspace();
         Block block{number * per_block, std::min((number + 1) * per_block, rows.n_rows), nullptr, nullptr, nullptr};
         const std::int64_t n_values = block.n() * padded_width(rows.n_features);
-        double* x = scaled.get(n_values);
+        double* x = own.scaled.get(n_values);
         if (scale_rows(rows, block.begin, block.end, x)) {
-            block.with_gaps = gaps.get(n_values);
-            std::copy_n(x, n_values, gaps.data());
+            block.with_gaps = own.gaps.get(n_values);
+            std::copy_n(x, n_values, own.gaps.data());
             fill_missing(rows, block.n(), x);
         }
         block.x = block.model_x = x;
         if (rows.model_features.numbers != nullptr) {
-            block.model_x = some.get(block.n() * model_width(rows));
-            gather_features(x, block.n(), padded_width(rows.n_features), rows.model_features, some.data());
+            block.model_x = own.some.get(block.n() * model_width(rows));
+            gather_features(x, block.n(), padded_width(rows.n_features), rows.model_features, own.some.data());
         }
         body(block, worker);
     });
@@ -159,20 +192,25 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
 
 // Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
-                   std::int64_t n, int width, int model_width, Output output, double* f) {
+                   std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f) {
     const std::int64_t stride = padded_rows(n);
-    const double* inputs = model_x;
-    int input_width = model_width;
-    if (tree.kind == ModelKind::kHidden) {
-        thread_local HiddenLayer layer;
-        thread_local Buffer<double> units;
-        layer.load(tree.hidden, tree.n_inputs, tree.n_model_features);
-        input_width = hidden_width(tree.n_inputs);
-        layer.evaluate(model_x, nullptr, n, model_width, units.get(n * input_width));
-        inputs = units.data();
-    }
     const bool has_gaps = with_gaps != nullptr;
-    kernels().tree_scores(tree, has_gaps ? with_gaps : x, has_gaps, n, width, inputs, input_width, f, stride);
+    const double* routed = has_gaps ? with_gaps : x;
+    if (tree.kind != ModelKind::kHidden) {
+        kernels().tree_scores(tree, routed, has_gaps, n, width, model_x, model_width, f, stride);
+    } else {  // some rows at a time: each has as many values as the layer has units
+        Workspace& own = workspace();
+        own.layer.load(tree.hidden, tree.n_inputs, tree.n_model_features);
+        const int units_width = hidden_width(tree.n_inputs);
+        const std::int64_t at_once = std::max<std::int64_t>(kBlockValues / units_width / 8 * 8, 8);
+        double* units = own.units.get(std::min(at_once, n) * units_width);
+        for (std::int64_t i = 0; i < n; i += at_once) {
+            const std::int64_t n_here = std::min(at_once, n - i);
+            worker.check(n_here * units_width * model_width);
+            own.layer.evaluate(model_x + i * model_width, nullptr, n_here, model_width, units);
+            kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride);
+        }
+    }
     if (output == Output::kScore) return;
     if (tree.n_outputs == 1) {
         kernels().sigmoid(f, n, f);
@@ -189,11 +227,11 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
         const std::int64_t n = block.n(), stride = padded_rows(n);
-        thread_local Buffer<double> scores;
-        double* f = scores.get(n_outputs * stride);
+        double* f = workspace().scores.get(n_outputs * stride);
         for (const TreeView& tree : trees) {
             worker.check(n * width);
-            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), output, f);
+            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), output, worker,
+                          f);
             for (std::int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
         }
@@ -209,17 +247,16 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
     std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(rows.n_rows));
     for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
         const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
-        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker&) {
-            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, counts.data() + t * rows.n_rows);
+        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker& worker) {
+            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, worker, counts.data() + t * rows.n_rows);
         });
         for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
-            thread_local Buffer<double> some_x, some_gaps, some_seen, scores;
-            thread_local Buffer<std::int64_t> numbers;
-            double* x = some_x.get(block.n() * width);
-            double* gaps = block.with_gaps == nullptr ? nullptr : some_gaps.get(block.n() * width);
-            double* seen = block.model_x == block.x ? x : some_seen.get(block.n() * seen_width);
-            double* f = scores.get(n_outputs * padded_rows(block.n()));
-            std::int64_t* number = numbers.get(block.n());
+            Workspace& own = workspace();
+            double* x = own.some_x.get(block.n() * width);
+            double* gaps = block.with_gaps == nullptr ? nullptr : own.some_gaps.get(block.n() * width);
+            double* seen = block.model_x == block.x ? x : own.some_seen.get(block.n() * seen_width);
+            double* f = own.scores.get(n_outputs * padded_rows(block.n()));
+            std::int64_t* number = own.numbers.get(block.n());
             for (std::size_t t = 0; t < n_now; ++t) {
                 worker.check(block.n() * width);
                 const std::int32_t* drawn = counts.data() + t * rows.n_rows;
@@ -233,7 +270,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                         std::copy_n(block.model_x + (i - block.begin) * seen_width, seen_width, seen + n * seen_width);
                     number[n++] = i;
                 }
-                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, output, f);
+                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, output, worker, f);
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) {
                         const double value = f[c * padded_rows(n) + i];

@@ -25,7 +25,7 @@ Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
 
 GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     params_ = &params;
-    Leaf root = start();
+    Leaf root = start(worker);
     open_.start(root, is_best_first());
     for (std::int64_t n_leaves = 1; !open_.empty() && (!is_best_first() || n_leaves < params.max_leaf_nodes);) {
         const Leaf leaf = open_.take_next();
@@ -52,9 +52,9 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
 }
 
 // Draws the tree's rows and settles what its models are; returns the root, which has no model.
-Leaf Grower::start() {
+Leaf Grower::start(Worker& worker) {
     choose_model();
-    replica_.draw(params_->seed);
+    replica_.draw(params_->seed, worker);
     Leaf root = partition_.start();
     root.key = child(params_->seed, kRoot);
     settle(root);

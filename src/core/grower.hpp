@@ -50,7 +50,7 @@ class Grower {
     GrownTree grow(const TreeParams& params, Worker& worker);
 
    private:
-    Leaf start();
+    Leaf start(Worker& worker);
     Split find_split(const Leaf& leaf);
     std::array<Leaf, 2> split(const Leaf& leaf, Split split);
     void fit_children(const Leaf& parent, std::array<Leaf, 2>& children);

@@ -33,6 +33,9 @@ class HiddenLayer {
     // Units of n rows of x, each row in hidden_width doubles under its own number; rows null: rows 0 … n - 1.
     void evaluate(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* out) const;
 
+    // Forgets the layer if it takes more than so many bytes.
+    void keep_at_most(std::size_t n_bytes) { padded_.keep_at_most(n_bytes); }
+
    private:
     int n_units_ = 0, n_features_ = 0;
     Buffer<double> padded_;  // as values(), rows of hidden_width doubles

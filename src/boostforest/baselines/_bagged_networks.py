@@ -11,6 +11,7 @@ from scipy.special import softmax
 from sklearn.base import RegressorMixin
 
 from .._docs import fill_docstring
+from .._snapshot import on_snapshot
 from .._tasks import LabelsPart
 from .._validation import mean_and_deviation
 from ._bagged_networks_base import PARAMETERS, BaggedNetworks
@@ -76,6 +77,7 @@ class BaggedNetworksClassifier(LabelsPart, BaggedNetworks):
         one_hot: Floats = (codes == np.arange(n_classes)[:, None]).astype(np.float64)
         return one_hot
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -95,6 +97,7 @@ class BaggedNetworksClassifier(LabelsPart, BaggedNetworks):
         p: Floats = total / len(self.networks_)
         return p
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first network, the first two, and so on.
 
@@ -113,6 +116,7 @@ class BaggedNetworksClassifier(LabelsPart, BaggedNetworks):
             total = total + softmax(scores, axis=1)
             yield total / i
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first network, the first two, and so on.
 
@@ -181,6 +185,7 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
         scaled: Floats = (y[None] - self._target_mean) / self._target_scale
         return scaled
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first network, the first two, and so on.
 
@@ -199,6 +204,7 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
             total = total + outputs[:, 0]
             yield total / i * self._target_scale + self._target_mean
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 

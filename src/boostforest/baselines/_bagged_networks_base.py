@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bagging import Sampling
-from .._base import unchanged_on_failure
 from .._draws import Seeds, entropy_of, tree_seeds
+from .._snapshot import fitted_aside
 from .._threads import n_threads
 from .._validation import check_sample_weight, mean_and_deviation, n_bootstrap_draws
 from ..nodes.torch import MLP, TorchNode, require_torch
@@ -113,25 +113,28 @@ class BaggedNetworks(BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            node = self._training()
-            seeds = tree_seeds(entropy_of(self.random_state), int(self.n_estimators))
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=self._task == "regression")
-            weight = check_sample_weight(sample_weight, len(y))
-            targets = self._encode(y, weight)
-            self._n_outputs = len(targets)
-            self.feature_mean_, self.feature_scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
-            if self.scale:
-                self.feature_mean_, self.feature_scale_ = mean_and_deviation(X, weight)
-            self._train(node, (X - self.feature_mean_) / self.feature_scale_, targets, weight, seeds)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        node = self._training()
+        seeds = tree_seeds(entropy_of(self.random_state), int(self.n_estimators))
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=self._task == "regression")
+        weight = check_sample_weight(sample_weight, len(y))
+        targets = self._encode(y, weight)
+        self._n_outputs = len(targets)
+        self.feature_mean_, self.feature_scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if self.scale:
+            self.feature_mean_, self.feature_scale_ = mean_and_deviation(X, weight)
+        self._train(node, (X - self.feature_mean_) / self.feature_scale_, targets, weight, seeds)
 
     def _train(self, node: TorchNode, table: Floats, targets: Floats, weight: Floats | None, seeds: Seeds) -> None:
         from ._network_bags import train_networks
 
         sampling = Sampling(weight=weight)
         if self.bootstrap:
-            n_draws = n_bootstrap_draws(self.max_samples, len(table), weight)
+            n_draws = n_bootstrap_draws(self.max_samples, len(table))
             sampling = Sampling(True, n_draws, None if weight is None else np.cumsum(weight))
         self.networks_ = train_networks(node, table, targets, self._task, sampling, seeds, self.n_jobs)
         self.network_seeds_ = seeds

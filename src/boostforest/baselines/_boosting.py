@@ -13,9 +13,9 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .._base import unchanged_on_failure
 from .._draws import Entropy, entropy_of, tree_seeds
 from .._members import seeded_clone
+from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight
 from ._checks import check_integer
 
@@ -90,11 +90,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted classifier.
         """
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            entropy = entropy_of(self.random_state)
-            self._boost(self._read_training(X, y, sample_weight), entropy)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_parameters()
+        entropy = entropy_of(self.random_state)
+        self._boost(self._read_training(X, y, sample_weight), entropy)
 
     @abstractmethod
     def _boost(self, training: Training, entropy: Entropy) -> None:
@@ -171,6 +174,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         labels: npt.NDArray[Any] = self.classes_[codes]
         return labels
 
+    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
 
@@ -186,6 +190,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._final_score(X)
 
+    @on_snapshot
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Compute the decision function after one stage, two stages, and so on.
 
@@ -202,6 +207,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         for score in self._checked_stages(X):
             yield score.copy()
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -217,6 +223,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._proba_of(self._final_score(X))
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities after one stage, two stages, and so on.
 
@@ -250,6 +257,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             log_p: Floats = np.log(self.predict_proba(X))
         return log_p
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 
@@ -265,6 +273,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._labels_of(self._final_score(X))
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict the class after one stage, two stages, and so on.
 

@@ -12,8 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import unchanged_on_failure
 from .._draws import entropy_of
+from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, mean_and_deviation
 from ._boosting import stream_of
 from ._checks import check_integer, check_real
@@ -59,19 +59,22 @@ class _ExtremeLearningMachine(BaseEstimator):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            check_integer("n_hidden", self.n_hidden, 1)
-            check_real("reg_lambda", self.reg_lambda, 0, strict=True)
-            rng = stream_of(entropy_of(self.random_state))
-            numeric = isinstance(self, RegressorMixin)
-            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
-            weight = check_sample_weight(sample_weight, len(y))
-            target = self._encode(y)
-            self._draw_layer(X, weight, rng)
-            ridge = Ridge(alpha=self.reg_lambda, solver="cholesky").fit(self._units(X), target, sample_weight=weight)
-            self.coef_ = np.ascontiguousarray(np.atleast_2d(ridge.coef_).T)
-            self.intercept_ = np.atleast_1d(ridge.intercept_)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        check_integer("n_hidden", self.n_hidden, 1)
+        check_real("reg_lambda", self.reg_lambda, 0, strict=True)
+        rng = stream_of(entropy_of(self.random_state))
+        numeric = isinstance(self, RegressorMixin)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
+        weight = check_sample_weight(sample_weight, len(y))
+        target = self._encode(y)
+        self._draw_layer(X, weight, rng)
+        ridge = Ridge(alpha=self.reg_lambda, solver="cholesky").fit(self._units(X), target, sample_weight=weight)
+        self.coef_ = np.ascontiguousarray(np.atleast_2d(ridge.coef_).T)
+        self.intercept_ = np.atleast_1d(ridge.intercept_)
 
     def _encode(self, y: Any) -> Floats:
         """Return what the regression is fitted to."""
@@ -151,6 +154,7 @@ class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
     True
     """
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -229,6 +233,7 @@ class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
         targets = np.where(codes.reshape(-1, 1) == np.arange(len(self.classes_)), 1.0, -1.0)
         return targets[:, 1] if len(self.classes_) == 2 else targets
 
+    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
 
@@ -245,6 +250,7 @@ class ELMClassifier(ClassifierMixin, _ExtremeLearningMachine):
         outputs = self._outputs(X)
         return outputs[:, 0] if len(self.classes_) == 2 else outputs
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 

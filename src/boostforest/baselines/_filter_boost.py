@@ -11,8 +11,8 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import validate_data
 
-from .._base import unchanged_on_failure
 from .._draws import Entropy, entropy_of
+from .._snapshot import fitted_aside
 from ._boosting import BoostedClassifier, Floats, Members, Training, member_seeds, stream_of, two_columns
 from ._checks import check_integer, check_real
 from ._filters import Filter, FilterEnd, Signs, StreamFilter, TableFilter
@@ -163,11 +163,11 @@ class FilterBoostClassifier(BoostedClassifier):
         self : object
             The fitted classifier.
         """
-        with unchanged_on_failure(self):
-            self._check_parameters()
-            entropy = entropy_of(self.random_state)
-            examples = self._read_batches(iter(batches), classes)
-            self._boost_filtered(StreamFilter(examples, self.epsilon, stream_of(entropy)), entropy)
+        with fitted_aside(self) as twin:
+            twin._check_parameters()
+            entropy = entropy_of(twin.random_state)
+            examples = twin._read_batches(iter(batches), classes)
+            twin._boost_filtered(StreamFilter(examples, twin.epsilon, stream_of(entropy)), entropy)
         return self
 
     def _read_batches(self, batches: Iterator[tuple[Any, Any]], classes: Any) -> Iterator[tuple[Any, Floats]]:

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._docs import fill_docstring
+from .._snapshot import on_snapshot
 from .._validation import warn_if_one_class
 from . import _gbdt_pl_docs as docs
 from ._gbdt_pl_base import GBDTPLBase
@@ -70,6 +71,7 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
         y = np.ascontiguousarray(y, dtype=np.float64)
         return y, 0, np.array([np.average(y, weights=weight)])
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -85,6 +87,7 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
         """
         return self._scores(X)[:, 0]
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict the target after every round.
 
@@ -185,6 +188,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         labels: npt.NDArray[Any] = self.classes_[best.astype(np.intp)]
         return labels
 
+    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
 
@@ -200,6 +204,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         """
         return self._as_decision(self._scores(X))
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -236,6 +241,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         log_p: Floats = log_softmax(scores, axis=1)
         return log_p
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 
@@ -251,6 +257,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         """
         return self._as_labels(self._scores(X))
 
+    @on_snapshot
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Compute the decision function after every round.
 
@@ -267,6 +274,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         for scores in self._staged_scores(X):
             yield self._as_decision(scores)
 
+    @on_snapshot
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities after every round.
 
@@ -283,6 +291,7 @@ class GBDTPLClassifier(ClassifierMixin, GBDTPLBase):
         for scores in self._staged_scores(X):
             yield self._as_probabilities(scores)
 
+    @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict the class after every round.
 

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from .._base import unchanged_on_failure
+from .._columns import ReadOnlyColumns
+from .._snapshot import fitted_aside, on_snapshot
 from .._threads import n_threads
 from .._validation import check_sample_weight, mean_and_deviation
 from ._checks import check_integer, check_real
@@ -27,7 +28,7 @@ _UNLIMITED = 2**31 - 1
 
 
 @dataclass(eq=False, frozen=True)
-class PiecewiseTrees:
+class PiecewiseTrees(ReadOnlyColumns):
     """Fitted trees one after another, as many per round as there are outputs; one value per node unless said otherwise.
 
     Children stand behind their parent, side by side. Thresholds and slopes are those of scaled features.
@@ -116,8 +117,8 @@ class GBDTPLBase(BaseEstimator, metaclass=ABCMeta):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -178,6 +179,7 @@ class GBDTPLBase(BaseEstimator, metaclass=ABCMeta):
         return self._scale(validate_data(self, X, reset=False, dtype=np.float64, order="C"))
 
     @property
+    @on_snapshot
     def n_estimators_(self) -> int:
         """Number of rounds."""
         check_is_fitted(self)
@@ -216,6 +218,7 @@ class GBDTPLBase(BaseEstimator, metaclass=ABCMeta):
             yield scores
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the loss that the splits take away; all 0 without a split."""
         check_is_fitted(self)

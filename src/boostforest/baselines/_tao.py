@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import unchanged_on_failure
 from .._docs import fill_docstring
 from .._draws import entropy_of
+from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
 from . import _tao_docs as docs
 from ._checks import check_choice, check_integer, check_real
@@ -138,8 +138,8 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted tree.
         """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight)
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -193,6 +193,7 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return len(self.tree_.coef)
 
+    @on_snapshot
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
         """Return the leaf that each row falls into.
 
@@ -209,6 +210,7 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
         X = self._check_rows(X)
         return self.tree_.leaves(X, np.zeros(len(X), dtype=np.intp))
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -248,6 +250,7 @@ class TAOClassifier(ClassifierMixin, BaseEstimator):
             log_p: Floats = np.log(self.predict_proba(X))
         return log_p
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 

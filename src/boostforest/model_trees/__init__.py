@@ -1,8 +1,8 @@
 """Model trees: decision trees whose leaves hold linear models."""
 
+from .._show import export_text, plot_tree
 from ._lmt import LMTClassifier
 from ._m5p import M5PRegressor
-from ._show import export_text, plot_tree
 from ._simple_logistic import SimpleLogisticClassifier
 
 __all__ = ["LMTClassifier", "M5PRegressor", "SimpleLogisticClassifier", "export_text", "plot_tree"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._snapshot import on_snapshot
 from ._logistic import Floats, Ints, LogisticTreeClassifier
 from ._logistic_docs import describe
 
@@ -21,7 +22,7 @@ class LMTClassifier(LogisticTreeClassifier):
 
     It follows Landwehr, Hall and Frank [1]_ with the short cut of Sumner, Frank and Hall [2]_, and Weka's LMT in what
     they leave open: with ``shuffle=False``, on rows sorted by class, it gives Weka's tree and Weka's probabilities,
-    unless a choice hangs on rounding.
+    unless a choice depends on rounding.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class LMTClassifier(LogisticTreeClassifier):
     *Deviations from Weka.* Splits on residuals (``-R``), weight trimming (``-W``) and splits on categories with more
     than two sides are left out. Two values of a feature are different if they differ at all; for Weka's C4.5 they must
     differ by 1e-5. With ``fast_regression=False`` the rows of a node are dealt into folds in the order of the table; in
-    Weka that order hangs on the last sort of the split search. Weka has no unpruned trees.
+    Weka that order depends on the last sort of the split search. Weka has no unpruned trees.
 
     References
     ----------
@@ -147,6 +148,7 @@ class LMTClassifier(LogisticTreeClassifier):
     def _needs_folds(self) -> bool:
         return self.prune or super()._needs_folds()
 
+    @on_snapshot
     def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into.
 
@@ -177,6 +179,7 @@ class LMTClassifier(LogisticTreeClassifier):
         return (self.n_nodes_ + 1) // 2
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the information gain of the splits; all 0 without a split."""
         check_is_fitted(self)

@@ -15,16 +15,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._columns import ReadOnlyColumns
 from .._draws import entropy_of
+from .._input import with_columns_of_fit
+from .._show import ShownNode, linear_model, number
+from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
-from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False, frozen=True)
-class LogisticTree:
+class LogisticTree(ReadOnlyColumns):
     """A fitted tree; one value per node unless said otherwise. Children stand behind their parent, side by side."""
 
     feature: Ints  #: split feature, -1 for a leaf
@@ -78,13 +81,8 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, y, sample_weight)
-        except BaseException:  # whatever happens, the estimator stays what it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -166,6 +164,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         checked: Floats = validate_data(
             self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
@@ -181,6 +180,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
         columns = (tree.feature, tree.threshold, tree.left, tree.model, tree.params.reshape(-1))
         return _core.LogisticTree(*columns, self.feature_mean_, self.feature_scale_, self._n_outputs)
 
+    @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute how strongly each row speaks for each class.
 
@@ -203,6 +203,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
         self._core_tree().predict(X, score)
         return score
 
+    @on_snapshot
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
@@ -241,6 +242,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
             log_p: Floats = np.log(self.predict_proba(X))
         return log_p
 
+    @on_snapshot
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class.
 

@@ -39,7 +39,7 @@ n_iter_ : int
 tree_ : LogisticTree
     The model as NumPy columns.
 feature_mean_, feature_scale_ : ndarray of shape (n_features,)
-    Means and deviations of the training rows; the means stand for missing values.
+    Means and standard deviations of the training rows; the means stand for missing values.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)

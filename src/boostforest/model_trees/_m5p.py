@@ -13,15 +13,18 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._columns import ReadOnlyColumns
+from .._input import with_columns_of_fit
+from .._show import ShownNode, linear_model, number
+from .._snapshot import fitted_aside, on_snapshot
 from .._validation import check_sample_weight, mean_and_deviation
-from ._show import ShownNode, linear_model, number
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False, frozen=True)
-class M5PTree:
+class M5PTree(ReadOnlyColumns):
     """A fitted tree; one value per node unless said otherwise. Children stand behind their parent, side by side."""
 
     feature: Ints  #: split feature, -1 for a leaf
@@ -88,7 +91,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     *Growing.* The best cut takes most off the deviation: root(V) − Σ n_i/n · root(V_i), V the variance of the target.
     As in Weka the root is the fifth, where the papers have the square root, and a side has more than a fifth of the
     rows (rounded down). Cuts lie midway between two values. A node is a leaf if it has fewer than ``min_samples_leaf``
-    rows or its target deviates by less than 5 % of the whole target's deviation.
+    rows or its target deviates by less than 5 % of the whole target's standard deviation.
 
     *Models.* An inner node's model is a least squares fit on the features that are tested in its subtree; a leaf's is
     the mean. Features with a standardised slope beyond 1.5 are dropped first, the largest one at a time: they repeat
@@ -108,9 +111,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     (Weka makes binary features of them).
 
     *Other deviations from Weka.* Where cuts are equally good, as in small nodes with repeated target values, Weka's
-    choice hangs on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
-    equality are absolute, here they are relative to the target's deviation. ``sample_weight`` counts rows: weight 2 is
-    the same as the row twice; Weka's trees ignore weights as they grow.
+    choice depends on its rounding; here the first feature and the smallest threshold are taken. Weka's thresholds for
+    equality are absolute, here they are relative to the target's standard deviation. ``sample_weight`` counts rows:
+    weight 2 is the same as the row twice; Weka's trees ignore weights as they grow.
 
     References
     ----------
@@ -161,13 +164,8 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         self : object
             The fitted tree.
         """
-        before = self.__dict__.copy()
-        try:
-            self._fit(X, y, sample_weight)
-        except BaseException:  # whatever happens, the estimator stays what it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with fitted_aside(self) as twin:
+            twin._fit(X, y, sample_weight)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -220,11 +218,13 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
 
     def _check_rows(self, X: Any) -> Floats:
         check_is_fitted(self)
+        X = with_columns_of_fit(self, X)
         checked: Floats = validate_data(
             self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
         )
         return checked
 
+    @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
@@ -242,6 +242,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         prediction: Floats = _core.m5p_predict(vars(self.tree_), self.feature_mean_, X)
         return prediction
 
+    @on_snapshot
     def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into.
 
@@ -272,6 +273,7 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         return len(self.tree_.centre)
 
     @property
+    @on_snapshot
     def feature_importances_(self) -> Floats:
         """Share of each feature in the deviation that the splits take away; all 0 without a split."""
         check_is_fitted(self)

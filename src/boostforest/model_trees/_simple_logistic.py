@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._snapshot import on_snapshot
 from ._logistic import Floats, LogisticTreeClassifier
 from ._logistic_docs import describe
 
@@ -78,6 +79,7 @@ class SimpleLogisticClassifier(LogisticTreeClassifier):
         self.random_state = random_state
 
     @property
+    @on_snapshot
     def coef_(self) -> Floats:
         """Slopes of the class functions."""
         check_is_fitted(self)
@@ -85,6 +87,7 @@ class SimpleLogisticClassifier(LogisticTreeClassifier):
         return slopes
 
     @property
+    @on_snapshot
     def intercept_(self) -> Floats:
         """Intercepts of the class functions."""
         check_is_fitted(self)

@@ -4,17 +4,27 @@
 
 namespace boostforest {
 
-void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, std::int32_t* counts) {
+namespace {
+
+constexpr std::int64_t kDrawsPerCheck = 1 << 16;
+
+}  // namespace
+
+void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts) {
     const Key key = child(seed, kBootstrap);
+    const double* end = sampling.cumulative == nullptr ? nullptr : sampling.cumulative + n_rows;
     std::fill_n(counts, n_rows, 0);
-    if (sampling.cumulative == nullptr) {
-        for (std::int64_t i = 0; i < sampling.n_draws; ++i) ++counts[below(key, i, n_rows)];
-        return;
-    }
-    const double* end = sampling.cumulative + n_rows;
-    for (std::int64_t i = 0; i < sampling.n_draws; ++i) {
-        const double* hit = std::upper_bound(sampling.cumulative, end, uniform(key, i) * end[-1]);
-        ++counts[std::min(hit - sampling.cumulative, n_rows - 1)];
+    for (std::int64_t first = 0; first < sampling.n_draws; first += kDrawsPerCheck) {
+        const std::int64_t last = std::min(first + kDrawsPerCheck, sampling.n_draws);
+        if (end == nullptr) {
+            for (std::int64_t i = first; i < last; ++i) ++counts[below(key, i, n_rows)];
+        } else {
+            for (std::int64_t i = first; i < last; ++i) {
+                const double* hit = std::upper_bound(sampling.cumulative, end, uniform(key, i) * end[-1]);
+                ++counts[std::min(hit - sampling.cumulative, n_rows - 1)];
+            }
+        }
+        worker.check(16 * (last - first));
     }
 }
 
@@ -23,9 +33,9 @@ Replica::Replica(const Dataset& data, const Sampling& sampling)
     if (!sampling.bootstrap && sampling.weight != nullptr) std::copy_n(sampling.weight, data.n_rows, weights_.data());
 }
 
-void Replica::draw(Key seed) {
+void Replica::draw(Key seed, Worker& worker) {
     if (!sampling_.bootstrap) return;  // the same rows for every tree
-    draw_bootstrap(seed, data_.n_rows, sampling_, counts_.data());
+    draw_bootstrap(seed, data_.n_rows, sampling_, worker, counts_.data());
     std::copy(counts_.begin(), counts_.end(), weights_.begin());
     if (sampling_.balance_classes) balance_classes();
 }

@@ -99,24 +99,30 @@ double model_at(const TreeView& tree, Index start, const double* row, int width,
 // Fewer rows than this do not decide where a boundary is.
 constexpr double kBoundaryRows = 80;
 
+// Steps to boundaries that a row may take in a tree, per node. Below a split, cuts on its feature lie on the row's side
+// of it, so few of the ways to boundaries go the same way: in a tree that was grown they take less than five steps per
+// node together. In one that was made up all of them may go down the same chain.
+constexpr Index kStepsPerNode = 8;
+
 // Where a side of a split on a constrained feature ends at the cut: the node that a row reaches with the cut as the
 // feature's value. It hangs on free features alone, so the way ends at splits on other constrained ones.
 inline std::int32_t node_at_cut(const TreeView& tree, const double* row, std::int32_t node, std::int32_t feature,
-                                double cut) {
-    while (true) {
+                                double cut, Index& steps_left) {
+    for (; steps_left > 0; --steps_left) {
         const std::int32_t here = tree.feature[node];
         if (here < 0 || (here != feature && tree.monotone[here] != 0)) return node;
         const std::int32_t next = tree.left[node] + (goes_left(tree, node, here == feature ? cut : row[here]) ? 0 : 1);
         if (tree.n_samples[next] < kBoundaryRows) return node;
         node = next;
     }
+    return node;
 }
 
 // What scores on the lower side of a split on a constrained feature do not exceed, nor scores on the upper side
 // undercut: the mean of what both sides give at the cut, no further from the node's own score than they may go.
 template <class T>
 inline double boundary(const TreeView& tree, const double* row, const double* inputs, int input_width,
-                       std::int32_t node, double score) {
+                       std::int32_t node, double score, Index& steps_left) {
     const std::int32_t feature = tree.feature[node], left = tree.left[node];
     const double cut = tree.threshold[node];
     double least = lower<T>(tree, left), most = upper<T>(tree, left), total = 0;
@@ -124,7 +130,7 @@ inline double boundary(const TreeView& tree, const double* row, const double* in
         const double low = lower<T>(tree, side), high = upper<T>(tree, side);
         least = low < least ? low : least;
         most = high > most ? high : most;
-        const Index start = param_start(tree, node_at_cut(tree, row, side, feature, cut));
+        const Index start = param_start(tree, node_at_cut(tree, row, side, feature, cut, steps_left));
         const auto model = input_width == 4 ? model_at<V4, T> : model_at<V8, T>;
         total += 0.5 * model(tree, start, inputs, input_width, tree.slope_of[feature], cut);
     }
@@ -138,7 +144,9 @@ template <class T>
 void monotone_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                      double* out) {
     double low[kRowsAtOnce], high[kRowsAtOnce];
+    Index steps_left[kRowsAtOnce];
     for (Index i = 0; i < n; ++i) {
+        steps_left[i] = kStepsPerNode * tree.n_nodes;
         out[i] = 0;
         low[i] = -__builtin_inf();
         high[i] = __builtin_inf();
@@ -155,7 +163,8 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
             out[i] = within(out[i], low[i], high[i]);
         } else if (tree.monotone[feature] != 0) {
             const bool left = goes_left(tree, node, row[feature]);
-            const double value = within(boundary<T>(tree, row, own_inputs, input_width, node, out[i]), low[i], high[i]);
+            const double at_cut = boundary<T>(tree, row, own_inputs, input_width, node, out[i], steps_left[i]);
+            const double value = within(at_cut, low[i], high[i]);
             (left == (tree.monotone[feature] > 0) ? high[i] : low[i]) = value;  // those further up count more
         }
     });

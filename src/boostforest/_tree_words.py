@@ -1,0 +1,130 @@
+"""A BoostTree in words: its conditions and models in the user's units, for ``export_text`` and ``plot_tree``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ._encoder import NumberColumn
+from ._inspection import Floats, leaf_models, raw_thresholds
+from ._show import ShownNode, linear_model, number
+
+if TYPE_CHECKING:
+    from ._encoder import CategoryColumn
+    from ._tree import TreePart
+
+_ROUNDING = 1e-10  # effects that are nothing, in standard deviations of the target or log-odds
+_LONGEST_MODEL = 60  # characters of a model in Python
+
+CLIPPED = (
+    "A model is the sum of those on the path. The part of each node is clipped to the range of its training rows,\n"
+    "which the formulas leave out; to_dataframe has all parts and ranges."
+)
+
+
+class Words(NamedTuple):
+    """How a feature is spoken of."""
+
+    name: str  #: in a formula
+    low: str  #: of rows at or below a threshold
+    high: str  #: of rows above it
+    absent: str  #: what is routed by itself: missing values, unknown categories; or nothing
+    has_threshold: bool = False  #: a number, else 0 or 1
+
+
+def _number_words(name: str, absent: str) -> Words:
+    return Words(name, f"{name} <=", f"{name} >", absent, has_threshold=True)
+
+
+def _flag_words(low: str, high: str, absent: str) -> Words:
+    return Words(f"[{high}]", low, high, absent)
+
+
+def _level_words(name: str, column: CategoryColumn) -> list[Words]:
+    """Return the words of a category's features of 0 and 1; of two levels one feature tells all."""
+    pairs = [(f"{name} != {level}", f"{name} = {level}") for level in column.levels]
+    pairs += [(f"{name} is not missing", f"{name} is missing")] * column.missing
+    if len(pairs) == 2:
+        pairs = [(pairs[0][1], pairs[1][1])]
+    return [_flag_words(low, high, "unknown") for low, high in pairs]
+
+
+def _feature_words(tree: TreePart, names: list[str]) -> list[Words]:
+    if tree.encoder_ is None:
+        return [_number_words(name, "missing") for name in names]
+    words = []
+    for name, column in zip(names, tree.encoder_.columns, strict=True):
+        if isinstance(column, NumberColumn):
+            words.append(_number_words(name, "missing"))
+            if column.indicator:
+                words.append(_flag_words(f"{name} is not missing", f"{name} is missing", ""))
+        elif column.means is None:
+            words += _level_words(name, column)
+        else:
+            words += [_number_words(f"{name}:{target}", "unknown") for target in tree._target_names()]
+    return words
+
+
+def _conditions(words: Words, threshold: float, missing_left: bool, digits: int) -> tuple[str, str]:
+    sides = [words.low, words.high]
+    if words.has_threshold:
+        sides = [f"{side} {number(threshold, digits)}" for side in sides]
+    if words.absent:
+        sides[0 if missing_left else 1] += f" or {words.absent}"
+    return sides[0], sides[1]
+
+
+def _summary(tree: TreePart, n_rows: float, loss: float, digits: int) -> str:
+    mean_loss = max(loss, 0.0) / max(n_rows, np.finfo(np.float64).tiny)
+    if tree._task == "regression":
+        return f"{n_rows:g} rows, RMSE {number(float(np.sqrt(mean_loss)) * tree._output_scale, digits)}"
+    return f"{n_rows:g} rows, log-loss {number(mean_loss, digits)}"
+
+
+def _output_names(tree: TreePart) -> list[str]:
+    if tree._task == "regression":
+        return ["y"]
+    labels = [str(label) for label in tree.classes_]
+    return [f"log-odds of {labels[-1]}"] if len(labels) <= 2 else [f"F({label})" for label in labels]
+
+
+def _other_model(tree: TreePart, leaf: int) -> str:
+    """Return a model that is not linear in the features in a few words."""
+    forest = tree.forest_
+    if forest.kind[0] == 2:
+        text = f"a linear model of {forest.n_inputs[0]} hidden units"
+    else:
+        text = " ".join(repr(forest.models[leaf]).split())
+        text = text if len(text) <= _LONGEST_MODEL else text[: _LONGEST_MODEL - 1] + "…"
+    return f"{text}, added to those above it" if forest.sum_path[0] and leaf > 0 else text
+
+
+def _model_lines(tree: TreePart, models: Floats, leaf: int, words: list[Words], digits: int) -> tuple[str, ...]:
+    if tree.forest_.kind[0] > 1:
+        return (_other_model(tree, leaf),)
+    names = [w.name for w in words]
+    lines: list[str] = []
+    for output, (intercept, *slopes) in zip(_output_names(tree), models[leaf], strict=True):
+        effects = np.abs(slopes) * tree.feature_deviation_
+        slopes = np.where(effects > _ROUNDING * tree._output_scale, slopes, 0.0)
+        most = 5 if len(models[leaf]) == 1 else 2
+        lines += linear_model(output, intercept, slopes, names, digits, effects, most)
+    return tuple(lines)
+
+
+def shown_nodes(tree: TreePart, names: list[str], digits: int) -> list[ShownNode]:
+    """Return the nodes in words, given the names of the columns; see ``_show``."""
+    forest = tree.forest_
+    words = _feature_words(tree, names)
+    thresholds, models = raw_thresholds(tree), leaf_models(tree)
+    shown = []
+    for i, feature in enumerate(forest.feature.tolist()):
+        summary = _summary(tree, float(forest.n_samples[i]), float(forest.loss[i]), digits)
+        if feature < 0:
+            shown.append(ShownNode(summary, model=_model_lines(tree, models, i, words, digits)))
+            continue
+        left = int(forest.left[i])
+        conditions = _conditions(words[feature], float(thresholds[i]), bool(forest.missing_left[i]), digits)
+        shown.append(ShownNode(summary, (left, left + 1), conditions))
+    return shown
