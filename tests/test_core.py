@@ -189,6 +189,11 @@ def expected_losses(task, scores, y):
     return logsumexp(scores, axis=0) - scores[y.astype(int), np.arange(len(y))]
 
 
+def test_a_loss_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="no such loss"):
+        _core.loss(len(_core.LossCode), 0, np.zeros((1, 2)), np.zeros(2), np.ones(2))
+
+
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 19])
 @pytest.mark.parametrize("task", TASKS)

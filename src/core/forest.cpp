@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "hidden_layer.hpp"
 #include "kernels.hpp"
 
 namespace boostforest {

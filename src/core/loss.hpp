@@ -4,17 +4,18 @@
 // They are kept in the order of the rows in their nodes and move with them, so that nothing is computed twice.
 // Arrays of several values per row lie one after another: value k of row i is at [k * stride + i].
 //
-// To add a loss: derive from Loss in loss.cpp, add its Task, return it from make_loss.
+// To add a loss: derive from Loss in losses/NAME.cpp, which CMakeLists.txt lists, and give its make_NAME a line in
+// kLosses at the end of this file: its place there is its code, and Python gets it as _core.LossCode.NAME.
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
+#include <stdexcept>
 
 #include "buffer.hpp"
 
 namespace boostforest {
-
-enum class Task : std::uint8_t { kRegression = 0, kBinary = 1, kMulticlass = 2 };
 
 // Rows that something is computed on: a whole node, or a batch of one.
 struct Sample {
@@ -46,6 +47,12 @@ class Loss {
     // Scores per row: 1, or the number of classes if there are more than two.
     virtual int n_outputs() const { return 1; }
 
+    // Whether trees may keep the outputs of a node's model within the range of its pseudo-labels (TreeParams::clip).
+    virtual bool clips() const { return false; }
+
+    // Whether h = 1 everywhere: pseudo-labels then have the weights of their rows, at every node.
+    virtual bool has_unit_curvature() const { return false; }
+
     // Values of a row's state.
     virtual int n_state() const = 0;
 
@@ -62,13 +69,39 @@ class Loss {
 
     // z = -g/h, kept within ±4 as in LogitBoost, with weight v = w · max(h, 2 eps). Squared error: z = y - F, v = w.
     virtual PseudoLabels pseudo_labels(const Sample& sample, LossWorkspace& work) const = 0;
-};
 
-std::unique_ptr<Loss> make_loss(Task task, int n_classes);
+    // Centres the outputs of each of n fitted models or values (outputs × n), where only their differences count.
+    virtual void centre(double*, std::int64_t, std::int64_t) const {}
+};
 
 // Values that a vector of n is padded to, so that whole SIMD vectors can be written.
 constexpr std::int64_t padded_rows(std::int64_t n) {
     return (n + 7) / 8 * 8;
+}
+
+std::unique_ptr<Loss> make_squared_error(int n_classes);
+std::unique_ptr<Loss> make_logistic(int n_classes);
+std::unique_ptr<Loss> make_softmax(int n_classes);
+
+// The losses there are. Codes are places here: append, never insert.
+enum class LossCode : std::uint8_t {};
+struct LossEntry {
+    const char* name;                              // in Python
+    std::unique_ptr<Loss> (*make)(int n_classes);  // n_classes: 0 if labels are numbers
+    int fewest_classes, most_classes;              // that it can be made for; 0: labels are numbers
+};
+inline constexpr LossEntry kLosses[] = {
+    {"SQUARED_ERROR", make_squared_error, 0, 0},
+    {"LOGISTIC", make_logistic, 2, 2},
+    {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
+};
+
+inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes) {
+    if (code < 0 || code >= std::ssize(kLosses)) throw std::invalid_argument("no such loss");
+    const LossEntry& entry = kLosses[code];
+    if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
+        throw std::invalid_argument("n_classes does not fit the loss");
+    return entry.make(n_classes);
 }
 
 }  // namespace boostforest

@@ -1,17 +1,18 @@
 // The models that sit at the nodes: one interface, one file per model under models/.
 //
 // A model is linear in its inputs, which are the features or the units of the tree's hidden layer: so the models on a
-// path can be added into one.
+// path can be added into one. A kind of node model is a way to fit such a model, and what it is linear in.
 //
 // To add one:
-//   1. give it a NodeFit and say in model_kind what it leaves behind (the numbers of ModelKind are part of the file
-//      format; a new one is also evaluated in kernels/predict.hpp and checked in src/bindings/model.cpp);
-//   2. derive from NodeModel in models/NAME.cpp: fit() writes the parameters and the fitted values of the rows; what it
-//      has to know goes into NodeRules;
-//   3. return it from make_node_model below;
-//   4. give it a class in src/boostforest/nodes/_native.py, and read its parameters in src/bindings/fit.cpp.
+//   1. derive from NodeModel in models/NAME.cpp, which CMakeLists.txt lists: fit() writes the parameters and the fitted
+//      values of the rows; what it has to know goes into NodeRules;
+//   2. give it a NodeFit and a line in kNodeFits below. If its inputs are new, derive them from NodeInputs
+//      (models/node_inputs.hpp); what they are stored as is then a new ModelKind (part of the file format; evaluated in
+//      kernels/predict.hpp and checked in src/bindings/model.cpp);
+//   3. give it a class in src/boostforest/nodes/_native.py, and read its parameters in src/bindings/fit.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -19,21 +20,13 @@
 #include "buffer.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"
-#include "node_gram.hpp"
 #include "sparse_ridge.hpp"
 #include "tree_view.hpp"
 
 namespace boostforest {
 
 // How the models of a tree are fitted.
-enum class NodeFit : std::uint8_t { kConstant = 0, kRidge = 1, kElm = 2, kLinearSvr = 3 };
-
-// What is stored of them.
-constexpr ModelKind model_kind(NodeFit fit) {
-    return fit == NodeFit::kConstant ? ModelKind::kConstant
-           : fit == NodeFit::kElm    ? ModelKind::kHidden
-                                     : ModelKind::kLinear;
-}
+enum class NodeFit : std::uint8_t { kConstant, kRidge, kElm, kLinearSvr };
 
 // A tree's node model and its parameters; each model reads its own.
 struct NodeRules {
@@ -45,6 +38,23 @@ struct NodeRules {
     double tolerance = 0;          // SVR: duality gap over the objective at which it stops
     int max_iterations = 0;        // SVR: steps at the most
     double intercept_penalty = 1;  // SVR: κ, on the squared intercept; above 0
+};
+
+// Σ w (x - mean)(x - mean)ᵀ of a node's rows, where it is handed down (grow/gram_hand_down.hpp).
+struct NodeGram {
+    Buffer<double> buffer;
+    double* mean = nullptr;    // `width` doubles
+    double* values = nullptr;  // upper triangle, `width` rows of as many doubles
+    double largest = 0;        // of Σ w x² over the features, when it was last summed: rounding errors are shares of it
+    bool known = false;
+    bool wanted = false;  // also where the model can be fitted without it
+
+    void start(int width, bool is_wanted) {
+        mean = buffer.get(static_cast<std::size_t>(width) * (width + 1));
+        values = mean + width;
+        known = false;
+        wanted = is_wanted;
+    }
 };
 
 // The regression problem of one node.
@@ -81,20 +91,35 @@ class NodeModel {
 
     // Writes the parameters of every output, intercept first, and the fitted values.
     virtual void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const = 0;
+
+    // Whether it can make use of NodeProblem::gram.
+    virtual bool uses_gram() const { return false; }
 };
 
-std::unique_ptr<NodeModel> make_ridge_model();
-std::unique_ptr<NodeModel> make_constant_model();
-std::unique_ptr<NodeModel> make_linear_svr_model();
+class NodeInputs;
 
-inline std::unique_ptr<NodeModel> make_node_model(NodeFit fit) {
-    switch (fit) {
-        case NodeFit::kConstant: return make_constant_model();
-        case NodeFit::kRidge:
-        case NodeFit::kElm: return make_ridge_model();  // on other inputs
-        case NodeFit::kLinearSvr: return make_linear_svr_model();
-    }
-    return nullptr;
+std::unique_ptr<NodeModel> make_constant_model();
+std::unique_ptr<NodeModel> make_ridge_model();
+std::unique_ptr<NodeModel> make_linear_svr_model();
+std::unique_ptr<NodeInputs> make_no_inputs();     // models/constant.cpp
+std::unique_ptr<NodeInputs> make_features();      // models/ridge.cpp
+std::unique_ptr<NodeInputs> make_hidden_units();  // models/elm.cpp
+
+// The node models there are, in the order of NodeFit.
+struct NodeFitEntry {
+    const char* name;  // in Python
+    std::unique_ptr<NodeModel> (*make_model)();
+    std::unique_ptr<NodeInputs> (*make_inputs)();
+};
+inline constexpr NodeFitEntry kNodeFits[] = {
+    {"CONSTANT", make_constant_model, make_no_inputs},
+    {"RIDGE", make_ridge_model, make_features},
+    {"ELM", make_ridge_model, make_hidden_units},
+    {"LINEAR_SVR", make_linear_svr_model, make_features},
+};
+
+inline const NodeFitEntry& entry_of(NodeFit fit) {
+    return kNodeFits[static_cast<std::size_t>(fit)];
 }
 
 }  // namespace boostforest

@@ -4,12 +4,8 @@
 // drawn before: the same seed gives the same forest for any number of threads and any order of work, and the slow
 // NumPy twin in the tests can repeat any single draw. The function is the finaliser of SplitMix64.
 //
-//   tree seed s   bootstrap = child(s, kBootstrap)   root node = child(s, kRoot)   pools = child(s, 2), used in Python
-//                 likewise in Python: columns and seeds of foreign members = child(s, 3 / 4)
-//                 hidden layer = child(s, kHiddenLayer)
-//   node key K    children = child(K, 0 / 1)         model batch = child(K, kModelBatch)
-//                 attempt t to split = child(K, kFirstAttempt + t)
-//   attempt key A split batch, feature order, cuts = child(A, kSplitBatch / kFeatureOrder / kCuts)
+// Everything that is drawn has a key of its own, child(key, tag): see the tags below. Python has them as _core.TreeTag,
+// _core.NodeTag and _core.AttemptTag.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +14,32 @@ namespace boostforest {
 
 using Key = std::uint64_t;
 
-enum TreeTag : std::uint64_t { kBootstrap = 0, kRoot = 1, kHiddenLayer = 5 };
-enum NodeTag : std::uint64_t { kLeftChild = 0, kRightChild = 1, kModelBatch = 2, kFirstAttempt = 3 };
-enum AttemptTag : std::uint64_t { kSplitBatch = 0, kFeatureOrder = 1, kCuts = 2 };
+// Under the seed of a tree, or of another member of a forest.
+enum TreeTag : std::uint64_t {
+    kBootstrap = 0,      // rows
+    kRoot = 1,           // the root's key
+    kPools = 2,          // the tree's parameters
+    kMemberColumns = 3,  // columns of a member that is no BoostTree
+    kMemberSeeds = 4,    // its random_state
+    kTreeModels = 3,     // what the node models of a tree share, if they are Python's,
+    kHiddenLayer = 5,    //   or ELMs
+};
+
+// Under the key of a node.
+enum NodeTag : std::uint64_t {
+    kLeftChild = 0,  // the children's keys
+    kRightChild = 1,
+    kModelBatch = 2,                      // rows that a model is fitted to
+    kFirstAttempt = 3,                    // key of attempt t to split: kFirstAttempt + t
+    kModelSeed = std::uint64_t{1} << 32,  // random_state of a model in Python
+};
+
+// Under the key of an attempt to split.
+enum AttemptTag : std::uint64_t {
+    kSplitBatch = 0,    // rows that thresholds are judged on
+    kFeatureOrder = 1,  // features that are tried first
+    kCuts = 2,          // thresholds
+};
 
 // The i-th 64-bit word under a key.
 inline std::uint64_t word(Key key, std::uint64_t i) {

@@ -113,8 +113,19 @@ void SparseRows::fit_dense(const PseudoLabels& labels, int n_outputs, double lam
     const std::int32_t* owner = lists_.owner.data();
     for (std::int64_t k = 0; k < lists_.n_members; ++k)
         x[owner[k] * std::int64_t{width_} + member[k]] = step_[member[k]];
-    boostforest::fit_ridge({x, n_, width_, first_ + table_->n_rest(), labels.z, labels.v, labels.stride, n_outputs,
-                            lambda, slopes_.data(), intercepts_.data(), fitted, fitted_stride},
+    boostforest::fit_ridge({.x = x,
+                            .n = n_,
+                            .width = width_,
+                            .d = first_ + table_->n_rest(),
+                            .z = labels.z,
+                            .v = labels.v,
+                            .stride = labels.stride,
+                            .n_outputs = n_outputs,
+                            .lambda = lambda,
+                            .slopes = slopes_.data(),
+                            .intercepts = intercepts_.data(),
+                            .fitted = fitted,
+                            .fitted_stride = fitted_stride},
                            work);
 }
 

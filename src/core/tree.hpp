@@ -113,6 +113,7 @@ class TreeBuilder {
     std::int32_t parent(std::int32_t node) const { return parent_[node]; }
     double lower(std::int32_t node) const { return columns_.lower[node]; }
     double upper(std::int32_t node) const { return columns_.upper[node]; }
+    std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
 
     PackedTree finish() const;
 
@@ -123,7 +124,6 @@ class TreeBuilder {
 
     // Models that no other node needs are rounded as they come: a large tree would take four times as much until then.
     bool rounds_early() const { return form_ == PathForm::kOwnModels && stored_ != Stored::kDouble; }
-    std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
     void add_node(std::int32_t parent);
 
     TreeColumns columns_;  // params in the order of add_model

@@ -1,39 +1,14 @@
-#include "loss.hpp"
-
 #include <algorithm>
 #include <limits>
 
-#include "kernels.hpp"
+#include "../kernels.hpp"
+#include "../loss.hpp"
 
 namespace boostforest {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// (y - F)², with the derivatives of half of it, as in the authors' code: g = F - y, h = 1. State: the residual y - F.
-class SquaredError final : public Loss {
-   public:
-    int n_state() const override { return 1; }
-
-    double start(const double* f, std::int64_t, const Sample& s) const override {
-        std::copy_n(s.y, s.n, s.state);
-        return kernels().step_residual(f, s.n, -kInfinity, kInfinity, s.w, s.state);
-    }
-
-    double step(const double* fitted, std::int64_t, double lower, double upper, const Sample& s) const override {
-        return kernels().step_residual(fitted, s.n, lower, upper, s.w, s.state);
-    }
-
-    void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
-        double* wg = work.statistics.get(s.n);
-        for (std::int64_t i = 0; i < s.n; ++i) wg[i] = -s.w[i] * s.state[i];
-        out[0] = wg;
-        out[1] = s.w;
-    }
-
-    PseudoLabels pseudo_labels(const Sample& s, LossWorkspace&) const override { return {s.state, s.w, s.stride}; }
-};
 
 // What the losses of classes share. State: the scores, then the probabilities of each output.
 class CrossEntropy : public Loss {
@@ -56,7 +31,7 @@ class CrossEntropy : public Loss {
         double* v = work.v.get(n_outputs() * stride);
         for (int c = 0; c < n_outputs(); ++c)
             kernels().class_pseudo_labels(probabilities(s, c), s.y, label(c), s.w, s.n, z + c * stride, v + c * stride);
-        return {z, v, stride};
+        return {.z = z, .v = v, .stride = stride};
     }
 
     double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
@@ -94,6 +69,16 @@ class Softmax final : public CrossEntropy {
                                       s.stride);
     }
 
+    // f_c <- (J - 1)/J (f_c - mean of f), as in LogitBoost.
+    void centre(double* values, std::int64_t n, std::int64_t stride) const override {
+        const double share = 1.0 / n_classes_;
+        for (std::int64_t i = 0; i < n; ++i) {
+            double mean = 0;
+            for (int c = 0; c < n_classes_; ++c) mean += values[c * stride + i] * share;
+            for (int c = 0; c < n_classes_; ++c) values[c * stride + i] = (1 - share) * (values[c * stride + i] - mean);
+        }
+    }
+
    protected:
     double label(int output) const override { return output; }
 
@@ -103,13 +88,12 @@ class Softmax final : public CrossEntropy {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_loss(Task task, int n_classes) {
-    switch (task) {
-        case Task::kRegression: return std::make_unique<SquaredError>();
-        case Task::kBinary: return std::make_unique<Logistic>();
-        case Task::kMulticlass: return std::make_unique<Softmax>(n_classes);
-    }
-    return nullptr;
+std::unique_ptr<Loss> make_logistic(int) {
+    return std::make_unique<Logistic>();
+}
+
+std::unique_ptr<Loss> make_softmax(int n_classes) {
+    return std::make_unique<Softmax>(n_classes);
 }
 
 }  // namespace boostforest
