@@ -16,8 +16,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../core/forest.hpp"
-#include "../core/parallel.hpp"
+#include "../core/base/parallel.hpp"
+#include "../core/forest/forest.hpp"
 
 namespace nb = nanobind;
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <memory>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {

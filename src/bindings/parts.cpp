@@ -4,8 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {

@@ -1,8 +1,8 @@
 // What trees with models in Python take from the core: splits, pseudo-labels and losses of single nodes.
 #include <memory>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 #include "grower.hpp"
 
 namespace boostforest::gbdt_pl {

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../loss.hpp"
-#include "../parallel.hpp"
+#include "../base/parallel.hpp"
+#include "../losses/loss.hpp"
 
 namespace boostforest::gbdt_pl {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../buffer.hpp"
+#include "../base/buffer.hpp"
 #include "leaf.hpp"
 #include "replica.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../loss.hpp"
+#include "../base/buffer.hpp"
+#include "../losses/loss.hpp"
 
 namespace boostforest {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../node_model.hpp"
+#include "../models/node_model.hpp"
 #include "leaf.hpp"
 
 namespace boostforest {

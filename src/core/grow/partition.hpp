@@ -5,10 +5,10 @@
 #include <array>
 #include <cstdint>
 
-#include "../buffer.hpp"
-#include "../split.hpp"
+#include "../base/buffer.hpp"
 #include "leaf.hpp"
 #include "replica.hpp"
+#include "split.hpp"
 
 namespace boostforest {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
+#include "../base/buffer.hpp"
+#include "../forest/tree.hpp"
 #include "../models/node_inputs.hpp"
-#include "../tree.hpp"
 
 namespace boostforest {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../parallel.hpp"
-#include "../random.hpp"
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
 #include "../table/dataset.hpp"
 
 namespace boostforest {

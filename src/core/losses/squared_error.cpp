@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "../kernels.hpp"
-#include "../loss.hpp"
+#include "../kernels/kernels.hpp"
+#include "loss.hpp"
 
 namespace boostforest {
 

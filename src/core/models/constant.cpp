@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 #include "node_inputs.hpp"
 
 namespace boostforest {

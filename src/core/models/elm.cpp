@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../hidden_layer.hpp"
+#include "hidden_layer.hpp"
 #include "node_inputs.hpp"
 
 namespace boostforest {

@@ -15,8 +15,8 @@
 
 #include <algorithm>
 
-#include "../kernels.hpp"
-#include "../node_model.hpp"
+#include "../kernels/kernels.hpp"
+#include "node_model.hpp"
 
 namespace boostforest {
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "../kernels.hpp"
-#include "../node_model.hpp"
-#include "../parallel.hpp"
-#include "../random.hpp"
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
+#include "../kernels/kernels.hpp"
 #include "../table/dataset.hpp"
+#include "node_model.hpp"
 
 namespace boostforest {
 

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "../indicators.hpp"
-#include "../loss.hpp"
-#include "../missing.hpp"
-#include "../roles.hpp"
+#include "../losses/loss.hpp"
+#include "indicators.hpp"
+#include "missing.hpp"
+#include "roles.hpp"
 
 namespace boostforest {
 

@@ -24,7 +24,7 @@ Columns = dict[str, list[Any]]
 
 
 class Split(NamedTuple):
-    """Where a leaf is cut; see ``Split`` in ``src/core/split.hpp``."""
+    """Where a leaf is cut; see ``Split`` in ``src/core/grow/split.hpp``."""
 
     feature: int
     threshold: float

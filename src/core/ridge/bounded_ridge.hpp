@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "linalg.hpp"
+#include "ridge.hpp"
 
 namespace boostforest {
 

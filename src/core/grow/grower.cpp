@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest {
 

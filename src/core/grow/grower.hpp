@@ -6,18 +6,18 @@
 #include <memory>
 #include <vector>
 
-#include "grow/batches.hpp"
-#include "grow/gram_hand_down.hpp"
-#include "grow/leaf.hpp"
-#include "grow/partition.hpp"
-#include "grow/path_scores.hpp"
-#include "grow/replica.hpp"
-#include "models/node_inputs.hpp"
-#include "node_model.hpp"
-#include "parallel.hpp"
+#include "../base/parallel.hpp"
+#include "../forest/tree.hpp"
+#include "../models/node_inputs.hpp"
+#include "../models/node_model.hpp"
+#include "../table/dataset.hpp"
+#include "batches.hpp"
+#include "gram_hand_down.hpp"
+#include "leaf.hpp"
+#include "partition.hpp"
+#include "path_scores.hpp"
+#include "replica.hpp"
 #include "split.hpp"
-#include "table/dataset.hpp"
-#include "tree.hpp"
 
 namespace boostforest {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest {
 

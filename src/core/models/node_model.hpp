@@ -16,12 +16,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "bounded_ridge.hpp"
-#include "buffer.hpp"
-#include "linalg.hpp"
-#include "loss.hpp"
-#include "sparse_ridge.hpp"
-#include "tree_view.hpp"
+#include "../base/buffer.hpp"
+#include "../forest/tree_view.hpp"
+#include "../losses/loss.hpp"
+#include "../ridge/bounded_ridge.hpp"
+#include "../ridge/ridge.hpp"
+#include "../ridge/sparse_ridge.hpp"
 
 namespace boostforest {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels.hpp"
-#include "loss.hpp"
+#include "../kernels/kernels.hpp"
+#include "../losses/loss.hpp"
 
 namespace boostforest {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "buffer.hpp"
+#include "../base/buffer.hpp"
 
 namespace boostforest {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <memory>
 
-#include "hidden_layer.hpp"
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
+#include "../models/hidden_layer.hpp"
 
 namespace boostforest {
 

@@ -1,7 +1,7 @@
 // The inner loops, compiled once per instruction set and chosen at run time.
 //
 // Everything that runs over rows × features is one of these functions; whatever calls them is ordinary code that is
-// compiled once. `kernels.cpp` must not use the standard library: an inline function of it, compiled for AVX-512
+// compiled once. `all.cpp` must not use the standard library: an inline function of it, compiled for AVX-512
 // there, could be the copy that the linker keeps for everyone.
 //
 // Matrices are row-major. A row of features takes `width` doubles: the number of features rounded up (padded_width),
@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "tree_view.hpp"
+#include "../forest/tree_view.hpp"
 
 namespace boostforest {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "buffer.hpp"
-#include "loss.hpp"
-#include "parallel.hpp"
-#include "random.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
+#include "../losses/loss.hpp"
 
 namespace boostforest {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "buffer.hpp"
-#include "parallel.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
 
 namespace boostforest {
 

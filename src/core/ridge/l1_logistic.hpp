@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "buffer.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
 #include "l1_quadratic.hpp"
-#include "parallel.hpp"
 
 namespace boostforest {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "buffer.hpp"
-#include "grow/gains.hpp"
-#include "parallel.hpp"
-#include "random.hpp"
-#include "table/dataset.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
+#include "../table/dataset.hpp"
+#include "gains.hpp"
 
 namespace boostforest {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "buffer.hpp"
-#include "parallel.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
 
 namespace boostforest {
 

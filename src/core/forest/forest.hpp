@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "expected.hpp"
-#include "grower.hpp"
-#include "growing_array.hpp"
+#include "../base/growing_array.hpp"
+#include "../grow/grower.hpp"
+#include "../table/expected.hpp"
 
 namespace boostforest {
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "buffer.hpp"
-#include "indicators.hpp"
-#include "linalg.hpp"
-#include "loss.hpp"
+#include "../base/buffer.hpp"
+#include "../losses/loss.hpp"
+#include "../table/indicators.hpp"
+#include "ridge.hpp"
 
 namespace boostforest {
 

@@ -1,11 +1,11 @@
-#include "linalg.hpp"
+#include "ridge.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
 
-#include "kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest {
 

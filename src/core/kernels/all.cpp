@@ -4,18 +4,18 @@
 
 #include "kernels.hpp"
 
-#include "kernels/gram.hpp"
-#include "kernels/hidden.hpp"
-#include "kernels/histogram.hpp"
-#include "kernels/lanes.hpp"
-#include "kernels/linalg.hpp"
-#include "kernels/logit_boost.hpp"
-#include "kernels/loss.hpp"
-#include "kernels/partition.hpp"
-#include "kernels/predict.hpp"
-#include "kernels/small_ridge.hpp"
-#include "kernels/split.hpp"
-#include "kernels/svr.hpp"
+#include "gram.hpp"
+#include "hidden.hpp"
+#include "histogram.hpp"
+#include "lanes.hpp"
+#include "linalg.hpp"
+#include "logit_boost.hpp"
+#include "loss.hpp"
+#include "partition.hpp"
+#include "predict.hpp"
+#include "small_ridge.hpp"
+#include "split.hpp"
+#include "svr.hpp"
 
 namespace boostforest {
 namespace BF_ISA {

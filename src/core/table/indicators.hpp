@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "buffer.hpp"
+#include "../base/buffer.hpp"
 #include "missing.hpp"
 
 namespace boostforest {
