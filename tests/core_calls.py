@@ -51,7 +51,7 @@ def tree_params(**changes):
 
 def fit_arguments():
     return {
-        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "task": 2, "n_classes": 3, "params": tree_params(),
+        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "loss": 2, "n_classes": 3, "params": tree_params(),
         "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES, "balance_classes": True,
         "n_threads": 2, "progress": None, "fill": FILL, "split_features": np.array([0, 2], dtype=np.int32),
         "model_features": np.array([0, 1], dtype=np.int32), "monotone": None, "start": np.zeros((N, 3)),
@@ -62,7 +62,7 @@ def fit_arguments():
 def monotone_fit_arguments():
     params = tree_params(node_model=np.array([0.0, 1.0, 1.0, 1.0]))
     return fit_arguments() | {
-        "y": Y, "task": 0, "n_classes": 0, "params": params, "bootstrap": False, "balance_classes": False,
+        "y": Y, "loss": 0, "n_classes": 0, "params": params, "bootstrap": False, "balance_classes": False,
         "monotone": np.array([1, 0, -1], dtype=np.int8), "start": np.zeros((N, 1)),
     }  # fmt: skip
 
@@ -126,7 +126,7 @@ def m5p_columns(core):
 
 def table_arguments():
     return {
-        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "task": 2, "n_classes": 3, "fill": FILL,
+        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "loss": 2, "n_classes": 3, "fill": FILL,
         "split_features": np.array([0, 2], dtype=np.int32),
     }  # fmt: skip
 
@@ -197,7 +197,7 @@ def calls(core):
             | {"path_slopes": np.zeros(D)},
         ),
         "linear_svr": (core.linear_svr, {"x": WHOLE, "z": Y, "v": ONES} | svr),
-        "loss": (core.loss, {"task": 2, "n_classes": 3, "scores": np.zeros((3, N)), "y": CLASSES, "w": ONES}),
+        "loss": (core.loss, {"code": 2, "n_classes": 3, "scores": np.zeros((3, N)), "y": CLASSES, "w": ONES}),
         "probabilities": (core.probabilities, {"scores": np.zeros((3, N))}),
     }
 

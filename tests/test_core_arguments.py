@@ -1,5 +1,6 @@
 """Functions of the compiled core called wrongly: they say no, and neither crash nor hang."""
 
+import enum
 import inspect
 import os
 import subprocess
@@ -17,10 +18,10 @@ CALLS = core_calls.calls(_core)
 def test_every_function_and_method_of_the_core_is_called():
     names = set()
     for name, value in vars(_core).items():
-        if inspect.isclass(value):
+        if inspect.isclass(value) and not issubclass(value, enum.Enum):
             methods = {f"{name}.{m}" for m, f in vars(value).items() if callable(f) and not m.startswith("_")}
             names |= {name} | methods
-        elif callable(value):
+        elif callable(value) and not inspect.isclass(value):
             names.add(name)
     assert names == {name.split(" (")[0] for name in CALLS}
 

@@ -210,7 +210,7 @@ def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
     def broken(self, done):
         raise OSError("no terminal")
 
-    monkeypatch.setattr("boostforest._estimator.base.progress.Progress.__call__", broken)
+    monkeypatch.setattr("boostforest._base.progress.Progress.__call__", broken)
     X, y = example_data("regression", n=2000)
     forest = make("regression", 100_000, verbose=1, n_jobs=2)
     with pytest.raises(OSError, match="no terminal"):

@@ -16,8 +16,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "../core/forest.hpp"
-#include "../core/parallel.hpp"
+#include "../core/base/parallel.hpp"
+#include "../core/forest/forest.hpp"
 
 namespace nb = nanobind;
 
@@ -66,15 +66,12 @@ inline std::int64_t whole(double value, std::int64_t low, std::int64_t high, con
     return static_cast<std::int64_t>(value);
 }
 
-// The loss of a task; labels of classes must be their numbers. Classes are counted in regression too by who makes nodes
-// in Python, for no purpose.
-inline Task task_of(int task, int n_classes, const Array<double, 1>& y) {
-    require(task >= 0 && task <= 2, "task must be 0 (regression), 1 (two classes) or 2 (more)");
-    require(task == 2 ? n_classes > 2 && n_classes < 1 << 24 : n_classes >= task * 2 && n_classes <= 2,
-            "n_classes does not fit the task");
-    for (std::size_t i = 0; task > 0 && i < y.shape(0); ++i)
+// A loss by its code; labels of classes must be their numbers.
+inline std::unique_ptr<Loss> loss_of(int code, int n_classes, const Array<double, 1>& y) {
+    auto loss = make_loss(code, n_classes);
+    for (std::size_t i = 0; n_classes > 0 && i < y.shape(0); ++i)
         require(y(i) >= 0 && y(i) < n_classes && y(i) == std::floor(y(i)), "y must hold numbers of classes");
-    return static_cast<Task>(task);
+    return loss;
 }
 
 // A new NumPy array of n values that owns its memory, not yet filled.

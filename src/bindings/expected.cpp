@@ -1,9 +1,9 @@
-#include "../core/expected.hpp"
+#include "../core/table/expected.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "../core/kernels.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {

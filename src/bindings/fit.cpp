@@ -2,8 +2,8 @@
 #include <cmath>
 #include <memory>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {
@@ -114,7 +114,7 @@ nb::dict to_dict(JoinedTrees& trees) {
 }
 
 nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-             const Array<double, 1>& y, int task, int n_classes, const nb::dict& params, bool bootstrap,
+             const Array<double, 1>& y, int loss, int n_classes, const nb::dict& params, bool bootstrap,
              std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative,
              const std::optional<Array<double, 1>>& weight, bool balance_classes, int n_threads,
              const nb::object& progress, const Fill& fill, const FeatureNumbers& split_features,
@@ -127,13 +127,13 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
             "y and the weights need one value per row");
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0,
             "1 to 2^31 - 1 rows, 1 feature or more");
-    const Task kind = task_of(task, n_classes, y);
+    const std::unique_ptr<Loss> tree_loss = loss_of(loss, n_classes, y);
     require(!weight || are_weights(*weight), "weight must not be negative, nor all of it zero");
     require(!bootstrap || (n_draws > 0 && n_draws < std::int64_t{1} << 31), "1 to 2^31 - 1 draws");
     require(!cumulative || (all_finite(*cumulative) && (*cumulative)(x.shape(0) - 1) > 0), "cumulative must be finite");
     for (std::size_t j = 0; monotone && j < monotone->shape(0); ++j)
         require((*monotone)(j) >= -1 && (*monotone)(j) <= 1, "monotone has values other than -1, 0 and 1");
-    const auto n_outputs = static_cast<std::size_t>(n_classes > 2 ? n_classes : 1);
+    const auto n_outputs = static_cast<std::size_t>(tree_loss->n_outputs());
     require(!start || (start->shape(0) == x.shape(0) && start->shape(1) == n_outputs),
             "start needs the scores of every row");
     require(!monotone || (monotone->shape(0) == x.shape(1) && n_classes <= 2),
@@ -141,7 +141,7 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
     for (const TreeParams& p : tree_params) {
         require(!monotone || p.node.fit == NodeFit::kConstant || p.node.fit == NodeFit::kRidge,
                 "monotone needs ridge or constant nodes");
-        require(kind != Task::kRegression || p.split.criterion <= Criterion::kMse, "this criterion needs classes");
+        require(n_classes > 0 || p.split.criterion <= Criterion::kMse, "this criterion needs classes");
         const auto n_inputs = std::max<std::int64_t>(p.node.n_hidden, static_cast<std::int64_t>(x.shape(1)));
         require(static_cast<std::int64_t>(n_outputs) * (1 + n_inputs) <= kMostInputs,
                 "too many features or hidden units for so many classes");
@@ -150,11 +150,17 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
                       seen = feature_list(model_features, x.shape(1));
     require(may_cut.n > 0, "some feature must be allowed to cut");
     const auto normal = normal_of(fill, x.shape(1));
-    const RawRows rows{
-        x.data(),    static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data(),
-        normal.get()};
-    const Sampling sampling{bootstrap, n_draws, cumulative ? cumulative->data() : nullptr,
-                            weight ? weight->data() : nullptr, balance_classes};
+    const RawRows rows{.x = x.data(),
+                       .n_rows = static_cast<std::int64_t>(x.shape(0)),
+                       .n_features = static_cast<int>(x.shape(1)),
+                       .mean = mean.data(),
+                       .scale = scale.data(),
+                       .normal = normal.get()};
+    const Sampling sampling{.bootstrap = bootstrap,
+                            .n_draws = n_draws,
+                            .cumulative = cumulative ? cumulative->data() : nullptr,
+                            .weight = weight ? weight->data() : nullptr,
+                            .balance_classes = balance_classes};
     JoinedTrees trees(tree_params, read_stored(dtype));
     run_without_gil(progress, [&](Control& control) {
         Buffer<double> scaled, some;
@@ -163,14 +169,22 @@ nb::dict fit(const Array<double, 2>& x, const Array<double, 1>& mean, const Arra
         const bool any_missing = scale_rows(rows, 0, rows.n_rows, values);
         if (any_missing) missing = take_missing(values, rows, n_threads, control);
         const auto indicators = find_indicators(values, rows.n_rows, rows.n_features, any_missing ? &missing : nullptr);
-        Dataset data{values,           rows.n_rows,
-                     rows.n_features,  may_cut,
-                     values,           seen.n,
-                     y.data(),         kind,
-                     n_classes,        any_missing ? &missing : nullptr,
-                     indicators.get(), indicators.get()};
+        Dataset data{
+            .x = values,
+            .n_rows = rows.n_rows,
+            .n_features = rows.n_features,
+            .split_features = may_cut,
+            .model_x = values,
+            .n_model_features = seen.n,
+            .y = y.data(),
+            .loss = *tree_loss,
+            .n_classes = n_classes,
+            .missing = any_missing ? &missing : nullptr,
+            .indicators = indicators.get(),
+            .model_indicators = indicators.get(),
+            .start = start ? start->data() : nullptr,
+        };
         std::unique_ptr<const Indicators> model_indicators;
-        if (start) data.start = start->data();
         if (seen.numbers != nullptr) {
             double* model_x = some.get(static_cast<std::size_t>(rows.n_rows) * padded_width(seen.n));
             gather_features(values, rows.n_rows, padded_width(rows.n_features), seen, model_x);
@@ -222,13 +236,13 @@ MissingCells take_missing(double* x, const RawRows& rows, int n_threads, Control
 void register_fit(nb::module_& module) {
     module.def(
         "fit", &fit, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-        nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"), nb::arg("params"), nb::arg("bootstrap"),
+        nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"), nb::arg("params"), nb::arg("bootstrap"),
         nb::arg("n_draws"), nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(),
         nb::arg("balance_classes"), nb::arg("n_threads"), nb::arg("progress").none(),
         nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none(),
         nb::arg("model_features").noconvert().none() = nb::none(), nb::arg("monotone").noconvert().none() = nb::none(),
         nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
-        nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, "
+        nb::sig("def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, loss: int, "
                 "n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                 "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                 "n_threads: int, progress: object, fill: numpy.ndarray | None = None, "

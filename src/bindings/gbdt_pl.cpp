@@ -37,10 +37,9 @@ nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, cons
                                static_cast<int>(d)};
     const gbdt_pl::Rules rules{n_rounds,   learning_rate, max_leaves,       max_depth,       max_regressors,
                                reg_lambda, reg_alpha,     min_child_weight, min_samples_leaf};
-    const Task task = n_classes == 0 ? Task::kRegression : n_classes == 2 ? Task::kBinary : Task::kMulticlass;
     gbdt_pl::Columns trees;
     run_without_gil(nb::none(), [&](Control& control) {
-        trees = gbdt_pl::fit(table, task, n_classes, start.data(), rules, n_threads, control);
+        trees = gbdt_pl::fit(table, n_classes, start.data(), rules, n_threads, control);
     });
     nb::dict columns;
     columns["tree_start"] = to_numpy(trees.tree_start);

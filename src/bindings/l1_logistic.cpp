@@ -1,4 +1,4 @@
-#include "../core/l1_logistic.hpp"
+#include "../core/ridge/l1_logistic.hpp"
 
 #include "bindings.hpp"
 

@@ -1,7 +1,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../core/forest.hpp"
+#include "../core/forest/forest.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {

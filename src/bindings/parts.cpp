@@ -4,8 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {
@@ -41,7 +41,8 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
     require(!cumulative || static_cast<std::int64_t>(cumulative->shape(0)) == n_rows,
             "cumulative needs one value per row");
     auto counts = new_array<std::int32_t>(n_rows);
-    const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
+    const Sampling sampling{
+        .bootstrap = true, .n_draws = n_draws, .cumulative = cumulative ? cumulative->data() : nullptr};
     run_without_gil(nb::none(), [&](Control& control) {
         Worker worker(control, 0);
         draw_bootstrap(seed, n_rows, sampling, worker, counts.data());
@@ -89,23 +90,23 @@ auto fit_node(const Array<double, 2>& x, const Array<double, 1>& z, const Array<
     std::vector<std::int32_t> rows(n);
     std::iota(rows.begin(), rows.end(), 0);
     const Padded labels(z), weights(v);
-    const Sample sample{rows.data(), n, static_cast<double>(n), ones.data(), nullptr, nullptr, n};
+    const Sample sample{.rows = rows.data(), .n = n, .weight = static_cast<double>(n), .w = ones.data(), .stride = n};
     const auto indicators = monotone == nullptr ? find_indicators(table, n, d, nullptr) : nullptr;
     auto params = new_array<double>(d + 1);
     NodeWorkspace work;
-    make_node_model(rules.fit)->fit({table,
-                                     width,
-                                     d,
-                                     1,
-                                     sample,
-                                     {labels.data(), weights.data(), n},
-                                     rules,
-                                     indicators.get(),
-                                     fitted.get(n),
-                                     n,
-                                     monotone,
-                                     path_slopes},
-                                    work, params.data());
+    entry_of(rules.fit).make_model()->fit({.x = table,
+                                           .width = width,
+                                           .n_inputs = d,
+                                           .n_outputs = 1,
+                                           .sample = sample,
+                                           .labels = {.z = labels.data(), .v = weights.data(), .stride = n},
+                                           .rules = rules,
+                                           .indicators = indicators.get(),
+                                           .fitted = fitted.get(n),
+                                           .fitted_stride = n,
+                                           .monotone = monotone,
+                                           .path_slopes = path_slopes},
+                                          work, params.data());
     return std::pair(params, work.n_unconverged == 0);
 }
 
@@ -140,9 +141,9 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 }
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
-nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
+nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
                const Array<double, 1>& w) {
-    const auto loss = make_loss(task_of(task, n_classes, y), n_classes);
+    const auto loss = loss_of(code, n_classes, y);
     require(static_cast<int>(scores.shape(0)) == loss->n_outputs() && y.shape(0) == scores.shape(1) &&
                 w.shape(0) == scores.shape(1),
             "scores (outputs × rows), y and w need a value per row");
@@ -150,8 +151,11 @@ nb::tuple loss(int task, int n_classes, const Array<double, 2>& scores, const Ar
     const auto n_outputs = static_cast<std::int64_t>(scores.shape(0));
     const Padded f(scores), labels(y), weights(w), ones(std::vector<double>(n, 1.0));
     Buffer<double> state;
-    Sample sample{nullptr,       n, 0, weights.data(), labels.data(), state.get(loss->n_state() * padded_rows(n)),
-                  padded_rows(n)};
+    Sample sample{.n = n,
+                  .w = weights.data(),
+                  .y = labels.data(),
+                  .state = state.get(loss->n_state() * padded_rows(n)),
+                  .stride = padded_rows(n)};
     const double value = loss->start(f.data(), n, sample);
     sample.w = ones.data();
     LossWorkspace work;
@@ -208,7 +212,7 @@ void register_parts(nb::module_& module) {
                nb::arg("cost"), nb::arg("epsilon"), nb::arg("intercept_penalty"), nb::arg("tolerance"),
                nb::arg("max_iterations"),
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
-    module.def("loss", &loss, nb::arg("task"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
+    module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
                nb::arg("y").noconvert(), nb::arg("w").noconvert(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
     module.def("probabilities", &probabilities, nb::arg("scores").noconvert(), "Sigmoid or softmax of the scores.");

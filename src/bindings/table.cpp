@@ -1,8 +1,8 @@
 // What trees with models in Python take from the core: splits, pseudo-labels and losses of single nodes.
 #include <memory>
 
-#include "../core/forest.hpp"
-#include "../core/kernels.hpp"
+#include "../core/forest/forest.hpp"
+#include "../core/kernels/kernels.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {
@@ -19,25 +19,27 @@ struct NodeRows {
 // Scratch of one thread: the rows as the core wants them, with room behind every vector.
 class Workspace {
    public:
-    explicit Workspace(const Loss& loss) : loss_(loss) {}
+    explicit Workspace(const Dataset& data) : finder(data), data_(data) {}
 
     // Copies the rows in and computes their state at the scores; `loss_value` is Σ w · loss there.
-    Sample load(const NodeRows& node, const double* y) {
+    Sample load(const NodeRows& node) {
+        const Loss& loss = data_.loss;
         const auto n = static_cast<std::int64_t>(node.rows.shape(0));
         const std::int64_t stride = padded_rows(n);
         std::int32_t* rows = rows_.get(n);
         double* w = w_.get(n);
         double* labels = y_.get(n);
-        double* f = f_.get(loss_.n_outputs() * stride);
-        Sample sample{rows, n, 0, w, labels, state_.get(loss_.n_state() * stride), stride};
+        double* f = f_.get(loss.n_outputs() * stride);
+        Sample sample{
+            .rows = rows, .n = n, .w = w, .y = labels, .state = state_.get(loss.n_state() * stride), .stride = stride};
         for (std::int64_t i = 0; i < n; ++i) {
             rows[i] = node.rows(i);
             w[i] = node.weights(i);
-            labels[i] = y[rows[i]];
+            labels[i] = data_.y[rows[i]];
             sample.weight += w[i];
         }
-        for (int c = 0; c < loss_.n_outputs(); ++c) std::copy_n(node.scores.data() + c * n, n, f + c * stride);
-        loss_value = loss_.start(f, stride, sample);
+        for (int c = 0; c < loss.n_outputs(); ++c) std::copy_n(node.scores.data() + c * n, n, f + c * stride);
+        loss_value = loss.start(f, stride, sample);
         return sample;
     }
 
@@ -46,7 +48,7 @@ class Workspace {
     double loss_value = 0;
 
    private:
-    const Loss& loss_;
+    const Dataset& data_;
     Buffer<std::int32_t> rows_;
     Buffer<double> w_, y_, f_, state_;
 };
@@ -55,13 +57,13 @@ class Workspace {
 class Table {
    public:
     Table(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-          const Array<double, 1>& y, int task, int n_classes, const Fill& fill, const FeatureNumbers& split_features)
+          const Array<double, 1>& y, int loss, int n_classes, const Fill& fill, const FeatureNumbers& split_features)
         : n_rows_(static_cast<std::int64_t>(x.shape(0))),
           n_features_(static_cast<int>(x.shape(1))),
           width_(padded_width(n_features_)),
           n_classes_(n_classes),
           y_(y.data(), y.data() + y.shape(0)),
-          loss_(make_loss(task_of(task, n_classes, y), n_classes)) {
+          loss_(loss_of(loss, n_classes, y)) {
         require(x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0 && x.shape(1) < std::size_t{1} << 30,
                 "up to 2^31 - 1 rows, 1 to 2^30 - 1 features");
         require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale: one value per feature");
@@ -105,10 +107,8 @@ class Table {
         for (std::size_t i = 0; i < nodes.size(); ++i) own.push_back(read_rules(&rules(i, 0)));
         std::vector<Split> splits(nodes.size());
         for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker& worker) {
-            const Sample sample = work.load(nodes[i], y_.data());
-            splits[i] = work.finder.find(
-                {values_.data(), width_, may_cut(), sample, *loss_, n_classes_, missing(), indicators_.get(), worker},
-                own[i], keys(i));
+            const Sample sample = work.load(nodes[i]);
+            splits[i] = work.finder.find(sample, own[i], keys(i), worker);
         });
         nb::list result;
         for (const Split& s : splits)
@@ -127,7 +127,7 @@ class Table {
             result.append(nb::make_tuple(z, v));
         }
         for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
-            const Sample sample = work.load(nodes[i], y_.data());
+            const Sample sample = work.load(nodes[i]);
             const PseudoLabels labels = loss_->pseudo_labels(sample, work.loss_work);
             for (int c = 0; c < loss_->n_outputs(); ++c) {
                 std::copy_n(labels.z + c * labels.stride, sample.n, targets[i].first + c * sample.n);
@@ -142,7 +142,7 @@ class Table {
         const std::vector<NodeRows> nodes = read_nodes(list);
         std::vector<double> values(nodes.size());
         for_each_node(nodes, n_threads, [&](std::size_t i, Workspace& work, Worker&) {
-            work.load(nodes[i], y_.data());
+            work.load(nodes[i]);
             values[i] = work.loss_value;
         });
         return values;
@@ -155,6 +155,20 @@ class Table {
     }
     const MissingCells* missing() const { return any_missing_ ? &missing_ : nullptr; }
 
+    Dataset dataset() const {
+        return {.x = values_.data(),
+                .n_rows = n_rows_,
+                .n_features = n_features_,
+                .split_features = may_cut(),
+                .model_x = values_.data(),
+                .n_model_features = n_features_,
+                .y = y_.data(),
+                .loss = *loss_,
+                .n_classes = n_classes_,
+                .missing = missing(),
+                .indicators = indicators_.get()};
+    }
+
     void require_rows(const Array<std::int32_t, 1>& rows) const {
         bool good = true;
         for (std::size_t i = 0; i < rows.shape(0); ++i) good &= rows(i) >= 0 && rows(i) < n_rows_;
@@ -165,9 +179,11 @@ class Table {
         constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
         const char* message = "rules: a number is out of range";
         for (const int i : {1, 2}) require(std::isfinite(values[i]) && values[i] >= 0, message);
-        return {static_cast<Criterion>(whole(values[0], 0, static_cast<int>(Criterion::kC45), message)), values[1],
-                values[2], static_cast<int>(whole(values[3], 1, kMost, message)),
-                static_cast<int>(whole(values[4], 1, kMost, message))};
+        return {.criterion = static_cast<Criterion>(whole(values[0], 0, static_cast<int>(Criterion::kC45), message)),
+                .min_samples_leaf = values[1],
+                .reg_lambda = values[2],
+                .max_features = static_cast<int>(whole(values[3], 1, kMost, message)),
+                .n_cuts = static_cast<int>(whole(values[4], 1, kMost, message))};
     }
 
     std::vector<NodeRows> read_nodes(const nb::list& list) const {
@@ -192,12 +208,13 @@ class Table {
     // Calls body(node, workspace, worker) on threads.
     template <class Body>
     void for_each_node(const std::vector<NodeRows>& nodes, int n_threads, Body body) const {
+        const Dataset data = dataset();
         std::vector<std::unique_ptr<Workspace>> workspaces(kMaxThreads);
         run_without_gil(nb::none(), [&](Control& control) {
             parallel_for(static_cast<std::int64_t>(nodes.size()), n_threads, control,
                          [&](std::int64_t i, Worker& worker) {
                              auto& work = workspaces[worker.number()];
-                             if (!work) work = std::make_unique<Workspace>(*loss_);
+                             if (!work) work = std::make_unique<Workspace>(data);
                              worker.check(static_cast<std::int64_t>(nodes[i].rows.shape(0)) * width_);
                              body(static_cast<std::size_t>(i), *work, worker);
                          });
@@ -222,7 +239,7 @@ void register_table(nb::module_& module) {
         .def(nb::init<const Array<double, 2>&, const Array<double, 1>&, const Array<double, 1>&,
                       const Array<double, 1>&, int, int, const Fill&, const FeatureNumbers&>(),
              nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("y").noconvert(), nb::arg("task"), nb::arg("n_classes"),
+             nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),
              nb::arg("fill").noconvert().none() = nb::none(), nb::arg("split_features").noconvert().none() = nb::none())
         .def_prop_ro("values", &Table::values, nb::rv_policy::reference_internal,
                      "Rows × features as node models see them.")

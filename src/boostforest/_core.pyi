@@ -2,11 +2,95 @@
 The compiled core of boostforest. Internal: its functions change without notice.
 """
 
+import enum
 from typing import Annotated, Any
 
 import numpy
 from numpy.typing import NDArray
 
+
+class LossCode(enum.IntEnum):
+    """Losses."""
+
+    SQUARED_ERROR = 0
+
+    LOGISTIC = 1
+
+    SOFTMAX = 2
+
+class NodeFit(enum.IntEnum):
+    """How node models are fitted."""
+
+    CONSTANT = 0
+
+    RIDGE = 1
+
+    ELM = 2
+
+    LINEAR_SVR = 3
+
+class ModelKind(enum.IntEnum):
+    """What is stored of node models; part of the file format."""
+
+    CONSTANT = 0
+
+    LINEAR = 1
+
+    HIDDEN = 2
+
+    PYTHON = 255
+
+class Criterion(enum.IntEnum):
+    """What splits are judged by."""
+
+    XGB = 0
+
+    MSE = 1
+
+    GINI = 2
+
+    C45 = 3
+
+class TreeTag(enum.IntEnum):
+    """What is drawn under a tree's seed; see random.hpp."""
+
+    BOOTSTRAP = 0
+
+    ROOT = 1
+
+    POOLS = 2
+
+    MEMBER_COLUMNS = 3
+
+    MEMBER_SEEDS = 4
+
+    TREE_MODELS = 3
+
+    HIDDEN_LAYER = 5
+
+class NodeTag(enum.IntEnum):
+    """What is drawn under a node's key."""
+
+    LEFT_CHILD = 0
+
+    RIGHT_CHILD = 1
+
+    MODEL_BATCH = 2
+
+    FIRST_ATTEMPT = 3
+
+    MODEL_SEED = 4294967296
+
+class AttemptTag(enum.IntEnum):
+    """What is drawn under the key of an attempt to split a node."""
+
+    SPLIT_BATCH = 0
+
+    FEATURE_ORDER = 1
+
+    CUTS = 2
+
+MAX_ROOT_ATTEMPTS: int = 100
 
 def filled_rows(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
@@ -18,7 +102,7 @@ def expected_moments(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None
     Sums of the rows and of their products, where those of missing values are expected ones.
     """
 
-def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, task: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, fill: numpy.ndarray | None = None, split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
+def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, loss: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, fill: numpy.ndarray | None = None, split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
     """
     Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
     """
@@ -89,7 +173,7 @@ def m5p_apply(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(shap
 class Table:
     """A training table in scaled units, for trees with models in Python."""
 
-    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], task: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, split_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, split_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
     @property
     def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]:
@@ -140,7 +224,7 @@ def linear_svr(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), ord
     Intercept and slopes of one node of linear support vector regression, and whether it converged.
     """
 
-def loss(task: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Value, gradient, hessian, pseudo-labels and their weights."""
 
 def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:

@@ -1,7 +1,7 @@
 """Every random number that is drawn in Python: tree seeds and pool draws.
 
 The core draws the rest (bootstrap rows, cut-points, batches) from the tree's seed with the same counter-based
-function, see ``src/core/random.hpp``. There is no generator state anywhere: tree ``t`` is the same whatever else is
+function, see ``src/core/base/random.hpp``. There is no generator state anywhere: tree ``t`` is the same whatever else is
 drawn, so warm starts continue where a larger forest would have been and threads cannot change the result.
 """
 
@@ -16,11 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._core import TreeTag
+
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 Entropy: TypeAlias = int | tuple[int, ...]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_POOL_TAG, _COLUMNS_TAG, _MEMBER_TAG = 2, 3, 4  # beside kBootstrap and kRoot in random.hpp
 _FOLD_TAG = 1  # apart from the tree seeds, which have no spawn key
 
 
@@ -70,7 +71,7 @@ def pool_words(seeds: Seeds, parameter: int) -> Seeds:
 
     ``parameter`` numbers the parameter, so that each has its own draws whatever the other pools are.
     """
-    return word(word(seeds, _POOL_TAG), parameter)
+    return word(word(seeds, TreeTag.POOLS), parameter)
 
 
 def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
@@ -98,14 +99,14 @@ def distinct(values: list[Any]) -> dict[int, Any]:
 
 def choose_columns(seed: np.uint64, n: int, k: int) -> npt.NDArray[np.intp]:
     """Choose k of n columns without replacement, in ascending order: those with the smallest words."""
-    key = word(np.array([seed], dtype=np.uint64), _COLUMNS_TAG)
+    key = word(np.array([seed], dtype=np.uint64), TreeTag.MEMBER_COLUMNS)
     words = word(key + _STEP * np.arange(n, dtype=np.uint64), 0)  # word(key, i) for every column i, at once
     return np.sort(np.argsort(words, kind="stable")[:k])
 
 
 def member_words(seeds: Seeds, parameter: int) -> Seeds:
     """Return the words that foreign members are seeded with, for each of their ``random_state`` parameters."""
-    return word(word(seeds, _MEMBER_TAG), parameter)
+    return word(word(seeds, TreeTag.MEMBER_SEEDS), parameter)
 
 
 def fold_numbers(entropy: Entropy, n_rows: int, n_folds: int) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ import threadpoolctl
 from .. import _core
 
 # Smaller systems never reach BLAS: they have as many unknowns as features, or rows, which are then fewer than twice the
-# features (fit_ridge in linalg.cpp).
+# features (fit_ridge in src/core/ridge/ridge.cpp).
 _BLAS_FEATURES = _core.BLAS_SIZE // 2
 
 

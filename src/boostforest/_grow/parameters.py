@@ -17,10 +17,11 @@ import numpy.typing as npt
 from .._base.declare import Parameter, choice, integer, is_integer, real
 from .._base.draws import distinct, draw_parameter, is_distribution, pool_words
 from .._base.typing import Seeds, TreeParams
+from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models
 from ..nodes._python import is_python_model, own_copies
 
-CRITERIA = {"xgb": 0, "mse": 1, "gini": 2, "c45": 3}  # Criterion in split.hpp
+CRITERIA = {criterion.name.lower(): int(criterion) for criterion in Criterion}
 TASK_CRITERIA = {"regression": ("xgb", "mse"), "classification": ("xgb", "gini", "c45")}
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._base.typing import Floats, Labels, Longs
+from .._core import LossCode
 from .loss import Loss, OutOfBag
 
 _LEAST_PROBABILITY = 1e-3  # of a mean that log-odds are taken of
@@ -69,7 +70,7 @@ class Logistic(CrossEntropy):
     """Two classes: one score, the log-odds of the second. A single class is taken for the first of two."""
 
     name = "logistic"
-    code = 1
+    code = LossCode.LOGISTIC
 
     def outputs(self, scores: Floats) -> Floats:
         odds = np.exp(-np.abs(scores))  # cannot overflow
@@ -99,7 +100,7 @@ class Softmax(CrossEntropy):
     """More classes: a score for each."""
 
     name = "softmax"
-    code = 2
+    code = LossCode.SOFTMAX
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]

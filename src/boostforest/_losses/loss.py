@@ -3,7 +3,7 @@
 The core has the derivatives (``src/core/losses``); here is everything else that depends on the loss. A loss is made for
 one target: `fit` keeps what leads back to the user's units or labels.
 
-To add one: a file in ``src/core/losses`` with its line in ``make_loss``, a class here with its line in
+To add one: a file in ``src/core/losses`` with its line in ``kLosses``, a class here with its line in
 ``_losses/__init__.py``. Files store its name.
 """
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.typing import Floats
 from .._base.validation import mean_and_deviation
+from .._core import LossCode
 from .loss import Loss, OutOfBag
 
 
@@ -17,7 +18,7 @@ class SquaredError(Loss):
     """(y - F)² of the scaled target."""
 
     name = "squared_error"
-    code = 0
+    code = LossCode.SQUARED_ERROR
     task = "regression"
     averages_scores = True
 

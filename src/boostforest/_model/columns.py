@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .. import _core
 from .._base.arrays import ReadOnlyColumns, read_only
 from .._base.typing import Floats, Ints, Longs, Signs, Singles
+from .._core import ModelKind
 from .._features.roles import ROLES
 from ..nodes._native import PYTHON
 
@@ -35,7 +36,7 @@ class ForestColumns(ReadOnlyColumns):
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
-    kind: npt.NDArray[np.uint8]  #: per tree: 0 constants, 1 linear in the features, 2 linear in hidden units
+    kind: npt.NDArray[np.uint8]  #: per tree: ``ModelKind`` of the core
     sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
     feature: Ints  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
@@ -121,7 +122,7 @@ class ForestColumns(ReadOnlyColumns):
     def n_inputs(self) -> Longs:
         """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
         units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
-        return read_only(np.where(self.kind == 1, len(self.seen_features), units))
+        return read_only(np.where(self.kind == ModelKind.LINEAR, len(self.seen_features), units))
 
     @cached_property
     def seen_features(self) -> Ints:
@@ -184,7 +185,7 @@ class ForestColumns(ReadOnlyColumns):
         """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
         models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
         for kind, nodes, params in self._models():
-            if kind < 2:
+            if kind in (ModelKind.CONSTANT, ModelKind.LINEAR):
                 whole = np.zeros((len(nodes), self.n_outputs, 1 + self.n_features))
                 whole[:, :, 0] = params[:, :, 0]
                 whole[:, :, 1 + self.seen_features[: params.shape[2] - 1]] = params[:, :, 1:]
@@ -222,10 +223,10 @@ class ForestColumns(ReadOnlyColumns):
 
     def hidden_models(self) -> Floats:
         """Return intercept and slopes of the models on hidden units: nodes × outputs × (1 + units), NaN without one."""
-        n_units = int(self.n_inputs[self.kind == 2].max(initial=0))
+        n_units = int(self.n_inputs[self.kind == ModelKind.HIDDEN].max(initial=0))
         models = np.full((len(self.feature), self.n_outputs, 1 + n_units), np.nan)
         for kind, nodes, params in self._models():
-            if kind == 2:
+            if kind == ModelKind.HIDDEN:
                 models[nodes, :, : params.shape[2]] = params
         return models
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .._core import ModelKind
 from .columns import ForestColumns
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _path_sums(forest: ForestColumns, models: Floats) -> Floats:
 
 def mean_slopes(forest: ForestColumns, weights: Floats | None) -> Floats:
     """Return the mean slope of the score over training rows, outputs × features, in scaled units; clipping ignored."""
-    if (forest.kind == 2).any():
+    if (forest.kind == ModelKind.HIDDEN).any():
         raise AttributeError(
             "slope_importances_ needs node models with slopes, and those on a hidden layer (ELM) have none; use "
             "feature_importances_ or sklearn.inspection.permutation_importance."
@@ -158,7 +159,7 @@ def _coefficients(model: Model, names: list[str]) -> dict[str, Floats]:
     for output in range(forest.n_outputs):
         label = f"_{model.loss.output_names[output]}" if forest.n_outputs > 1 else ""
         table[f"intercept{label}"] = intercept[:, output]
-        if (forest.kind < 2).any():
+        if (forest.kind < ModelKind.HIDDEN).any():
             table |= {f"slope{label}_{name}": slopes[:, output, j] for j, name in enumerate(names)}
         table |= {f"hidden{label}_{k}": hidden[:, output, k] for k in range(hidden.shape[2])}
     return table

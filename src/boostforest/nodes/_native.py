@@ -1,6 +1,6 @@
 """The node models of the compiled core, as small objects that hold their parameters.
 
-To add one: write it in C++ (the steps stand in ``src/core/node_model.hpp``), then a class here with its code, its
+To add one: write it in C++ (the steps stand in ``src/core/models/node_model.hpp``), then a class here with its code, its
 parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
@@ -14,14 +14,15 @@ from sklearn.base import BaseEstimator
 
 from .._base.declare import Parameter, integer, real
 from .._base.draws import Seeds, distinct, draw, word
+from .._core import ModelKind, NodeFit
 
-PYTHON = 255  # ModelKind::kPython: the models of a tree are in Python
+PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in Python
 
 
 class NodeModel(BaseEstimator):
     """A node model of the core: ``__init__`` only stores, a fit checks. Any parameter may be a pool."""
 
-    _code: ClassVar[int]  # NodeFit in node_model.hpp
+    _code: ClassVar[int]  # NodeFit of the core
     _declared: ClassVar[dict[str, Parameter]] = {}
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -58,7 +59,7 @@ class Constant(NodeModel):
     BoostTreeRegressor(node_model=Constant())
     """
 
-    _code = 0
+    _code = NodeFit.CONSTANT
 
 
 class Ridge(NodeModel):
@@ -83,7 +84,7 @@ class Ridge(NodeModel):
     Ridge(reg_lambda=10.0)
     """
 
-    _code = 1
+    _code = NodeFit.RIDGE
     _declared: ClassVar = {"reg_lambda": real("Ridge.reg_lambda", 0, none=True)}
 
     def __init__(self, reg_lambda: Any = None) -> None:
@@ -112,7 +113,7 @@ class ELM(NodeModel):
     [10, 20]
     """
 
-    _code = 2
+    _code = NodeFit.ELM
     _declared: ClassVar = {"n_hidden": integer("ELM.n_hidden", 1), "reg_lambda": real("ELM.reg_lambda", 0, none=True)}
 
     def __init__(self, n_hidden: Any = 20, reg_lambda: Any = None) -> None:
@@ -151,7 +152,7 @@ class LinearSVR(NodeModel):
     (2,)
     """
 
-    _code = 3
+    _code = NodeFit.LINEAR_SVR
     _declared: ClassVar = {
         "C": real("LinearSVR.C", 0, strict=True),
         "epsilon": real("LinearSVR.epsilon", 0),

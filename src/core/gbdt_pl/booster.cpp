@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 #include "grower.hpp"
 
 namespace boostforest::gbdt_pl {
@@ -31,10 +31,10 @@ void append(const Columns& part, Columns& all) {
 
 class Booster {
    public:
-    Booster(const Table& table, Task task, int n_classes, const double* start, const Rules& rules, int n_threads)
+    Booster(const Table& table, int n_classes, const double* start, const Rules& rules, int n_threads)
         : table_(table),
-          task_(task),
-          n_outputs_(task == Task::kMulticlass ? n_classes : 1),
+          n_classes_(n_classes),
+          n_outputs_(n_classes > 2 ? n_classes : 1),
           stride_(padded_rows(table.n_rows)),
           // Trees of several classes run side by side; a single one shares out its features instead.
           growers_(n_outputs_ > 1 ? std::clamp(n_threads, 1, std::min(n_outputs_, kMaxThreads)) : 1) {
@@ -72,26 +72,26 @@ class Booster {
 
     void differentiate() {
         const std::int64_t n = table_.n_rows;
-        if (task_ == Task::kRegression) {
+        if (n_classes_ == 0) {
             for (std::int64_t i = 0; i < n; ++i) {
                 g_.data()[i] = weight_.data()[i] * (scores_.data()[i] - y_.data()[i]);
                 h_.data()[i] = weight_.data()[i];
             }
             return;
         }
-        if (task_ == Task::kBinary)
+        if (n_classes_ == 2)
             kernels().sigmoid(scores_.data(), n, p_.data());
         else
             kernels().softmax(scores_.data(), stride_, n, n_outputs_, p_.data(), stride_);
         for (int c = 0; c < n_outputs_; ++c) {
             const std::int64_t first = c * stride_;
-            kernels().class_statistics(p_.data() + first, y_.data(), task_ == Task::kBinary ? 1 : c, weight_.data(), n,
+            kernels().class_statistics(p_.data() + first, y_.data(), n_classes_ == 2 ? 1 : c, weight_.data(), n,
                                        g_.data() + first, h_.data() + first);
         }
     }
 
     const Table& table_;
-    Task task_;
+    int n_classes_;  // 0 in regression
     int n_outputs_;
     std::int64_t stride_;
     std::vector<std::unique_ptr<Grower>> growers_;
@@ -100,9 +100,9 @@ class Booster {
 
 }  // namespace
 
-Columns fit(const Table& table, Task task, int n_classes, const double* start, const Rules& rules, int n_threads,
+Columns fit(const Table& table, int n_classes, const double* start, const Rules& rules, int n_threads,
             Control& control) {
-    Booster booster(table, task, n_classes, start, rules, n_threads);
+    Booster booster(table, n_classes, start, rules, n_threads);
     Columns columns;
     columns.tree_start.push_back(0);
     columns.term_start.push_back(0);

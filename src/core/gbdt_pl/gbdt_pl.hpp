@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../loss.hpp"
-#include "../parallel.hpp"
+#include "../base/parallel.hpp"
+#include "../losses/loss.hpp"
 
 namespace boostforest::gbdt_pl {
 
@@ -57,8 +57,9 @@ struct Columns {
     std::vector<double> term_slope;          // per term: slope of the scaled feature, times the learning rate
 };
 
-// start: a score per output that every row begins with. Each item that the control counts is a round.
-Columns fit(const Table& table, Task task, int n_classes, const double* start, const Rules& rules, int n_threads,
+// n_classes: 0 in regression. start: a score per output that every row begins with. Each item that the control counts
+// is a round.
+Columns fit(const Table& table, int n_classes, const double* start, const Rules& rules, int n_threads,
             Control& control);
 
 // A read-only view of the columns, checked by whoever makes it.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest::gbdt_pl {
 

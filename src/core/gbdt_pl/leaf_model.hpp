@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../l1_quadratic.hpp"
+#include "../base/buffer.hpp"
+#include "../ridge/l1_quadratic.hpp"
 #include "gbdt_pl.hpp"
 
 namespace boostforest::gbdt_pl {

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../kernels.hpp"
+#include "../base/buffer.hpp"
+#include "../kernels/kernels.hpp"
 #include "gbdt_pl.hpp"
 #include "leaf_model.hpp"
 

@@ -1,4 +1,4 @@
-// Normal equations: sums over the rows of products of features. Part of kernels.cpp: compiled once per instruction set,
+// Normal equations: sums over the rows of products of features. Part of all.cpp: compiled once per instruction set,
 // so no standard library here.
 #pragma once
 

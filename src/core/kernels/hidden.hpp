@@ -1,4 +1,4 @@
-// Units of a hidden layer. Part of kernels.cpp: compiled once per instruction set, so no standard library here.
+// Units of a hidden layer. Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
 #include "loss.hpp"

@@ -1,5 +1,5 @@
 // Histograms of piecewise linear trees: sums of the rows by bin, and the linear fits on both sides of every cut. Part
-// of kernels.cpp: compiled once per instruction set, so no standard library here.
+// of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
 #include "simd.hpp"

@@ -1,5 +1,5 @@
 // Several small systems side by side: the values of one lie kLanes apart, and V is a part of the lanes or all of them.
-// Part of kernels.cpp: compiled once per instruction set, so no standard library here.
+// Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
 #include "simd.hpp"

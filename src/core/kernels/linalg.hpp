@@ -1,4 +1,4 @@
-// Linear algebra of the node models. Part of kernels.cpp: compiled once per instruction set, so no standard library
+// Linear algebra of the node models. Part of all.cpp: compiled once per instruction set, so no standard library
 // here.
 #pragma once
 

@@ -1,4 +1,4 @@
-// LogitBoost with simple regressions: responses, and the sums for regressing them on every column. Part of kernels.cpp:
+// LogitBoost with simple regressions: responses, and the sums for regressing them on every column. Part of all.cpp:
 // compiled once per instruction set, so no standard library here.
 #pragma once
 

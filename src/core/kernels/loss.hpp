@@ -1,4 +1,4 @@
-// Exponentials, probabilities, and one boosting step of each loss. Part of kernels.cpp: compiled once per instruction
+// Exponentials, probabilities, and one boosting step of each loss. Part of all.cpp: compiled once per instruction
 // set, so no standard library here.
 #pragma once
 

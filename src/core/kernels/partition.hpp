@@ -1,4 +1,4 @@
-// Rows moving to their side of a split, or into a batch. Part of kernels.cpp: compiled once per instruction set, so no
+// Rows moving to their side of a split, or into a batch. Part of all.cpp: compiled once per instruction set, so no
 // standard library here.
 #pragma once
 

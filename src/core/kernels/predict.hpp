@@ -1,4 +1,4 @@
-// Prediction: rows going down a tree. Part of kernels.cpp: compiled once per instruction set, so no standard library
+// Prediction: rows going down a tree. Part of all.cpp: compiled once per instruction set, so no standard library
 // here.
 #pragma once
 

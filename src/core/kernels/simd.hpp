@@ -1,8 +1,8 @@
-// Vectors of eight, four or two doubles, and what all kernels need of them. Part of kernels.cpp: compiled once per
+// Vectors of eight, four or two doubles, and what all kernels need of them. Part of all.cpp: compiled once per
 // instruction set, so no standard library here.
 #pragma once
 
-#include "../kernels.hpp"
+#include "kernels.hpp"
 
 namespace boostforest {
 namespace BF_ISA {

@@ -1,5 +1,5 @@
 // Ridge regression on as many features as two vectors hold, from the sums over the rows to the solution in registers.
-// Part of kernels.cpp: compiled once per instruction set, so no standard library here.
+// Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
 #include "linalg.hpp"

@@ -1,4 +1,4 @@
-// Split search: ranges, left sums and gains of all columns at once. Part of kernels.cpp: compiled once per instruction
+// Split search: ranges, left sums and gains of all columns at once. Part of all.cpp: compiled once per instruction
 // set, so no standard library here.
 #pragma once
 

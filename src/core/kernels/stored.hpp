@@ -1,8 +1,8 @@
-// Coefficients as a forest keeps them, read as doubles. Part of kernels.cpp: compiled once per instruction set, so no
+// Coefficients as a forest keeps them, read as doubles. Part of all.cpp: compiled once per instruction set, so no
 // standard library here.
 #pragma once
 
-#include "../stored.hpp"
+#include "../forest/stored.hpp"
 #include "simd.hpp"
 
 #if defined(__AVX__)

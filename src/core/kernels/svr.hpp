@@ -1,5 +1,5 @@
 // The interior point method of the linear SVR, row by row; src/core/models/linear_svr.cpp explains the quantities.
-// Part of kernels.cpp: compiled once per instruction set, so no standard library here.
+// Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
 #include "simd.hpp"

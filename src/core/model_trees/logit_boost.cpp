@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../parallel.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
 
 namespace boostforest {
 

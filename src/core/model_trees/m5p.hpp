@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../parallel.hpp"
+#include "../base/parallel.hpp"
 
 namespace boostforest::m5p {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "../kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace boostforest::m5p {
 

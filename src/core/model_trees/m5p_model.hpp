@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
+#include "../base/buffer.hpp"
 
 namespace boostforest::m5p {
 

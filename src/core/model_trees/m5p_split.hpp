@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../parallel.hpp"
+#include "../base/buffer.hpp"
+#include "../base/parallel.hpp"
 
 namespace boostforest::m5p {
 

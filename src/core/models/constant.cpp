@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "../kernels.hpp"
-#include "../node_model.hpp"
+#include "../kernels/kernels.hpp"
+#include "node_inputs.hpp"
 
 namespace boostforest {
 
@@ -26,6 +26,10 @@ class ConstantModel final : public NodeModel {
 
 std::unique_ptr<NodeModel> make_constant_model() {
     return std::make_unique<ConstantModel>();
+}
+
+std::unique_ptr<NodeInputs> make_no_inputs() {
+    return std::make_unique<NodeInputs>(ModelKind::kConstant);
 }
 
 }  // namespace boostforest

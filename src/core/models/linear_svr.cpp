@@ -15,8 +15,8 @@
 
 #include <algorithm>
 
-#include "../kernels.hpp"
-#include "../node_model.hpp"
+#include "../kernels/kernels.hpp"
+#include "node_model.hpp"
 
 namespace boostforest {
 
@@ -99,7 +99,19 @@ class Descent {
         weight_[n_] = rules_.intercept_penalty;
         target_[n_] = 0;
         double shifted = 0;
-        fit_ridge({x_, n_ + 1, width_, d_, target_, weight_, stride_, 1, 1.0, next_slopes_, &shifted, fitted_, stride_},
+        fit_ridge({.x = x_,
+                   .n = n_ + 1,
+                   .width = width_,
+                   .d = d_,
+                   .z = target_,
+                   .v = weight_,
+                   .stride = stride_,
+                   .n_outputs = 1,
+                   .lambda = 1.0,
+                   .slopes = next_slopes_,
+                   .intercepts = &shifted,
+                   .fitted = fitted_,
+                   .fitted_stride = stride_},
                   work_);
     }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "../kernels.hpp"
-#include "../node_model.hpp"
+#include "../kernels/kernels.hpp"
+#include "node_inputs.hpp"
 
 namespace boostforest {
 
@@ -9,39 +9,53 @@ namespace {
 
 class RidgeModel final : public NodeModel {
    public:
-    void fit(const NodeProblem& problem, NodeWorkspace& work, double* params) const override {
-        const auto& [x, width, d, n_outputs, sample, labels, rules, indicators, fitted, fitted_stride, monotone,
-                     path_slopes, gram] = problem;
-        if (indicators != nullptr) {
-            work.sparse.read(*indicators, sample);
-            work.sparse.fit_ridge(labels, n_outputs, rules.reg_lambda, work.ridge, params, d, fitted, fitted_stride);
+    void fit(const NodeProblem& p, NodeWorkspace& work, double* params) const override {
+        const std::int64_t n = p.sample.n;
+        const int d = p.n_inputs, width = p.width;
+        if (p.indicators != nullptr) {
+            work.sparse.read(*p.indicators, p.sample);
+            work.sparse.fit_ridge(p.labels, p.n_outputs, p.rules.reg_lambda, work.ridge, params, d, p.fitted,
+                                  p.fitted_stride);
             return;
         }
-        const std::int64_t n = sample.n;
-        double* mean = work.vectors.get((2 + static_cast<std::size_t>(n_outputs)) * width + n_outputs);
+        double* mean = work.vectors.get((2 + static_cast<std::size_t>(p.n_outputs)) * width + p.n_outputs);
         double* bounds = mean + width;
         double* slopes = bounds + width;
-        double* intercepts = slopes + static_cast<std::ptrdiff_t>(n_outputs) * width;
+        double* intercepts = slopes + static_cast<std::ptrdiff_t>(p.n_outputs) * width;
         double* shifted = work.rows.get(static_cast<std::size_t>(n) * width);
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
-        kernels().gather_centred(x, sample.rows, n, width, sample.w, mean, shifted);
+        kernels().gather_centred(p.x, p.sample.rows, n, width, p.sample.w, mean, shifted);
         const RidgeProblem ridge{
-            shifted,          n,      width,      d,      labels.z,     labels.v, labels.stride, n_outputs,
-            rules.reg_lambda, slopes, intercepts, fitted, fitted_stride};
-        if (gram != nullptr) {
-            fit_with_gram(ridge, *gram, mean, work.ridge);
-        } else if (monotone == nullptr) {
+            .x = shifted,
+            .n = n,
+            .width = width,
+            .d = d,
+            .z = p.labels.z,
+            .v = p.labels.v,
+            .stride = p.labels.stride,
+            .n_outputs = p.n_outputs,
+            .lambda = p.rules.reg_lambda,
+            .slopes = slopes,
+            .intercepts = intercepts,
+            .fitted = p.fitted,
+            .fitted_stride = p.fitted_stride,
+        };
+        if (p.gram != nullptr) {
+            fit_with_gram(ridge, *p.gram, mean, work.ridge);
+        } else if (p.monotone == nullptr) {
             fit_ridge(ridge, work.ridge);
         } else {  // a slope may take back as much as there is on the path
-            for (int j = 0; j < d; ++j) bounds[j] = path_slopes == nullptr ? 0.0 : -path_slopes[j];
-            fit_bounded_ridge(ridge, {monotone, bounds}, work.ridge, work.bounds);
+            for (int j = 0; j < d; ++j) bounds[j] = p.path_slopes == nullptr ? 0.0 : -p.path_slopes[j];
+            fit_bounded_ridge(ridge, {.sign = p.monotone, .bound = bounds}, work.ridge, work.bounds);
         }
-        for (int c = 0; c < n_outputs; ++c, slopes += width, params += d + 1) {
+        for (int c = 0; c < p.n_outputs; ++c, slopes += width, params += d + 1) {
             params[0] = intercepts[c];
             for (int j = 0; j < d; ++j) params[0] -= slopes[j] * mean[j];
             std::copy_n(slopes, d, params + 1);
         }
     }
+
+    bool uses_gram() const override { return true; }
 
    private:
     // One output; x lies around its mean.
@@ -70,6 +84,10 @@ class RidgeModel final : public NodeModel {
 
 std::unique_ptr<NodeModel> make_ridge_model() {
     return std::make_unique<RidgeModel>();
+}
+
+std::unique_ptr<NodeInputs> make_features() {
+    return std::make_unique<NodeInputs>(ModelKind::kLinear);
 }
 
 }  // namespace boostforest

@@ -23,16 +23,14 @@ from ... import _core
 from ..._base.draws import child
 from ..._base.progress import Progress
 from ..._base.typing import Floats, Seeds, TreeParams
+from ..._core import AttemptTag, NodeTag
 from ..._model.columns import ForestColumns
 from ...nodes._fitters import fitter_for, grows_together
 from ...nodes._python import Problem, seen_values
 from ..data import TrainingData
 from ..parameters import TREE_PARAMETERS
-from .tree import MODEL_BATCH, Columns, GrowingTree, Leaf, Sample, Split, TreePlan
+from .tree import Columns, GrowingTree, Leaf, Sample, Split, TreePlan
 
-_FIRST_ATTEMPT, _MODEL_SEED = 3, 2**32  # tags under a node's key
-_SPLIT_BATCH = 0  # tag under an attempt's key
-_MAX_ROOT_ATTEMPTS = 100
 _TREES_TOGETHER = 32
 _RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as Table.find_splits wants them
 
@@ -126,19 +124,19 @@ def _start(trees: Sequence[GrowingTree], table: _core.Table, n_threads: int) -> 
 
 def _model_sample(leaf: Leaf) -> Sample:
     """Return the rows that a leaf's model is fitted to, with what its parent's path makes of them."""
-    return leaf.tree.sample(leaf, child(leaf.key, MODEL_BATCH), leaf.model_uses_batch, leaf.parent)
+    return leaf.tree.sample(leaf, child(leaf.key, NodeTag.MODEL_BATCH), leaf.model_uses_batch, leaf.parent)
 
 
 def _find_splits(leaves: list[Leaf], table: _core.Table, n_threads: int) -> list[Split | None]:
     """Return where to cut each of the leaves. A root is tried again until a cut is found, within reason."""
     found: list[Split | None] = [None] * len(leaves)
     todo = [i for i, leaf in enumerate(leaves) if leaf.tree.can_split(leaf)]
-    for attempt in range(_MAX_ROOT_ATTEMPTS):
+    for attempt in range(_core.MAX_ROOT_ATTEMPTS):
         if not todo:
             break
-        keys = [child(leaves[i].key, _FIRST_ATTEMPT + attempt) for i in todo]
+        keys = [child(leaves[i].key, NodeTag.FIRST_ATTEMPT + attempt) for i in todo]
         samples = [
-            leaves[i].tree.sample(leaves[i], child(key, _SPLIT_BATCH), leaves[i].uses_batch, leaves[i].node)
+            leaves[i].tree.sample(leaves[i], child(key, AttemptTag.SPLIT_BATCH), leaves[i].uses_batch, leaves[i].node)
             for i, key in zip(todo, keys, strict=True)
         ]
         rules = np.array([leaves[i].tree.plan.rules for i in todo])
@@ -178,7 +176,7 @@ def _fit_models(leaves: list[Leaf], table: _core.Table, n_threads: int) -> None:
 def _problem(leaf: Leaf, sample: Sample, labels: tuple[Floats, Floats]) -> Problem:
     z, v = (part.reshape(sample.scores.shape) for part in labels)
     count = leaf.tree.plan.params["batch_size"] if leaf.model_uses_batch else leaf.count
-    key = child(leaf.key, _MODEL_SEED)
+    key = child(leaf.key, NodeTag.MODEL_SEED)
     return Problem(
         leaf.where, sample.rows, count, sample.weights, z, v, leaf.tree.model_above(leaf), key, leaf.tree.key
     )

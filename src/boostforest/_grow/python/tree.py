@@ -10,12 +10,9 @@ import numpy as np
 from ... import _core
 from ..._base.draws import child
 from ..._base.typing import Floats, Ints
+from ..._core import NodeTag, TreeTag
 from ...nodes._python import NodeFitter
 from ..data import Replica
-
-# Tags of keys, see random.hpp: under a tree's seed, and under a node's key (0 and 1 are its children).
-_ROOT, _COMMON = 1, 3
-MODEL_BATCH = 2
 
 # Column of a node -> what a new node has there.
 _EMPTY: dict[str, Any] = {
@@ -27,7 +24,7 @@ Columns = dict[str, list[Any]]
 
 
 class Split(NamedTuple):
-    """Where a leaf is cut; see ``Split`` in ``src/core/split.hpp``."""
+    """Where a leaf is cut; see ``Split`` in ``src/core/grow/split.hpp``."""
 
     feature: int
     threshold: float
@@ -101,14 +98,14 @@ class GrowingTree:
         self.start = start
         self.fitter = fitter
         self.counts, self.weights = replica
-        self.key = child(plan.seed, _COMMON)
+        self.key = child(plan.seed, TreeTag.TREE_MODELS)
         self.n_leaves = 1
         self._columns: Columns = {name: [] for name in _EMPTY}
         self._parents: list[int] = []
         self._add_node(-1)
         rows = np.flatnonzero((self.counts > 0) & (self.weights > 0)).astype(np.int32)
         scores = self._start_scores(rows)
-        self.root = Leaf(self, 0, -1, "", child(plan.seed, _ROOT), rows, scores)
+        self.root = Leaf(self, 0, -1, "", child(plan.seed, TreeTag.ROOT), rows, scores)
         self.open = [self.root]
 
     def _add_node(self, parent: int) -> None:
@@ -181,10 +178,10 @@ class GrowingTree:
         self._set(leaf.node, missing_left=missing_left)
         self.n_leaves += 1
         children = []
-        for side, here in enumerate((left, ~left)):
+        for side, tag, here in ((0, NodeTag.LEFT_CHILD, left), (1, NodeTag.RIGHT_CHILD, ~left)):
             self._add_node(leaf.node)
             scores = None if leaf.scores is None else np.ascontiguousarray(leaf.scores[:, here])
-            key, path = child(leaf.key, side), leaf.path + "LR"[side]
+            key, path = child(leaf.key, tag), leaf.path + "LR"[side]
             children.append(Leaf(self, first + side, leaf.node, path, key, leaf.rows[here], scores))
         return children
 

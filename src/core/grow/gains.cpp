@@ -1,0 +1,95 @@
+#include "gains.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+namespace {
+
+// 1 - Σ p_c², and -Σ p_c log2 p_c, of class weights that stand `stride` apart.
+double gini(const double* weights, std::int64_t stride, int n_classes, double total) {
+    double squares = 0;
+    for (int c = 0; c < n_classes; ++c) squares += weights[c * stride] * weights[c * stride];
+    return total > 0 ? 1 - squares / (total * total) : 0;
+}
+
+double entropy(const double* weights, std::int64_t stride, int n_classes, double total) {
+    double bits = 0;
+    for (int c = 0; c < n_classes; ++c) {
+        const double p = weights[c * stride] / total;
+        if (p > 0) bits -= p * std::log2(p);
+    }
+    return bits;
+}
+
+}  // namespace
+
+// xgb: w, then w g and w h of each output. mse: w, w y. gini, c45: w by class.
+void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_classes) {
+    criterion_ = criterion;
+    n_classes_ = n_classes;
+    weight_ = s.weight;
+    if (criterion == Criterion::kXgb) {
+        stats_.resize(1 + 2 * loss.n_outputs());
+        stats_[0] = s.w;
+        loss.statistics(s, loss_work_, stats_.data() + 1);
+        if (stats_[2] == s.w) stats_.resize(2);  // h = 1: the weight need not be summed twice
+    } else if (criterion == Criterion::kMse) {
+        double* wy = label_stats_.get(s.n);
+        for (std::int64_t i = 0; i < s.n; ++i) wy[i] = s.w[i] * s.y[i];
+        stats_ = {s.w, wy};
+    } else {
+        double* by_class = label_stats_.get(static_cast<std::size_t>(n_classes) * s.n);
+        stats_.resize(n_classes);
+        for (int c = 0; c < n_classes; ++c, by_class += s.n) {
+            for (std::int64_t i = 0; i < s.n; ++i) by_class[i] = s.y[i] == c ? s.w[i] : 0.0;
+            stats_[c] = by_class;
+        }
+    }
+    totals_.resize(stats_.size());
+    for (std::size_t k = 0; k < stats_.size(); ++k) totals_[k] = kernels().sum(stats_[k], s.n);
+}
+
+void Gains::compute(const double* sums, int width, double reg_lambda) {
+    const double* totals = totals_.data();
+    double* gain = gain_.get(width);
+    std::fill_n(gain, width, 0.0);
+    std::copy_n(sums, width, left_weight_.get(width));
+    if (criterion_ == Criterion::kXgb) {
+        for (int g = 1; g < n_stats(); g += 2) {
+            const int h = n_stats() == 2 ? 0 : g + 1;
+            kernels().add_gain(width, totals[g], totals[h], sums + g * width, sums + h * width, reg_lambda, gain);
+        }
+        for (int j = 0; j < width; ++j) gain[j] *= 0.5;
+    } else if (criterion_ == Criterion::kMse) {
+        kernels().add_gain(width, totals[1], totals[0], sums + width, sums, 0.0, gain);
+        for (int j = 0; j < width; ++j) gain[j] -= totals[1] * totals[1] / totals[0];
+    } else {
+        compare_impurities(sums, width);
+    }
+}
+
+void Gains::compare_impurities(const double* sums, int width) {
+    const bool is_gini = criterion_ == Criterion::kGini;
+    const auto impurity = is_gini ? gini : entropy;
+    double* right = right_.get(n_classes_);
+    for (int j = 0; j < width; ++j) {
+        double left_weight = 0;
+        for (int c = 0; c < n_classes_; ++c) {
+            left_weight += sums[c * width + j];
+            right[c] = totals_[c] - sums[c * width + j];
+        }
+        left_weight_.data()[j] = left_weight;
+        const double sides[2] = {left_weight, weight_ - left_weight};
+        if (sides[0] <= 0 || sides[1] <= 0) continue;
+        const double before = weight_ * impurity(totals_.data(), 1, n_classes_, weight_);
+        const double after = sides[0] * impurity(sums + j, width, n_classes_, sides[0]) +
+                             sides[1] * impurity(right, 1, n_classes_, sides[1]);
+        gain_.data()[j] = is_gini ? before - after : (before - after) / entropy(sides, 1, 2, weight_);
+    }
+}
+
+}  // namespace boostforest

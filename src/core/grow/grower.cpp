@@ -1,0 +1,193 @@
+#include "grower.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
+    : data_(data),
+      loss_(data.loss),
+      stored_(stored),
+      replica_(data, sampling),
+      partition_(data, replica_),
+      batches_(data, replica_),
+      paths_(data, builder_),
+      finder_(data) {}
+
+GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
+    params_ = &params;
+    worker_ = node_work_.ridge.worker = &worker;
+    Leaf root = start();
+    open_.start(root, is_best_first());
+    for (std::int64_t n_leaves = 1; !open_.empty() && (!is_best_first() || n_leaves < params.max_leaf_nodes);) {
+        const Leaf leaf = open_.take_next();
+        worker.check(1000 + leaf.n_rows() * padded_width(data_.n_features));
+        const Split found = find_split(leaf);
+        if (found.feature < 0) {
+            grams_.release(leaf);
+            continue;
+        }
+        std::array<Leaf, 2> children = split(leaf, found);
+        fit_children(leaf, children);
+        open_.add(children[1]);
+        open_.add(children[0]);
+        ++n_leaves;
+    }
+    if (builder_.n_nodes() == 1) fit_model(root, nullptr);
+    return {
+        .tree = builder_.finish(),
+        .kind = inputs_->kind(),
+        .sum_path = is_clipped() && !is_monotone(),
+        .n_unconverged = node_work_.n_unconverged,
+        .hidden = inputs_->hidden(),
+    };
+}
+
+// Draws the tree's rows and settles what its models are; returns the root, which has no model.
+Leaf Grower::start() {
+    choose_model();
+    replica_.draw(params_->seed, *worker_);
+    Leaf root = partition_.start();
+    root.key = child(params_->seed, kRoot);
+    settle(root);
+    const Sample sample = take_sample(root, child(root.key, kModelBatch), nullptr);
+    root.loss = start_loss_ * root.weight / sample.weight;
+
+    inputs_->start({.data = data_,
+                    .rules = params_->node,
+                    .seed = params_->seed,
+                    .sample = sample,
+                    .rows = partition_.rows(),
+                    .n_rows = partition_.n_rows(),
+                    .worker = *worker_});
+    paths_.start(*inputs_, is_clipped());
+    const bool hands_down = loss_.has_unit_curvature() && model_->uses_gram() && inputs_->indicators() == nullptr &&
+                            inputs_->width() > kSmallWidth && !is_monotone() && !is_best_first();
+    grams_.start(hands_down, inputs_->n(), inputs_->width(), params_->node.reg_lambda);
+    builder_.start(loss_.n_outputs() * (1 + inputs_->n()),
+                   is_monotone()  ? PathForm::kAllSums
+                   : is_clipped() ? PathForm::kOwnModels  // a clipped sum is not linear
+                                  : PathForm::kLeafSums,
+                   stored_);
+    builder_.set_node(0, root.weight, root.loss, -kInfinity, kInfinity);
+    node_work_.n_unconverged = 0;
+    return root;
+}
+
+void Grower::choose_model() {
+    const NodeFit fit = data_.n_model_features == 0 ? NodeFit::kConstant : params_->node.fit;
+    if (model_ && fit == model_fit_) return;
+    model_fit_ = fit;
+    model_ = entry_of(fit).make_model();
+    inputs_ = entry_of(fit).make_inputs();
+}
+
+// What the parameters say of a leaf whose rows are known.
+void Grower::settle(Leaf& leaf) const {
+    leaf.uses_batch = params_->batch_size > 0 && leaf.count > params_->batch_size;
+    leaf.may_split = (params_->max_depth < 0 || leaf.depth < params_->max_depth) &&
+                     leaf.weight >= 2 * params_->split.min_samples_leaf && leaf.n_rows() >= 2;
+}
+
+// The rows of a leaf, or a batch of them, with their state after the models on the path to `scored_by` (null: none).
+// The state of a whole leaf is in place if that of `scored_by` is; otherwise it is put there.
+Sample Grower::take_sample(const Leaf& leaf, Key batch_key, const Leaf* scored_by) {
+    if (!leaf.uses_batch && scored_by != nullptr && !scored_by->uses_batch) return partition_.whole(leaf);
+    if (!leaf.uses_batch) partition_.load(leaf);
+    const Sample sample = leaf.uses_batch
+                              ? batches_.draw(leaf, partition_.rows() + leaf.begin, params_->batch_size, batch_key)
+                              : partition_.whole(leaf);
+    const std::int64_t stride = padded_rows(sample.n);
+    double* f = scores_.get(loss_.n_outputs() * stride);
+    paths_.score(scored_by == nullptr ? -1 : scored_by->node, sample, f, stride);
+    start_loss_ = loss_.start(f, stride, sample);
+    return sample;
+}
+
+Split Grower::find_split(const Leaf& leaf) {
+    if (!leaf.may_split) return {};
+    const int attempts = leaf.node == 0 ? kMaxRootAttempts : 1;
+    Split split;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0) worker_->check(leaf.n_rows() * padded_width(data_.n_features));
+        const Key key = child(leaf.key, kFirstAttempt + attempt);
+        const Sample sample = take_sample(leaf, child(key, kSplitBatch), &leaf);
+        split = finder_.find(sample, params_->split, key, *worker_);
+        split.gain *= leaf.weight / sample.weight;
+        if (split.feature >= 0 || (!split.possible && !leaf.uses_batch)) break;
+    }
+    return split;
+}
+
+// Returns the children, which have no models yet.
+std::array<Leaf, 2> Grower::split(const Leaf& leaf, Split split) {
+    std::array<Leaf, 2> children = partition_.part(leaf, split);
+    const std::int32_t left =
+        builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
+    for (int side = 0; side < 2; ++side) {
+        children[side].node = left + side;
+        children[side].depth = leaf.depth + 1;
+        children[side].key = child(leaf.key, side == 0 ? kLeftChild : kRightChild);
+        settle(children[side]);
+    }
+    return children;
+}
+
+// The smaller child first: what it takes away from its parent's Gram matrix leaves the other's.
+void Grower::fit_children(const Leaf& parent, std::array<Leaf, 2>& children) {
+    const bool left_first = children[0].n_rows() <= children[1].n_rows();
+    Leaf& small = children[left_first ? 0 : 1];
+    Leaf& large = children[left_first ? 1 : 0];
+    grams_.open_smaller(parent, small, large);
+    fit_model(small, &parent);
+    grams_.open_larger(parent, small, large);
+    fit_model(large, &parent);
+    for (Leaf& leaf : children) grams_.close(leaf);
+}
+
+// Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).
+void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
+    const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), parent);
+    const PseudoLabels labels = loss_.pseudo_labels(sample, loss_work_);
+    const std::int64_t stride = padded_rows(sample.n);
+    double* fitted = fitted_.get(loss_.n_outputs() * stride);
+    double* model = builder_.add_model(leaf.node);
+    const double* above = parent == nullptr ? nullptr : builder_.model(parent->node);
+    const int n_inputs = inputs_->n();
+    Sample numbered = sample;
+    const double* inputs = inputs_->find(numbered);
+    model_->fit({.x = inputs,
+                 .width = inputs_->width(),
+                 .n_inputs = n_inputs,
+                 .n_outputs = loss_.n_outputs(),
+                 .sample = numbered,
+                 .labels = labels,
+                 .rules = params_->node,
+                 .indicators = inputs_->indicators(),
+                 .fitted = fitted,
+                 .fitted_stride = stride,
+                 .monotone = data_.model_monotone,
+                 .path_slopes = above == nullptr ? nullptr : above + 1,
+                 .gram = grams_.matrix(leaf)},
+                node_work_, model);
+    loss_.centre(model, 1 + n_inputs, 1 + n_inputs);  // the models are linear in their parameters
+    loss_.centre(fitted, sample.n, stride);
+    builder_.finish_model(leaf.node, leaf.uses_batch);
+
+    double lower = -kInfinity, upper = kInfinity;
+    if (is_clipped()) kernels().value_range(labels.z, sample.n, lower, upper);
+    if (is_clipped() && is_monotone()) paths_.take_totals(leaf.node, sample, fitted);
+    leaf.loss = loss_.step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
+    builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);
+}
+
+}  // namespace boostforest

@@ -1,0 +1,123 @@
+#include "partition.hpp"
+
+#include <algorithm>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+Partition::Partition(const Dataset& data, const Replica& replica)
+    : data_(data), replica_(replica), width_(padded_width(data.n_features)) {}
+
+Leaf Partition::start() {
+    const std::int32_t* counts = replica_.counts();
+    const double* weights = replica_.weights();
+    std::int32_t* rows = rows_.get(data_.n_rows);
+    Leaf root;
+    for (std::int64_t i = 0; i < data_.n_rows; ++i) {
+        const bool drawn = counts[i] != 0 && weights[i] != 0;  // a selection, not a branch: it cannot be predicted
+        rows[root.end] = static_cast<std::int32_t>(i);
+        root.end += drawn;
+        root.weight += drawn ? weights[i] : 0.0;
+        root.count += drawn ? counts[i] : 0;
+    }
+    n_rows_ = root.end;
+    w_.get(n_rows_);
+    y_.get(n_rows_);
+    state_.get(data_.loss.n_state() * n_rows_);
+    return root;
+}
+
+void Partition::load(const Leaf& leaf) {
+    for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
+        const std::int32_t row = rows_.data()[i];
+        w_.data()[i] = replica_.weights()[row];
+        y_.data()[i] = data_.y[row];
+    }
+}
+
+bool Partition::goes_left(std::int32_t row, const Split& split) const {
+    if (data_.missing != nullptr && data_.missing->test(row, split.feature)) return split.missing_left;
+    return data_.x[static_cast<std::int64_t>(row) * width_ + split.feature] <= split.threshold;
+}
+
+// The side with more weight of the rows that have the feature: where rows without it go if none was seen.
+bool Partition::left_is_larger(const Leaf& leaf, const Split& split) const {
+    double balance = 0;
+    for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
+        const std::int32_t row = rows_.data()[i];
+        const double weight = replica_.weights()[row];
+        if (!data_.missing->test(row, split.feature)) balance += goes_left(row, split) ? weight : -weight;
+    }
+    return balance >= 0;
+}
+
+// One bit per row of the leaf: whether it goes left.
+const std::uint8_t* Partition::mark_left(const Leaf& leaf, const Split& split) {
+    const std::int64_t n = leaf.n_rows();
+    const std::int32_t* rows = rows_.data() + leaf.begin;
+    std::uint8_t* left = goes_left_.get(n / 8 + 1);
+    const auto mark = [&](auto test) {
+        for (std::int64_t i = 0; i < n; i += 8) {
+            unsigned bits = 0;
+            for (std::int64_t k = 0; k < std::min<std::int64_t>(n - i, 8); ++k)
+                bits |= unsigned{test(rows[i + k])} << k;
+            left[i / 8] = static_cast<std::uint8_t>(bits);
+        }
+    };
+    const auto mark_column = [&](const double* column, std::int64_t width) {
+        mark([=, threshold = split.threshold](std::int64_t row) { return column[row * width] <= threshold; });
+    };
+    const Indicators* lists = data_.indicators;
+    if (lists != nullptr && lists->number[split.feature] >= 0) {  // bits stay in the cache where the table does not
+        const int m = lists->number[split.feature];
+        const std::uint64_t* words = lists->is_rare.data() + m * lists->n_words;
+        mark([words, rare_is_left = lists->rare[m] <= split.threshold](std::uint32_t row) {
+            return ((words[row / 64] >> (row % 64) & 1) != 0) == rare_is_left;
+        });
+    } else if (data_.missing == nullptr && lists != nullptr) {
+        mark_column(lists->x.data() - 1 - lists->number[split.feature], lists->width);
+    } else if (data_.missing == nullptr) {
+        mark_column(data_.x + split.feature, width_);
+    } else {
+        mark([&](std::int32_t row) { return goes_left(row, split); });
+    }
+    return left;
+}
+
+// Returns how many rows go left.
+std::int64_t Partition::move_rows(const Leaf& leaf, const Split& split) {
+    const std::int64_t n = leaf.n_rows();
+    const std::uint8_t* left = mark_left(leaf, split);
+    const std::int64_t n_left = kernels().part_rows(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
+    if (leaf.uses_batch) return n_left;
+    double* right = right_.get(n);
+    kernels().part_values(w_.data() + leaf.begin, left, n, right);
+    kernels().part_values(y_.data() + leaf.begin, left, n, right);
+    for (int k = 0; k < data_.loss.n_state(); ++k)
+        kernels().part_values(state_.data() + k * n_rows_ + leaf.begin, left, n, right);
+    return n_left;
+}
+
+void Partition::weigh(const Leaf& parent, Leaf& child) const {
+    if (!parent.uses_batch) {  // the child needs no batch either: no need to count
+        child.weight = kernels().sum(w_.data() + child.begin, child.n_rows());
+        child.count = parent.count;
+        return;
+    }
+    for (std::int64_t i = child.begin; i < child.end; ++i) {
+        child.weight += replica_.weights()[rows_.data()[i]];
+        child.count += replica_.counts()[rows_.data()[i]];
+    }
+}
+
+std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
+    if (data_.missing != nullptr && !split.saw_missing) split.missing_left = left_is_larger(leaf, split);
+    const std::int64_t middle = leaf.begin + move_rows(leaf, split);
+    std::array children{Leaf{.begin = leaf.begin, .end = middle}, Leaf{.begin = middle, .end = leaf.end}};
+    for (Leaf& child : children) weigh(leaf, child);
+    if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
+    return children;
+}
+
+}  // namespace boostforest

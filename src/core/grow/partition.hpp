@@ -1,0 +1,62 @@
+// The rows of the tree that is being grown, those of a node next to each other and ascending, and their partition by a
+// split. Weights, labels and the loss's state of the rows lie in the same order, so that a node reads them in one go.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "../base/buffer.hpp"
+#include "leaf.hpp"
+#include "replica.hpp"
+#include "split.hpp"
+
+namespace boostforest {
+
+class Partition {
+   public:
+    Partition(const Dataset& data, const Replica& replica);
+
+    // Takes the rows of the replica; returns the root, of which rows, weight and count are set.
+    Leaf start();
+
+    // All rows of the tree, and their number; those of a leaf are rows() + leaf.begin ….
+    const std::int32_t* rows() const { return rows_.data(); }
+    std::int64_t n_rows() const { return n_rows_; }
+
+    // The rows of a leaf with their weights, labels and state, where these are in place.
+    Sample whole(const Leaf& leaf) const {
+        return {.rows = rows_.data() + leaf.begin,
+                .n = leaf.n_rows(),
+                .weight = leaf.weight,
+                .w = w_.data() + leaf.begin,
+                .y = y_.data() + leaf.begin,
+                .state = state_.data() + leaf.begin,
+                .stride = n_rows_};
+    }
+
+    // Puts weights and labels of a leaf's rows in place.
+    void load(const Leaf& leaf);
+
+    // Parts the rows of a leaf, in place and stable; what is in place moves along. Returns the children, of which rows,
+    // weight and count are set. Decides where rows without the split's feature go if the split has seen none.
+    std::array<Leaf, 2> part(const Leaf& leaf, Split& split);
+
+   private:
+    bool goes_left(std::int32_t row, const Split& split) const;
+    bool left_is_larger(const Leaf& leaf, const Split& split) const;
+    const std::uint8_t* mark_left(const Leaf& leaf, const Split& split);
+    std::int64_t move_rows(const Leaf& leaf, const Split& split);
+    void weigh(const Leaf& parent, Leaf& child) const;
+
+    const Dataset& data_;
+    const Replica& replica_;
+    const int width_;                 // doubles per row of the table
+    std::int64_t n_rows_ = 0;         // distinct rows of the tree, and from one value of the state to the next
+    Buffer<std::int32_t> rows_;       // their numbers in the table
+    Buffer<double> w_, y_, state_;    // weight, label and state of these rows, where they are in place
+    Buffer<std::uint8_t> goes_left_;  // scratch: one bit per row of a leaf,
+    Buffer<double> right_;            //   and what goes to the right
+    Buffer<std::int32_t> right_rows_;
+};
+
+}  // namespace boostforest

@@ -1,0 +1,46 @@
+// The rows that a tree is grown on: drawn with replacement, or all of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
+#include "../table/dataset.hpp"
+
+namespace boostforest {
+
+// How a tree gets its rows.
+struct Sampling {
+    bool bootstrap = false;              // draw rows with replacement; otherwise every row once
+    std::int64_t n_draws = 0;            // rows drawn, below 2^31
+    const double* cumulative = nullptr;  // running sum of the draw weights; null: all the same
+    const double* weight = nullptr;      // without bootstrap: weight of each row; null: all 1
+    bool balance_classes = false;        // weigh the drawn rows so that every class has the same total
+};
+
+// How often each row was drawn. Draws may be many more than rows, so the worker looks up now and then.
+void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts);
+
+// A row that was drawn k times is one row of weight k: less to compute, and its score is updated once.
+class Replica {
+   public:
+    Replica(const Dataset& data, const Sampling& sampling);
+
+    // Draws the rows of another tree.
+    void draw(Key seed, Worker& worker);
+
+    // Per row of the table: how often it was drawn, and its weight (that times the weight of its class, or as given).
+    const std::int32_t* counts() const { return counts_.data(); }
+    const double* weights() const { return weights_.data(); }
+
+   private:
+    void balance_classes();
+
+    const Dataset& data_;
+    const Sampling& sampling_;
+    std::vector<std::int32_t> counts_;
+    std::vector<double> weights_;
+};
+
+}  // namespace boostforest

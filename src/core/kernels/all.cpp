@@ -1,0 +1,70 @@
+// Compiled once for each instruction set (see CMakeLists.txt), each time into a namespace of its own (BF_ISA).
+// Vectors are written with the GCC/Clang vector extension, as long as a register: eight doubles for AVX-512, four for
+// AVX2, two for SSE2 and NEON. No standard library in any of these files (kernels.hpp says why).
+
+#include "kernels.hpp"
+
+#include "gram.hpp"
+#include "hidden.hpp"
+#include "histogram.hpp"
+#include "lanes.hpp"
+#include "linalg.hpp"
+#include "logit_boost.hpp"
+#include "loss.hpp"
+#include "partition.hpp"
+#include "predict.hpp"
+#include "small_ridge.hpp"
+#include "split.hpp"
+#include "svr.hpp"
+
+namespace boostforest {
+namespace BF_ISA {
+
+extern const Kernels kTable;
+const Kernels kTable = {
+    .name = BF_ISA_NAME,
+    .column_range = column_range,
+    .left_sums = left_sums,
+    .add_members = add_members,
+    .add_gain = add_gain,
+    .part_values = part_values,
+    .part_rows = part_rows,
+    .take_draws = take_draws,
+    .gather_centred = gather_centred,
+    .gather_shifted = gather_shifted,
+    .normal_equations = normal_equations,
+    .normal_equations_of_lists = normal_equations_of_lists,
+    .small_ridge = small_ridge,
+    .row_products = row_products,
+    .factor = factor,
+    .substitute = substitute,
+    .weigh_products = weigh_products,
+    .solve_lanes = solve_lanes,
+    .dual_lanes = dual_lanes,
+    .linear = linear,
+    .linear_rows = linear_rows,
+    .add_weighted_rows = add_weighted_rows,
+    .weighted_sums = weighted_sums,
+    .sum = sum_of,
+    .value_range = value_range,
+    .sigmoid = sigmoid,
+    .softmax = softmax,
+    .class_statistics = class_statistics,
+    .class_pseudo_labels = class_pseudo_labels,
+    .step_residual = step_residual,
+    .step_logistic = step_logistic,
+    .step_softmax = step_softmax,
+    .hidden_units = hidden_units,
+    .svr_start = svr_start,
+    .svr_system = svr_system,
+    .svr_direction = svr_direction,
+    .svr_move = svr_move,
+    .tree_scores = tree_scores,
+    .logit_responses = logit_responses,
+    .regression_sums = regression_sums,
+    .add_to_bins = add_to_bins,
+    .least_values = least_values,
+};
+
+}  // namespace BF_ISA
+}  // namespace boostforest

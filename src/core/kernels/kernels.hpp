@@ -1,0 +1,215 @@
+// The inner loops, compiled once per instruction set and chosen at run time.
+//
+// Everything that runs over rows × features is one of these functions; whatever calls them is ordinary code that is
+// compiled once. `all.cpp` must not use the standard library: an inline function of it, compiled for AVX-512
+// there, could be the copy that the linker keeps for everyone.
+//
+// Matrices are row-major. A row of features takes `width` doubles: the number of features rounded up (padded_width),
+// the rest zero, so that no loop has a remainder. `rows` lists row numbers: row i is x + rows[i] * width.
+// Several values per row (outputs) lie one after another: value k of row i is p[k * stride + i]. Vectors of row values
+// may be read up to 7 values past their end (Buffer leaves room for that).
+#pragma once
+
+#include <cstdint>
+
+#include "../forest/tree_view.hpp"
+
+namespace boostforest {
+
+// Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
+// loss, w the weight of a row.
+enum PieceSum : int {
+    kPieceG,
+    kPieceH,
+    kPieceW,
+    kPieceGP,
+    kPieceHP,
+    kPieceHPP,
+    kPieceGX,
+    kPieceHX,
+    kPieceHXX,
+    kPieceHPX,
+    kPieceSums
+};
+
+struct Kernels {
+    const char* name;  // instruction set: "generic", "avx2", "avx512"
+
+    // lo[j], hi[j]: smallest and largest x[·, j] over the rows; n >= 1.
+    void (*column_range)(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* lo, double* hi);
+
+    // sums[k * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[j].
+    void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
+                      const double* const* stats, int n_stats, double* sums);
+
+    // The same for lists: sums[member[i] * step + k] += values[owner[i] * step + k]; step is 4 or a multiple of 8.
+    void (*add_members)(const std::uint16_t* member, const std::int32_t* owner, std::int64_t n, const double* values,
+                        int step, double* sums);
+
+    // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
+    void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
+                     double* gain);
+
+    // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
+    // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
+    std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
+    std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
+
+    // Row rows[i] has counts[rows[i]] draws, which have one bit each in `taken`, one after another; a word of ones
+    // follows. Writes the rows of which any draw is taken, and how many are; returns how many rows. few: most rows have
+    // none. Room for one row more.
+    std::int64_t (*take_draws)(const std::int32_t* rows, std::int64_t n, const std::int32_t* counts,
+                               const std::uint64_t* taken, bool few, std::int32_t* taken_rows, std::int32_t* n_taken);
+
+    // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i]; out[i] = row i - mean, rows next to each other.
+    void (*gather_centred)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
+                           double* mean, double* out);
+
+    // out[i] = row i - centre, rows next to each other.
+    void (*gather_shifted)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* centre,
+                           double* out);
+
+    // Weighted normal equations of z on x (d features): gram[i * width + j] = Σ_r v x_i x_j for i < d and j >= i,
+    // sum_x[j] = Σ_r v x_j, sum_zx[j] = Σ_r v z x_j.
+    void (*normal_equations)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
+                             double* gram, double* sum_x, double* sum_zx);
+
+    // The part of the normal equations that lists have: row i is 1 in the columns member[start[i]] … member[start[i +
+    // 1]
+    // - 1] (ascending), and has the other features x[i] (width a multiple of 8). Adds to gram (rows of ld doubles), to
+    // cross, the products with the other features (rows of `width` doubles), and to sum_x and sum_zx of the members.
+    void (*normal_equations_of_lists)(const std::uint32_t* start, const std::uint16_t* member, const double* x,
+                                      std::int64_t n, int width, const double* v, const double* z, std::int64_t ld,
+                                      double* gram, double* cross, double* sum_x, double* sum_zx);
+
+    // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
+    // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty
+    // so small that rounding errors would count beside it.
+    bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
+                        double lambda, double* slopes, double& intercept);
+
+    // k[i * ld + j] = x[i] · x[j] for j >= i.
+    void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
+
+    // Factors the symmetric A (d × d, upper triangle, rows of ld doubles, ld a multiple of 4) in place for
+    // substitute(). A pivot that is lost in rounding gets the inverse 0, and its unknown 0: a feature that repeats
+    // others is left out.
+    void (*factor)(double* a, std::int64_t ld, int d, double* inverse_pivots);
+
+    // Solves A s = b with the factors; b is destroyed. Whole vectors of s are written.
+    void (*substitute)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b, double* s);
+
+    // k[i, j] = root[i] root[j] (products[i, j] - m[i] - m[j] + s), plus λ on the diagonal, for j >= i; rows of ld
+    // doubles.
+    void (*weigh_products)(const double* products, std::int64_t ld, std::int64_t n, const double* root, const double* m,
+                           double s, double lambda, double* k);
+
+    // The same for several systems at once, one per lane (4 or 8): value (i, j) of lane l is a[(i * d + j) * lanes +
+    // l], value i of b is b[i * lanes + l]. A is destroyed, b becomes the solution, inverse_pivots is scratch like b.
+    void (*solve_lanes)(double* a, int d, double* b, double* inverse_pivots, int lanes);
+
+    // All of weigh_products for several outputs at once: row weights v and labels z as lanes; a and rhs for
+    // solve_lanes, root = √v, m, and per lane the weighted mean of z and Σ v.
+    void (*dual_lanes)(const double* products, std::int64_t ld, int n, const double* v, const double* z, double lambda,
+                       double* a, double* rhs, double* root, double* m, double* z_mean, double* total, int lanes);
+
+    // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
+    void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
+
+    // The same for rows of a table.
+    void (*linear_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
+                        double intercept, double* out);
+
+    // out[j] += Σ_i a[i] x[i, j].
+    void (*add_weighted_rows)(const double* x, std::int64_t n, int width, const double* a, double* out);
+
+    // Σ v and Σ v z.
+    void (*weighted_sums)(const double* v, const double* z, std::int64_t n, double& sum_v, double& sum_vz);
+    double (*sum)(const double* v, std::int64_t n);
+    void (*value_range)(const double* z, std::int64_t n, double& lower, double& upper);
+
+    // Probabilities of the scores f; f and p may be the same. Whole vectors are written: room for up to 7 more values.
+    void (*sigmoid)(const double* f, std::int64_t n, double* p);
+    void (*softmax)(const double* f, std::int64_t stride, std::int64_t n, int n_classes, double* p,
+                    std::int64_t p_stride);
+
+    // For the class `label` with probabilities p: w g and w h, where g = p - [y = label], h = p (1 - p); and the
+    // pseudo-label z = -g/h within ±4 with its weight v = w max(h, 2 eps). Whole vectors are written.
+    void (*class_statistics)(const double* p, const double* y, double label, const double* w, std::int64_t n,
+                             double* wg, double* wh);
+    void (*class_pseudo_labels)(const double* p, const double* y, double label, const double* w, std::int64_t n,
+                                double* z, double* v);
+
+    // One boosting step on n rows, and the loss after it. Squared error: r -= fitted within [lower, upper], Σ w r².
+    // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y).
+    double (*step_residual)(const double* fitted, std::int64_t n, double lower, double upper, const double* w,
+                            double* r);
+    double (*step_logistic)(const double* fitted, std::int64_t n, const double* y, const double* w, double* f,
+                            double* p);
+    double (*step_softmax)(const double* fitted, std::int64_t fitted_stride, std::int64_t n, int n_classes,
+                           const double* y, const double* w, double* f, double* p, std::int64_t stride);
+
+    // Units of a hidden layer: row i of out (n_units rounded up to 8; the rest 0) belongs to row i of x. The layer has
+    // 1 + d rows like those of out: biases, then the weights of each feature. rows null: rows 0 … n - 1; n >= 1.
+    void (*hidden_units)(const double* x, const std::int32_t* rows, std::int64_t n, int width, int d,
+                         const double* layer, int n_units, double* out);
+
+    // The interior point method of the linear SVR for the n rows of a node, see models/linear_svr.cpp. state: 9 arrays
+    // of `stride` values, a, C - a, slack and excess of the upper side, then of the lower, and the prediction;
+    // direction: 6 arrays, the changes of a, slack and excess of both sides. Whole vectors are written.
+    //
+    // Starts from the prediction 0; `width` is the size of the labels.
+    void (*svr_start)(const double* z, double cost, double epsilon, double width, std::int64_t n, std::int64_t stride,
+                      double* state);
+    // Weights and labels of the ridge regression that a step towards mu asks for.
+    void (*svr_system)(const double* z, const double* v, double epsilon, double mu, std::int64_t n, std::int64_t stride,
+                       const double* state, double* weight, double* target);
+    // The direction that follows from its fitted values; returns the largest decrease as a part of what decreases.
+    double (*svr_direction)(const double* z, double epsilon, double mu, std::int64_t n, std::int64_t stride,
+                            const double* state, const double* fitted, double* direction);
+    // Takes a step; gap: how far the objective may be from the best, loss: Σ of the costs of the errors.
+    void (*svr_move)(const double* z, const double* v, double cost, double epsilon, double step, std::int64_t n,
+                     std::int64_t stride, const double* direction, const double* fitted, double* state, double& gap,
+                     double& loss);
+
+    // Score of a tree for rows of scaled features next to each other: out[c * stride + i], c = 0 … n_outputs - 1.
+    // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles.
+    void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
+                        const double* inputs, int input_width, double* out, std::int64_t stride);
+
+    // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
+    // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of
+    // all classes but the row's own, since 1 - p loses what is left of it near 1. Whole vectors are written.
+    void (*logit_responses)(const double* rest, const double* p, const double* y, double label, const double* w,
+                            std::int64_t n, double* v, double* vz);
+
+    // Σ v x, Σ v x², Σ vz x of each of d columns (`stride` apart): sums[3 j], sums[3 j + 1], sums[3 j + 2]. Columns, v
+    // and vz are zero in the rest of their last vector.
+    void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
+                            const double* vz, double* sums);
+
+    // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
+    // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.
+    void (*add_to_bins)(const std::uint8_t* bins, std::int64_t n_features, int first, int last,
+                        const std::int32_t* rows, std::int64_t n, const double* statistics, int step,
+                        double* histogram);
+
+    // For each of n sets of sums (sum m of set i: sums[m * stride + i]; with a total, the rest of it), the least value
+    // of Σ g f + ½ h f² + ½ λ |k|² + α |k|₁ over f = k_0 + k_1 p + k_2 x. Pivots below tiny[0 … 2] count as 0. Whole
+    // vectors are read and written.
+    void (*least_values)(const double* sums, std::int64_t stride, const double* total, std::int64_t n, double lambda,
+                         double alpha, const double* tiny, double* out);
+};
+
+// The best table for this processor, or the one that select_kernels named.
+const Kernels& kernels();
+
+// For tests and bug reports: use the table of this name from now on; false if this build or processor has none.
+bool select_kernels(const char* name);
+
+// Doubles per row of d features.
+constexpr int padded_width(int d) {
+    return d <= 4 ? 4 : (d + 7) / 8 * 8;
+}
+
+}  // namespace boostforest

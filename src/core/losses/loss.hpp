@@ -1,0 +1,107 @@
+// What a tree minimises. A loss is anything convex and twice differentiable in the score F.
+//
+// What a loss needs to know of a row besides its label is the row's state: a few numbers that change with every step.
+// They are kept in the order of the rows in their nodes and move with them, so that nothing is computed twice.
+// Arrays of several values per row lie one after another: value k of row i is at [k * stride + i].
+//
+// To add a loss: derive from Loss in losses/NAME.cpp, which CMakeLists.txt lists, and give its make_NAME a line in
+// kLosses at the end of this file: its place there is its code, and Python gets it as _core.LossCode.NAME.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+
+#include "../base/buffer.hpp"
+
+namespace boostforest {
+
+// Rows that something is computed on: a whole node, or a batch of one.
+struct Sample {
+    const std::int32_t* rows = nullptr;  // their numbers in the table
+    std::int64_t n = 0;                  // how many
+    double weight = 0;                   // Σ w
+    const double* w = nullptr;           // weight of each
+    const double* y = nullptr;           // label of each
+    double* state = nullptr;             // Loss::n_state() values of each
+    std::int64_t stride = 0;             // from one value of the state to the next
+};
+
+// The regression that a node model solves (FitModel): labels and weights, one set per output.
+struct PseudoLabels {
+    const double* z;
+    const double* v;
+    std::int64_t stride;
+};
+
+// Scratch of one thread.
+struct LossWorkspace {
+    Buffer<double> statistics, z, v;
+};
+
+class Loss {
+   public:
+    virtual ~Loss() = default;
+
+    // Scores per row: 1, or the number of classes if there are more than two.
+    virtual int n_outputs() const { return 1; }
+
+    // Whether trees may keep the outputs of a node's model within the range of its pseudo-labels (TreeParams::clip).
+    virtual bool clips() const { return false; }
+
+    // Whether h = 1 everywhere: pseudo-labels then have the weights of their rows, at every node.
+    virtual bool has_unit_curvature() const { return false; }
+
+    // Values of a row's state.
+    virtual int n_state() const = 0;
+
+    // Writes the state of the rows at the scores f (outputs × n); returns Σ w · loss.
+    virtual double start(const double* f, std::int64_t f_stride, const Sample& sample) const = 0;
+
+    // Adds fitted (outputs × n), kept within [lower, upper], to the scores; returns Σ w · loss after that.
+    virtual double step(const double* fitted, std::int64_t fitted_stride, double lower, double upper,
+                        const Sample& sample) const = 0;
+
+    // For each output w g and w h, first and second derivative of the loss by F times the weight. Fills
+    // out[2 k] and out[2 k + 1] with pointers to n values each.
+    virtual void statistics(const Sample& sample, LossWorkspace& work, const double** out) const = 0;
+
+    // z = -g/h, kept within ±4 as in LogitBoost, with weight v = w · max(h, 2 eps). Squared error: z = y - F, v = w.
+    virtual PseudoLabels pseudo_labels(const Sample& sample, LossWorkspace& work) const = 0;
+
+    // Centres the outputs of each of n fitted models or values (outputs × n), where only their differences count.
+    virtual void centre(double*, std::int64_t, std::int64_t) const {}
+};
+
+// Values that a vector of n is padded to, so that whole SIMD vectors can be written.
+constexpr std::int64_t padded_rows(std::int64_t n) {
+    return (n + 7) / 8 * 8;
+}
+
+std::unique_ptr<Loss> make_squared_error(int n_classes);
+std::unique_ptr<Loss> make_logistic(int n_classes);
+std::unique_ptr<Loss> make_softmax(int n_classes);
+
+// The losses there are. Codes are places here: append, never insert.
+enum class LossCode : std::uint8_t {};
+struct LossEntry {
+    const char* name;                              // in Python
+    std::unique_ptr<Loss> (*make)(int n_classes);  // n_classes: 0 if labels are numbers
+    int fewest_classes, most_classes;              // that it can be made for; 0: labels are numbers
+};
+inline constexpr LossEntry kLosses[] = {
+    {"SQUARED_ERROR", make_squared_error, 0, 0},
+    {"LOGISTIC", make_logistic, 2, 2},
+    {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
+};
+
+inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes) {
+    if (code < 0 || code >= std::ssize(kLosses)) throw std::invalid_argument("no such loss");
+    const LossEntry& entry = kLosses[code];
+    if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
+        throw std::invalid_argument("n_classes does not fit the loss");
+    return entry.make(n_classes);
+}
+
+}  // namespace boostforest
