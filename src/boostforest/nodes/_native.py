@@ -1,6 +1,6 @@
 """The node models of the compiled core, as small objects that hold their parameters.
 
-To add one: write it in C++ (the steps stand in ``src/core/models/node_model.hpp``), then a class here with its code, its
+To add one: write it in C++ (the steps are in ``src/core/models/node_model.hpp``), then a class here with its code, its
 parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
