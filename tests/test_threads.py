@@ -212,7 +212,7 @@ def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
 
     monkeypatch.setattr("boostforest._base.progress.Progress.__call__", broken)
     X, y = example_data("regression", n=2000)
-    forest = make("regression", 100_000, verbose=1, n_jobs=2)
+    forest = make("regression", 2000, verbose=1, n_jobs=2)
     with pytest.raises(OSError, match="no terminal"):
         forest.fit(X, y)
     assert not hasattr(forest, "forest_")
