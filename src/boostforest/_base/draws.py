@@ -1,8 +1,8 @@
 """Every random number that is drawn in Python: tree seeds and pool draws.
 
 The core draws the rest (bootstrap rows, cut-points, batches) from the tree's seed with the same counter-based
-function, see ``src/core/base/random.hpp``. There is no generator state anywhere: tree ``t`` is the same whatever else is
-drawn, so warm starts continue where a larger forest would have been and threads cannot change the result.
+function, see ``src/core/base/random.hpp``. There is no generator state anywhere: tree ``t`` is the same whatever else
+is drawn, so warm starts continue where a larger forest would have been and threads cannot change the result.
 """
 
 from __future__ import annotations

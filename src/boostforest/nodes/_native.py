@@ -1,7 +1,8 @@
 """The node models of the compiled core, as small objects that hold their parameters.
 
-To add one: write it in C++ (the steps stand in ``src/core/models/node_model.hpp``), then a class here with its code, its
-parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
+To add one: write it in C++ (the steps stand in ``src/core/models/node_model.hpp``), then a class here with its code,
+its parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in
+``SHORTHANDS``.
 """
 
 from __future__ import annotations
