@@ -18,8 +18,8 @@ FLOATS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1e300)
 LARGE = {
     "bootstrap_counts": {"n_rows", "n_draws"},
     "batch_positions": {"n", "b"},
-    "fit": {"n_draws", "n_cuts", "node_n_hidden"},
-    "Table.find_splits": {"rules"},
+    "TrainingTable.grow": {"n_draws", "n_cuts", "node_n_hidden"},
+    "TrainingTable.find_splits": {"rules"},
     "Model.predict_oob": {"n_draws"},
     "gbdt_pl_fit": {"n_rounds"},
     "lmt_fit": {"n_iter", "max_iter"},
@@ -49,27 +49,36 @@ def tree_params(**changes):
     return values | changes
 
 
-def fit_arguments():
+def table_arguments():
     return {
-        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "loss": 2, "n_classes": 3, "params": tree_params(),
-        "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES, "balance_classes": True,
-        "n_threads": 2, "progress": None, "fill": FILL, "split_features": np.array([0, 2], dtype=np.int32),
-        "model_features": np.array([0, 1], dtype=np.int32), "monotone": None, "start": np.zeros((N, 3)),
-        "dtype": "float64",
+        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "loss": 2, "n_classes": 3, "fill": FILL,
+        "model_features": np.array([0, 1], dtype=np.int32), "monotone": None, "n_threads": 2,
     }  # fmt: skip
 
 
-def monotone_fit_arguments():
+def monotone_table_arguments():
+    monotone = np.array([1, 0, -1], dtype=np.int8)
+    return table_arguments() | {"y": Y, "loss": 0, "n_classes": 0, "monotone": monotone}
+
+
+def grow_arguments():
+    return {
+        "params": tree_params(), "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES,
+        "balance_classes": True, "n_threads": 2, "progress": None, "split_features": np.array([0, 2], dtype=np.int32),
+        "start": np.zeros((N, 3)), "dtype": "float64",
+    }  # fmt: skip
+
+
+def monotone_grow_arguments():
     params = tree_params(node_model=np.array([0.0, 1.0, 1.0, 1.0]))
-    return fit_arguments() | {
-        "y": Y, "loss": 0, "n_classes": 0, "params": params, "bootstrap": False, "balance_classes": False,
-        "monotone": np.array([1, 0, -1], dtype=np.int8), "start": np.zeros((N, 1)),
+    return grow_arguments() | {
+        "params": params, "bootstrap": False, "balance_classes": False, "start": np.zeros((N, 1)),
     }  # fmt: skip
 
 
 def model_arguments(core):
-    fit = fit_arguments() | {"model_features": None, "split_features": None}
-    columns = core.fit(**fit)
+    table = core.TrainingTable(**table_arguments() | {"model_features": None})
+    columns = table.grow(**grow_arguments() | {"split_features": None})
     del columns["n_unconverged"], columns["loss"], columns["gain"]  # nobody reads them there
     return {"columns": columns, "n_features": D, "n_outputs": 3}
 
@@ -124,13 +133,6 @@ def m5p_columns(core):
     return columns | {"slopes": columns["slopes"].reshape(-1, D)}
 
 
-def table_arguments():
-    return {
-        "x": X, "mean": MEAN, "scale": SCALE, "y": CLASSES, "loss": 2, "n_classes": 3, "fill": FILL,
-        "split_features": np.array([0, 2], dtype=np.int32),
-    }  # fmt: skip
-
-
 def nodes():
     rows = np.arange(0, N, 2, dtype=np.int32)
     return [(rows, np.ones(6), np.zeros((3, 6))), (rows, np.ones(6), np.zeros((3, 6)))]
@@ -139,7 +141,8 @@ def nodes():
 def calls(core):
     """Return the function or method behind every name, with arguments that are right."""
     model, piecewise = core.Model(**model_arguments(core)), core.PiecewiseTrees(**piecewise_arguments(core))
-    logistic, table = core.LogisticTree(**logistic_tree_arguments(core)), core.Table(**table_arguments())
+    logistic, table = core.LogisticTree(**logistic_tree_arguments(core)), core.TrainingTable(**table_arguments())
+    monotone_table = core.TrainingTable(**monotone_table_arguments())
     scaling = {"x": X, "mean": MEAN, "scale": SCALE}
     rules = np.array([[0.0, 1.0, 0.1, 2.0, 3.0], [2.0, 1.0, 0.1, 1.0, 3.0]])
     m5p = {"columns": m5p_columns(core), "x_mean": MEAN, "x": X}
@@ -150,8 +153,6 @@ def calls(core):
     return {
         "filled_rows": (core.filled_rows, scaling | {"fill": FILL}),
         "expected_moments": (core.expected_moments, {"x": X, "fill": FILL, "weight": ONES, "n_threads": 2}),
-        "fit": (core.fit, fit_arguments()),
-        "fit (monotone)": (core.fit, monotone_fit_arguments()),
         "gbdt_pl_fit": (core.gbdt_pl_fit, gbdt_arguments()),
         "PiecewiseTrees": (core.PiecewiseTrees, piecewise_arguments(core)),
         "PiecewiseTrees.add_scores": (
@@ -174,14 +175,18 @@ def calls(core):
         "m5p_fit": (core.m5p_fit, m5p_arguments()),
         "m5p_predict": (core.m5p_predict, m5p),
         "m5p_apply": (core.m5p_apply, m5p),
-        "Table": (core.Table, table_arguments()),
-        "Table.is_missing": (table.is_missing, {"rows": rows, "feature": 1}),
-        "Table.find_splits": (
+        "TrainingTable": (core.TrainingTable, table_arguments()),
+        "TrainingTable (monotone)": (core.TrainingTable, monotone_table_arguments()),
+        "TrainingTable.grow": (table.grow, grow_arguments()),
+        "TrainingTable.grow (monotone)": (monotone_table.grow, monotone_grow_arguments()),
+        "TrainingTable.is_missing": (table.is_missing, {"rows": rows, "feature": 1}),
+        "TrainingTable.find_splits": (
             table.find_splits,
-            {"nodes": nodes(), "rules": rules, "keys": np.arange(2, dtype=np.uint64), "n_threads": 2},
+            {"nodes": nodes(), "rules": rules, "keys": np.arange(2, dtype=np.uint64), "n_threads": 2}
+            | {"split_features": np.array([0, 2], dtype=np.int32)},
         ),
-        "Table.pseudo_labels": (table.pseudo_labels, {"nodes": nodes(), "n_threads": 2}),
-        "Table.losses": (table.losses, {"nodes": nodes(), "n_threads": 2}),
+        "TrainingTable.pseudo_labels": (table.pseudo_labels, {"nodes": nodes(), "n_threads": 2}),
+        "TrainingTable.losses": (table.losses, {"nodes": nodes(), "n_threads": 2}),
         "set_blas": (core.set_blas, {"capsules": {"dsyrk": 1.0, "dpotrf": "x", "dpotrs": 2}}),
         "kernels": (core.kernels, {}),
         "select_kernels": (core.select_kernels, {"name": core.kernels()}),
@@ -266,7 +271,7 @@ def wrong_values(value, large):
 def wrong_items(columns, name, large):
     """Yield dictionaries with one item missing or wrong."""
     yield f"without {name}", {k: v for k, v in columns.items() if k != name}, True
-    for what, other, refused in wrong_values(columns[name], large and name not in LARGE["fit"]):
+    for what, other, refused in wrong_values(columns[name], large and name not in LARGE["TrainingTable.grow"]):
         yield f"{name}: {what}", columns | {name: other}, refused
 
 
@@ -277,9 +282,10 @@ def copied(value):
 
 # Arrays that may have another shape: the problem is then another one.
 ALSO_RIGHT = {
-    ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("fit", "split_features"), ("fit", "model_features"),
-    ("fit (monotone)", "split_features"), ("fit (monotone)", "model_features"), ("Table", "split_features"),
-    ("Table.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
+    ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
+    ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
+    ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
+    ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip
 

@@ -154,8 +154,8 @@ def test_a_constrained_tree_that_starts_from_scores_is_the_tree_of_what_they_lea
     signs, start = np.array([1, -1, 0, 0, 1], dtype=np.int8), np.random.default_rng(0).normal(size=(200, 1))
     tree = BoostTreeRegressor(scale=False, monotonic_cst=signs, random_state=0, **settings).fit(X, y - start[:, 0])
     encoded = encode_tree_params(tree._model.params, tree.tree_seeds_, 5)
-    fixed = (0, 0, encoded, False, 0, None, None, False, 1, None)
-    grown = _core.fit(X, np.zeros(5), np.ones(5), y, *fixed, monotone=signs, start=start)
+    table = _core.TrainingTable(X, np.zeros(5), np.ones(5), y, 0, 0, monotone=signs)
+    grown = table.grow(encoded, False, 0, None, None, False, 1, None, start=start)
     for name in ("feature", "threshold", "lower", "upper", "params"):
         assert_allclose(grown[name], getattr(tree.forest_, name), rtol=1e-7, atol=1e-9)
 

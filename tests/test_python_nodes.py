@@ -125,7 +125,7 @@ def test_a_pool_mixes_models_of_the_core_and_in_python():
 
 def test_the_cores_table_refuses_what_would_lead_outside():
     rows, weights, scores = np.arange(4, dtype=np.int32), np.ones(4), np.zeros((1, 4))
-    table_ = _core.Table(np.ones((4, 2)), np.zeros(2), np.ones(2), np.zeros(4), 0, 0)
+    table_ = _core.TrainingTable(np.ones((4, 2)), np.zeros(2), np.ones(2), np.zeros(4), 0, 0)
     for node in [
         (rows + 1, weights, scores),
         (rows, weights[:3], scores),
@@ -139,7 +139,7 @@ def test_the_cores_table_refuses_what_would_lead_outside():
     with pytest.raises(ValueError, match="no such feature"):
         table_.is_missing(rows, 2)
     with pytest.raises(ValueError, match="y needs one value per row"):
-        _core.Table(np.ones((4, 2)), np.zeros(2), np.ones(2), np.zeros(3), 0, 0)
+        _core.TrainingTable(np.ones((4, 2)), np.zeros(2), np.ones(2), np.zeros(3), 0, 0)
     assert not table_.values.flags.writeable
     values = table_.values
     del table_

@@ -1,5 +1,7 @@
 """Forests in stages: each corrects what the ones before leave over."""
 
+import gc
+import pickle
 import warnings
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
+from boostforest._grow.data import KeptTable
 from boostforest._grow.objective import Objective
 from boostforest._grow.parameters import encode_tree_params
 from boostforest._losses import OutOfBag, SquaredError
@@ -59,8 +62,8 @@ def test_a_tree_that_starts_from_scores_fits_what_they_leave_over(task):
     def grow(target, start):
         arguments = (0 if n_classes == 0 else 1 if n_classes == 2 else 2, max(n_classes, 2) if n_classes else 0)
         encoded = encode_tree_params(params, forest.tree_seeds_, X.shape[1])
-        sampling = (True, len(y), None, None, False, 1, None)
-        grown = _core.fit(X, zeros, ones, target, *arguments, encoded, *sampling, start=start)
+        table = _core.TrainingTable(X, zeros, ones, target, *arguments)
+        grown = table.grow(encoded, True, len(y), None, None, False, 1, None, start=start)
         return {name: value for name, value in grown.items() if isinstance(value, np.ndarray)}
 
     target = np.ascontiguousarray(y, dtype=np.float64)
@@ -85,9 +88,44 @@ def test_batches_start_from_the_scores_as_whole_nodes_do():
     tree.fit(X, y - start[:, 0])
     encoded = encode_tree_params(tree._model.params, tree.tree_seeds_, X.shape[1])
     zeros, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    grown = _core.fit(X, zeros, ones, y, 0, 0, encoded, False, 0, None, None, False, 1, None, start=start)
+    table = _core.TrainingTable(X, zeros, ones, y, 0, 0)
+    grown = table.grow(encoded, False, 0, None, None, False, 1, None, start=start)
     assert_allclose(grown["threshold"], tree.forest_.threshold, rtol=1e-9)
     assert_allclose(grown["params"], tree.forest_.params, rtol=1e-7, atol=1e-9)
+
+
+def test_a_fit_of_many_stages_and_trials_builds_its_table_once(monkeypatch):
+    X, y = smooth_table(150)
+    built, grown = [], []
+    build, grow = _core.TrainingTable, _core.TrainingTable.grow
+
+    def build_and_note(*arguments):
+        built.append(build(*arguments))
+        return built[-1]
+
+    def grow_and_note(self, *arguments):
+        grown.append(self)
+        return grow(self, *arguments)
+
+    monkeypatch.setattr(_core, "TrainingTable", build_and_note)
+    monkeypatch.setattr(build, "grow", grow_and_note)
+    BoostForestRegressor(60, preset="best", random_state=0).fit(X, y)
+    assert len(built) == 1 and len(grown) > 5
+    assert all(table is built[0] for table in grown)
+
+
+def test_a_table_that_is_kept_is_not_pickled():
+    data = KeptTable()
+    data.table = _core.TrainingTable(np.ones((4, 2)), np.zeros(2), np.ones(2), np.zeros(4), 0, 0)
+    assert pickle.loads(pickle.dumps(data)).table is None
+
+
+def test_a_table_keeps_its_target():
+    tables = [_core.TrainingTable(np.ones((4, 2)), np.zeros(2), np.ones(2), np.full(4, 2.0), 0, 0) for _ in range(50)]
+    node = (np.arange(4, dtype=np.int32), np.ones(4), np.zeros((1, 4)))
+    gc.collect()
+    expected = _core.loss(0, 0, np.zeros((1, 4)), np.full(4, 2.0), np.ones(4))[0]
+    assert {table.losses([node], 1)[0] for table in tables} == {expected}
 
 
 def test_trees_with_models_in_python_start_from_the_scores_too():

@@ -119,9 +119,6 @@ void run_without_gil(const nb::object& progress, Work work) {
     }
 }
 
-// Notes which values of all rows are NaN and fills them.
-MissingCells take_missing(double* x, const RawRows& rows, int n_threads, Control& control);
-
 // Numbers of features, ascending; none: all of them.
 using FeatureNumbers = std::optional<Array<std::int32_t, 1>>;
 FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features);
@@ -132,13 +129,12 @@ using Fill = std::optional<Array<double, 2>>;
 std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features);
 
 void register_expected(nb::module_& module);
-void register_fit(nb::module_& module);
 void register_gbdt_pl(nb::module_& module);
 void register_l1_logistic(nb::module_& module);
 void register_lmt(nb::module_& module);
 void register_model(nb::module_& module);
 void register_model_trees(nb::module_& module);
 void register_parts(nb::module_& module);
-void register_table(nb::module_& module);
+void register_training_table(nb::module_& module);
 
 }  // namespace boostforest

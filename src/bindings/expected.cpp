@@ -16,8 +16,12 @@ auto filled_rows(const Array<double, 2>& x, const Array<double, 1>& mean, const 
     const std::size_t n = x.shape(0), d = x.shape(1);
     require(mean.shape(0) == d && scale.shape(0) == d, "mean and scale need one value per feature");
     const auto normal = normal_of(fill, d);
-    const RawRows rows{x.data(),    static_cast<std::int64_t>(n), static_cast<int>(d), mean.data(), scale.data(),
-                       normal.get()};
+    const RawRows rows{.x = x.data(),
+                       .n_rows = static_cast<std::int64_t>(n),
+                       .n_features = static_cast<int>(d),
+                       .mean = mean.data(),
+                       .scale = scale.data(),
+                       .normal = normal.get()};
     const int width = padded_width(rows.n_features);
     Buffer<double> scaled;
     double* values = scaled.get(n * width);

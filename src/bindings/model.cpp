@@ -1,216 +1,99 @@
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "../core/forest/forest.hpp"
+#include "../core/forest/stored_forest.hpp"
 #include "bindings.hpp"
 
 namespace boostforest {
 
 namespace {
 
-// The columns of a forest, checked once so that nothing below has to: no index in them can lead outside.
-class Model {
+using Coefficients = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // see Stored
+
+// Reads columns and keeps their arrays alive.
+class ColumnReader {
    public:
-    Model(const nb::dict& columns, int n_features, int n_outputs)
-        : tree_start_(column<std::int64_t>(columns, "tree_start")),
-          kind_(column<std::uint8_t>(columns, "kind")),
-          sum_path_(column<bool>(columns, "sum_path")),
-          missing_left_(column<std::uint8_t>(columns, "missing_left")),
-          feature_(column<std::int32_t>(columns, "feature")),
-          left_(column<std::int32_t>(columns, "left")),
-          threshold_(column<double>(columns, "threshold")),
-          lower_(read<Coefficients>(columns, "lower")),
-          upper_(read<Coefficients>(columns, "upper")),
-          params_(read<Coefficients>(columns, "params")),
-          stored_(stored_type(params_)),
-          hidden_start_(column<std::int64_t>(columns, "hidden_start")),
-          hidden_(column<double>(columns, "hidden")),
-          n_samples_(column<float>(columns, "n_samples")),
-          model_features_(optional_column<std::int32_t>(columns, "model_features")),
-          monotone_(optional_column<std::int8_t>(columns, "monotonic_cst")),
-          n_features_(n_features),
-          n_outputs_(n_outputs) {
-        const std::size_t n_nodes = feature_.shape(0);
-        require(stored_type(lower_) == stored_ && stored_type(upper_) == stored_,
-                "lower, upper and params must have the same type");
-        require(n_features >= 1 && n_outputs >= 1, "a model needs at least one feature and one output");
-        require(tree_start_.shape(0) >= 1 && tree_start_(0) == 0 &&
-                    static_cast<std::size_t>(tree_start_(tree_start_.shape(0) - 1)) == n_nodes,
-                "tree_start must run from 0 to the number of nodes");
-        require(kind_.shape(0) + 1 == tree_start_.shape(0) && sum_path_.shape(0) == kind_.shape(0),
-                "kind and sum_path must have one value per tree");
-        require(left_.shape(0) == n_nodes && missing_left_.shape(0) == n_nodes && threshold_.shape(0) == n_nodes &&
-                    lower_.shape(0) == n_nodes && upper_.shape(0) == n_nodes && n_samples_.shape(0) == n_nodes,
-                "all node columns must have the same length");
-        require(hidden_start_.shape(0) == tree_start_.shape(0) && hidden_start_(0) == 0 &&
-                    static_cast<std::size_t>(hidden_start_(kind_.shape(0))) == hidden_.shape(0),
-                "hidden_start must run from 0 to the number of values in hidden");
-        check_roles();
-        std::int64_t n_params = 0;  // up to the end of each tree
-        for (std::size_t t = 0; t < kind_.shape(0); ++t) n_params = add_tree(t, n_params);
-        require(static_cast<std::size_t>(n_params) == params_.shape(0), "there are parameters of no model");
+    explicit ColumnReader(const nb::dict& columns) : columns_(columns) {}
+
+    template <class T>
+    std::span<const T> column(const char* name) {
+        const auto array = read<Array<T, 1>>(name);
+        return {array.data(), array.shape(0)};
     }
 
-    int n_features() const { return n_features_; }
-    int n_outputs() const { return n_outputs_; }
-    FeatureList model_features() const {
-        if (!model_features_) return {nullptr, n_features_};
-        return {model_features_->data(), static_cast<int>(model_features_->shape(0))};
+    template <class T>
+    std::optional<std::span<const T>> optional_column(const char* name) {
+        if (!columns_.contains(name)) return {};
+        return column<T>(name);
     }
 
-    // The trees first … last - 1; those with models in Python can only be walked, not evaluated.
-    std::vector<TreeView> trees(std::size_t first, std::size_t last, bool evaluated = true) const {
-        if (first > last || last > trees_.size()) throw std::out_of_range("no such trees");
-        for (std::size_t t = first; t < last && evaluated; ++t)
-            require(trees_[t].kind != ModelKind::kPython, "has its models in Python", static_cast<std::int64_t>(t));
-        return {trees_.begin() + static_cast<std::ptrdiff_t>(first),
-                trees_.begin() + static_cast<std::ptrdiff_t>(last)};
-    }
+    Coefficients coefficients(const char* name) { return read<Coefficients>(name); }
+
+    std::vector<nb::object> arrays;  // that were read
 
    private:
-    using Coefficients = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // see Stored
-
     template <class A>
-    static A read(const nb::dict& columns, const char* name) {
+    A read(const char* name) {
         A array;
-        const bool good = columns.contains(name) && nb::try_cast<A>(columns[name], array, false);
-        require(good, (std::string(name) + " is missing or has the wrong type").c_str());
+        if (!columns_.contains(name) || !nb::try_cast<A>(columns_[name], array, false))
+            throw std::invalid_argument(std::string("damaged model: ") + name + " is missing or has the wrong type");
+        arrays.emplace_back(columns_[name]);
         return array;
     }
 
-    template <class T>
-    static Array<T, 1> column(const nb::dict& columns, const char* name) {
-        return read<Array<T, 1>>(columns, name);
-    }
+    const nb::dict& columns_;
+};
 
-    template <class T>
-    static std::optional<Array<T, 1>> optional_column(const nb::dict& columns, const char* name) {
-        if (!columns.contains(name)) return {};
-        return column<T>(columns, name);
-    }
+Stored stored_type(const Coefficients& column) {
+    const bool is_single = column.dtype() == nb::dtype<float>(), is_half = column.dtype() == nb::dtype<Half>();
+    require(is_single || is_half || column.dtype() == nb::dtype<double>(),
+            "damaged model: coefficients must be floats");
+    return is_single ? Stored::kSingle : is_half ? Stored::kHalf : Stored::kDouble;
+}
 
-    // The message is made only when it is needed: this runs for every node.
-    static void require(bool condition, const char* message, std::int64_t tree = -1) {
-        if (condition) return;
-        const std::string where = tree < 0 ? "" : "tree " + std::to_string(tree) + " ";
-        throw std::invalid_argument("damaged model: " + where + message);
-    }
+StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
+    const Coefficients lower = from.coefficients("lower"), upper = from.coefficients("upper"),
+                       params = from.coefficients("params");
+    const Stored stored = stored_type(params);
+    require(stored_type(lower) == stored && stored_type(upper) == stored,
+            "damaged model: lower, upper and params must have the same type");
+    return {.tree_start = from.column<std::int64_t>("tree_start"),
+            .kind = from.column<std::uint8_t>("kind"),
+            .sum_path = from.column<bool>("sum_path"),
+            .feature = from.column<std::int32_t>("feature"),
+            .threshold = from.column<double>("threshold"),
+            .missing_left = from.column<std::uint8_t>("missing_left"),
+            .left = from.column<std::int32_t>("left"),
+            .n_samples = from.column<float>("n_samples"),
+            .stored = stored,
+            .lower = lower.data(),
+            .upper = upper.data(),
+            .params = params.data(),
+            .n_lower = lower.shape(0),
+            .n_upper = upper.shape(0),
+            .n_params = params.shape(0),
+            .hidden_start = from.column<std::int64_t>("hidden_start"),
+            .hidden = from.column<double>("hidden"),
+            .model_features = from.optional_column<std::int32_t>("model_features"),
+            .monotone = from.optional_column<std::int8_t>("monotonic_cst"),
+            .n_features = n_features,
+            .n_outputs = n_outputs};
+}
 
-    static Stored stored_type(const Coefficients& column) {
-        const bool is_single = column.dtype() == nb::dtype<float>(), is_half = column.dtype() == nb::dtype<Half>();
-        require(is_single || is_half || column.dtype() == nb::dtype<double>(), "coefficients must be floats");
-        return is_single ? Stored::kSingle : is_half ? Stored::kHalf : Stored::kDouble;
-    }
+// A forest and the arrays that it reads.
+class Model : public StoredForest {
+   public:
+    Model(const nb::dict& columns, int n_features, int n_outputs)
+        : Model(ColumnReader(columns), n_features, n_outputs) {}
 
-    const void* at(const Coefficients& column, std::int64_t i) const {
-        return static_cast<const char*>(column.data()) + static_cast<std::size_t>(i) * stored_bytes(stored_);
-    }
+   private:
+    Model(ColumnReader reader, int n_features, int n_outputs)
+        : StoredForest(read_columns(reader, n_features, n_outputs)), arrays_(std::move(reader.arrays)) {}
 
-    void check_roles() {
-        const FeatureList features = model_features();
-        for (int j = 0; features.numbers != nullptr && j < features.n; ++j)
-            require(features[j] > (j == 0 ? -1 : features[j - 1]) && features[j] < n_features_,
-                    "model_features must ascend and be features");
-        if (!monotone_) return;
-        require(monotone_->shape(0) == static_cast<std::size_t>(n_features_) && n_outputs_ == 1,
-                "monotonic_cst needs one value per feature, and one output");
-        for (std::size_t j = 0; j < monotone_->shape(0); ++j)
-            require((*monotone_)(j) >= -1 && (*monotone_)(j) <= 1, "monotonic_cst has values other than -1, 0 and 1");
-        slope_of_.assign(n_features_, -1);
-        for (int j = 0; j < features.n; ++j) slope_of_[features[j]] = j;
-    }
-
-    // Checks a tree whose parameters start at first_param; returns where they end.
-    std::int64_t add_tree(std::size_t t, std::int64_t first_param) {
-        const std::int64_t begin = tree_start_(t), end = tree_start_(t + 1);
-        const auto tree = static_cast<std::int64_t>(t);
-        require(begin >= 0 && begin < end && static_cast<std::size_t>(end) <= feature_.shape(0), "has no nodes", tree);
-        const auto kind = static_cast<ModelKind>(kind_(t));
-        const bool python = kind == ModelKind::kPython;
-        require(kind <= ModelKind::kHidden || python, "has an unknown node model", tree);
-        const std::int64_t n_inputs = count_inputs(t, kind);
-        require(!sum_path_(t) || n_outputs_ == 1 || python, "clips more than one output", tree);
-        require(!monotone_ || (!sum_path_(t) && kind <= ModelKind::kLinear), "cannot keep constraints", tree);
-        for (std::int64_t i = begin; i < end; ++i) {
-            const std::int32_t feature = feature_(i), left = left_(i);
-            require(feature >= -1 && feature < n_features_, "splits on an unknown feature", tree);
-            // Children come after their parent: no path can run in a circle.
-            require(feature < 0 || (left > i - begin && left + std::int64_t{1} < end - begin),
-                    "has a child outside of it", tree);
-            require(feature >= 0 || left == 0, "has a leaf with a child", tree);
-        }
-        const bool at_leaves = !sum_path_(t) && !monotone_ && !python;
-        const std::int64_t n_models = python      ? 0
-                                      : at_leaves ? number_leaves(begin, end)
-                                                  : end - begin - (end - begin > 1 ? 1 : 0);
-        const std::int64_t per_model = n_outputs_ * (1 + n_inputs),
-                           n_params = static_cast<std::int64_t>(params_.shape(0)) - first_param;
-        require(n_models <= n_params / per_model, "has models without parameters", tree);
-        trees_.push_back({feature_.data() + begin,
-                          threshold_.data() + begin,
-                          missing_left_.data() + begin,
-                          left_.data() + begin,
-                          stored_,
-                          at(lower_, begin),
-                          at(upper_, begin),
-                          at(params_, first_param),
-                          n_params,
-                          at_leaves ? leaf_numbers_.back().data() : nullptr,
-                          end - begin,
-                          model_features().n,
-                          n_outputs_,
-                          static_cast<std::int32_t>(n_inputs),
-                          hidden_.data() + hidden_start_(t),
-                          kind,
-                          sum_path_(t),
-                          monotone_ ? monotone_->data() : nullptr,
-                          slope_of_.data(),
-                          n_samples_.data() + begin});
-        return first_param + n_models * per_model;
-    }
-
-    // Numbers the leaves of a tree in the order of its nodes; returns how many there are.
-    std::int64_t number_leaves(std::int64_t begin, std::int64_t end) {
-        std::vector<std::int32_t>& numbers = leaf_numbers_.emplace_back(end - begin);
-        std::int32_t n = 0;
-        for (std::int64_t i = begin; i < end; ++i) {
-            numbers[i - begin] = n;
-            n += feature_(i) < 0 ? 1 : 0;
-        }
-        return n;
-    }
-
-    // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature that they see for
-    // each unit.
-    std::int64_t count_inputs(std::size_t t, ModelKind kind) const {
-        const std::int64_t begin = hidden_start_(t), end = hidden_start_(t + 1),
-                           per_unit = 1 + std::int64_t{model_features().n};
-        const bool inside = begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= hidden_.shape(0);
-        const bool fits = kind == ModelKind::kHidden
-                              ? end - begin >= per_unit && (end - begin) % per_unit == 0 && end - begin < 1LL << 31
-                              : end == begin;
-        require(inside && fits, "has no hidden layer that fits its node model", static_cast<std::int64_t>(t));
-        if (kind == ModelKind::kHidden) return (end - begin) / per_unit;
-        return kind == ModelKind::kLinear ? model_features().n : 0;
-    }
-
-    Array<std::int64_t, 1> tree_start_;
-    Array<std::uint8_t, 1> kind_;
-    Array<bool, 1> sum_path_;
-    Array<std::uint8_t, 1> missing_left_;
-    Array<std::int32_t, 1> feature_, left_;
-    Array<double, 1> threshold_;
-    Coefficients lower_, upper_, params_;
-    Stored stored_;  // what these hold
-    Array<std::int64_t, 1> hidden_start_;
-    Array<double, 1> hidden_;
-    Array<float, 1> n_samples_;
-    std::optional<Array<std::int32_t, 1>> model_features_;
-    std::optional<Array<std::int8_t, 1>> monotone_;
-    std::vector<std::int32_t> slope_of_;                   // see TreeView
-    std::vector<std::vector<std::int32_t>> leaf_numbers_;  // of the trees that have models at their leaves alone
-    int n_features_, n_outputs_;
-    std::vector<TreeView> trees_;
+    std::vector<nb::object> arrays_;
 };
 
 template <class OutArray>
@@ -225,11 +108,13 @@ RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<doub
     const auto d = static_cast<std::size_t>(model.n_features());
     require(x.shape(1) == d && mean.shape(0) == d && scale.shape(0) == d,
             "x, mean and scale need the model's features");
-    RawRows rows{
-        x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<int>(x.shape(1)), mean.data(), scale.data(),
-        normal};
-    rows.model_features = model.model_features();
-    return rows;
+    return {.x = x.data(),
+            .n_rows = static_cast<std::int64_t>(x.shape(0)),
+            .n_features = static_cast<int>(x.shape(1)),
+            .mean = mean.data(),
+            .scale = scale.data(),
+            .normal = normal,
+            .model_features = model.model_features()};
 }
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
@@ -252,7 +137,8 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
     require(n_draws >= 0 && n_draws < std::int64_t{1} << 31, "0 to 2^31 - 1 draws");
     require_shape(n_trees, x.shape(0), 1);
-    const Sampling sampling{true, n_draws, cumulative ? cumulative->data() : nullptr, nullptr, false};
+    const Sampling sampling{
+        .bootstrap = true, .n_draws = n_draws, .cumulative = cumulative ? cumulative->data() : nullptr};
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));

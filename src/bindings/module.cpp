@@ -26,7 +26,7 @@ void register_codes(nb::module_& module) {
         .value("MSE", Criterion::kMse)
         .value("GINI", Criterion::kGini)
         .value("C45", Criterion::kC45);
-    integers<TreeTag>(module, "TreeTag", "What is drawn under a tree's seed; see random.hpp.")
+    integers<TreeTag>(module, "TreeTag", "What is drawn under a tree's seed; see base/random.hpp.")
         .value("BOOTSTRAP", kBootstrap)
         .value("ROOT", kRoot)
         .value("POOLS", kPools)
@@ -54,14 +54,13 @@ void register_codes(nb::module_& module) {
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is no leak
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
-    boostforest::register_codes(module);        // codes and seed tags
-    boostforest::register_expected(module);     // what missing values are expected to be
-    boostforest::register_fit(module);          // fit: trees from a table
-    boostforest::register_gbdt_pl(module);      // boosted piecewise linear trees: fit and prediction
-    boostforest::register_l1_logistic(module);  // logistic regressions of nodes
-    boostforest::register_lmt(module);          // logistic model trees: fit and prediction
-    boostforest::register_model(module);        // Model: prediction with the columns of a forest
-    boostforest::register_model_trees(module);  // M5': fit and prediction
-    boostforest::register_table(module);        // Table: single nodes, for trees with models in Python
-    boostforest::register_parts(module);        // BLAS, kernels, and single parts for the tests
+    boostforest::register_codes(module);           // codes and seed tags
+    boostforest::register_expected(module);        // what missing values are expected to be
+    boostforest::register_gbdt_pl(module);         // boosted piecewise linear trees: fit and prediction
+    boostforest::register_l1_logistic(module);     // logistic regressions of nodes
+    boostforest::register_lmt(module);             // logistic model trees: fit and prediction
+    boostforest::register_model(module);           // Model: prediction with the columns of a forest
+    boostforest::register_model_trees(module);     // M5': fit and prediction
+    boostforest::register_parts(module);           // BLAS, kernels, and single parts for the tests
+    boostforest::register_training_table(module);  // TrainingTable: trees, or single nodes for models in Python
 }

@@ -52,7 +52,7 @@ class Criterion(enum.IntEnum):
     C45 = 3
 
 class TreeTag(enum.IntEnum):
-    """What is drawn under a tree's seed; see random.hpp."""
+    """What is drawn under a tree's seed; see base/random.hpp."""
 
     BOOTSTRAP = 0
 
@@ -100,11 +100,6 @@ def filled_rows(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), or
 def expected_moments(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int) -> tuple:
     """
     Sums of the rows and of their products, where those of missing values are expected ones.
-    """
-
-def fit(x: numpy.ndarray, mean: numpy.ndarray, scale: numpy.ndarray, y: numpy.ndarray, loss: int, n_classes: int, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, fill: numpy.ndarray | None = None, split_features: numpy.ndarray | None = None, model_features: numpy.ndarray | None = None, monotone: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
-    """
-    Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
     """
 
 def gbdt_pl_fit(x: numpy.ndarray, bins: numpy.ndarray, n_bins: numpy.ndarray, bin_mean: numpy.ndarray, bin_end: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, start: numpy.ndarray, *, n_rounds: int, learning_rate: float, max_leaves: int, max_depth: int, max_regressors: int, reg_lambda: float, reg_alpha: float, min_child_weight: float, min_samples_leaf: float, n_threads: int) -> dict[str, numpy.ndarray]:
@@ -170,31 +165,6 @@ def m5p_predict(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(sh
 def m5p_apply(columns: dict, x_mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The leaf of every row in an M5' tree."""
 
-class Table:
-    """A training table in scaled units, for trees with models in Python."""
-
-    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, split_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
-
-    @property
-    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]:
-        """Rows × features as node models see them."""
-
-    def is_missing(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: int) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
-        """Which of the rows miss the feature."""
-
-    def find_splits(self, nodes: list, rules: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> list:
-        """
-        Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.
-        """
-
-    def pseudo_labels(self, nodes: list, n_threads: int) -> list:
-        """
-        What the models of the nodes are to be fitted to, and with which weights.
-        """
-
-    def losses(self, nodes: list, n_threads: int) -> list[float]:
-        """The nodes' loss at their scores."""
-
 BLAS_SIZE: int = 192
 
 def set_blas(capsules: dict) -> None:
@@ -229,3 +199,33 @@ def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], di
 
 def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Sigmoid or softmax of the scores."""
+
+class TrainingTable:
+    """The training table of a fit: scaled, missing values filled."""
+
+    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, model_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, monotone: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1) -> None: ...
+
+    def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
+        """
+        Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
+        """
+
+    @property
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None), writable=False)]:
+        """Rows × features as node models see them."""
+
+    def is_missing(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: int) -> Annotated[NDArray[numpy.bool_], dict(shape=(None,))]:
+        """Which of the rows miss the feature."""
+
+    def find_splits(self, nodes: list, rules: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, split_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> list:
+        """
+        Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.
+        """
+
+    def pseudo_labels(self, nodes: list, n_threads: int) -> list:
+        """
+        What the models of the nodes are to be fitted to, and with which weights.
+        """
+
+    def losses(self, nodes: list, n_threads: int) -> list[float]:
+        """The nodes' loss at their scores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,16 @@ class Replica(NamedTuple):
     weights: Floats
 
 
+class KeptTable:
+    """A compiled table that is built once and kept for the next trees; copies in other processes build their own."""
+
+    def __init__(self) -> None:
+        self.table: _core.TrainingTable | None = None
+
+    def __reduce__(self) -> tuple[type[KeptTable], tuple[()]]:
+        return KeptTable, ()
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingData:
     """The training table, and how trees get their rows of it."""
@@ -34,16 +44,42 @@ class TrainingData:
     sampling: Sampling
     roles: Roles  #: which features may be split on, and which the models see
     start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
+    kept: KeptTable | None = None  #: shared by the data of one fit, whatever their start; None: nothing is kept
 
     @property
     def n_classes(self) -> int:
         """Number of classes as the core takes it: a single one is the first of two; 0 in regression."""
         return max(self.loss.n_classes, 2) if self.loss.n_classes else 0
 
-    def table(self) -> _core.Table:
-        """Return the table in scaled units."""
-        f, may_cut = self.features, self.roles.split_features
-        return _core.Table(self.X, f.mean, f.scale, self.y, self.loss.code, self.n_classes, f.fill, may_cut)
+    def keeping_table(self) -> TrainingData:
+        """Return the same data, whose table is built when it is first asked for and then kept."""
+        return self if self.kept is not None else replace(self, kept=KeptTable())
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the compiled table is there already."""
+        return self.kept is not None and self.kept.table is not None
+
+    def table(self, threads: int = 1) -> _core.TrainingTable:
+        """Return the compiled table, which grows trees: features scaled, missing values filled."""
+        if self.kept is not None and self.kept.table is not None:
+            return self.kept.table
+        f, roles = self.features, self.roles
+        table = _core.TrainingTable(
+            self.X,
+            f.mean,
+            f.scale,
+            self.y,
+            self.loss.code,
+            self.n_classes,
+            f.fill,
+            roles.model_features,
+            roles.monotonic_cst,
+            threads,
+        )
+        if self.kept is not None:
+            self.kept.table = table
+        return table
 
     def replica(self, seed: int) -> Replica:
         """Return the rows of one tree."""

@@ -91,7 +91,7 @@ class Growth:
         # Targets that count nothing may be anything: their losses must not overflow.
         y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
         self.objective = Objective(data.loss, y, weight)
-        self.data, self._request = data, request
+        self.data, self._request = data.keeping_table(), request
         self.n_grown = 0
         self._next_seed = 0
         self._progress = Progress(budget) if request.verbose and budget is not None else None

@@ -70,7 +70,8 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
     )
     n_threads = min(n_threads, len(params["clip"]), _MOST_THREADS)
     largest = max(n_rows if size is None else min(size, n_rows) for size in params["batch_size"])
-    tables = 8.0 * n_rows * n_features + _STATE * 8.0 * largest * data.loss.n_outputs * n_threads
+    table = 0.0 if data.has_table else 8.0 * n_rows * n_features
+    tables = table + _STATE * 8.0 * largest * data.loss.n_outputs * n_threads
 
     trees, growing = trees_bytes(params, sizes, n_threads)
     n_bytes = copies * trees + growing + tables

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._base.progress import Progress
 from .._base.threads import one_blas_thread
 from .._base.typing import Seeds, TreeParams
@@ -37,6 +36,7 @@ def grow_trees(
         return _grow_in_core(data, params, seeds, dtype, threads, verbose)
     from .python.grower import grow_in_python, make_plans
 
+    data = data.keeping_table()
     plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
     trees = grow_in_python(data, plans, threads, verbose)
     parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
@@ -53,14 +53,8 @@ def _grow_in_core(
     n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
     with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
-        f, sampling, roles = data.features, data.sampling, data.roles
-        columns: dict[str, Any] = _core.fit(
-            data.X,
-            f.mean,
-            f.scale,
-            data.y,
-            data.loss.code,
-            data.n_classes,
+        sampling, roles = data.sampling, data.roles
+        columns: dict[str, Any] = data.table(threads).grow(
             encode_tree_params(params, seeds, roles.n_split(n_features)),
             sampling.bootstrap,
             sampling.n_draws,
@@ -69,10 +63,7 @@ def _grow_in_core(
             sampling.balance_classes,
             threads,
             progress,
-            f.fill,
             roles.split_features,
-            roles.model_features,
-            roles.monotonic_cst,
             data.start,
             dtype,
         )

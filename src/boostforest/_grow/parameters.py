@@ -1,7 +1,7 @@
 """The parameters of a tree, declared once: what is allowed, how it is said, what the core gets.
 
 To add one: append it to ``TREE_PARAMETERS`` (the position numbers its pool draws, so never insert), read it in
-``src/bindings/fit.cpp``, and give the estimators an argument of the same name.
+``src/bindings/training_table.cpp``, and give the estimators an argument of the same name.
 """
 
 from __future__ import annotations

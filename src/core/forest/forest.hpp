@@ -9,7 +9,7 @@
 
 #include "../base/growing_array.hpp"
 #include "../grow/grower.hpp"
-#include "../table/expected.hpp"
+#include "../table/raw_rows.hpp"
 
 namespace boostforest {
 
@@ -47,17 +47,6 @@ class JoinedTrees {
 void grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params, int n_threads,
                  Control& control, JoinedTrees& trees);
 
-// Rows as the user has them.
-struct RawRows {
-    const double* x;                  // n_rows × n_features, row-major; NaN is missing
-    std::int64_t n_rows;              // rows
-    int n_features;                   // features
-    const double* mean;               // subtracted from each feature,
-    const double* scale;              //   which is then divided by this
-    const Normal* normal = nullptr;   // what scaled rows are expected to be; null: a missing value counts as the mean
-    FeatureList model_features = {};  // the features that node models see
-};
-
 // What is added up over the trees.
 enum class Output : std::uint8_t { kScore = 0, kProbability = 1 };
 
@@ -75,15 +64,5 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
 // out[i * trees + t]: the leaf of row i in tree t.
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
                   std::int32_t* out);
-
-// Scaled rows of padded_width(n_features) doubles each, as training and prediction see them; a missing value stays NaN.
-// True if there is one.
-bool scale_rows(const RawRows& rows, std::int64_t begin, std::int64_t end, double* out);
-
-// Puts what is expected in the place of NaN in some of these rows, scaled: what node models see.
-void fill_missing(const RawRows& rows, std::int64_t n_rows, double* x);
-
-// Some features of rows of `width` doubles, in rows of padded_width(features.n) doubles.
-void gather_features(const double* x, std::int64_t n_rows, int width, const FeatureList& features, double* out);
 
 }  // namespace boostforest

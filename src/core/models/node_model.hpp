@@ -8,8 +8,8 @@
 //      values of the rows; what it has to know goes into NodeRules;
 //   2. give it a NodeFit and a line in kNodeFits below. If its inputs are new, derive them from NodeInputs
 //      (models/node_inputs.hpp); what they are stored as is then a new ModelKind (part of the file format; evaluated in
-//      kernels/predict.hpp and checked in src/bindings/model.cpp);
-//   3. give it a class in src/boostforest/nodes/_native.py, and read its parameters in src/bindings/fit.cpp.
+//      kernels/predict.hpp and checked in forest/stored_forest.cpp);
+//   3. give it a class in src/boostforest/nodes/_native.py, and read its parameters in src/bindings/training_table.cpp.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from ... import _core
 from ..._base.draws import child
 from ..._base.progress import Progress
-from ..._base.typing import Floats, Seeds, TreeParams
+from ..._base.typing import Floats, Ints, Seeds, TreeParams
 from ..._core import AttemptTag, NodeTag
 from ..._model.columns import ForestColumns
 from ...nodes._fitters import fitter_for, grows_together
@@ -32,7 +32,7 @@ from ..parameters import TREE_PARAMETERS
 from .tree import Columns, GrowingTree, Leaf, Sample, Split, TreePlan
 
 _TREES_TOGETHER = 32
-_RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as Table.find_splits wants them
+_RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as find_splits wants them
 
 
 def make_plans(
@@ -71,24 +71,19 @@ def _grow_in_groups(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int) 
     apart: list[TreePlan] = []
     for plan in plans:
         (together if grows_together(plan.params["node_model"]) else apart).append(plan)
-    if together or n_jobs == 1:
-        table = data.table()
-        yield from (
-            grow_group(data, table, together[i : i + _TREES_TOGETHER], n_jobs)
-            for i in range(0, len(together), _TREES_TOGETHER)
-        )
+    for i in range(0, len(together), _TREES_TOGETHER):
+        yield grow_group(data, together[i : i + _TREES_TOGETHER], n_jobs)
     if n_jobs == 1:
-        yield from (grow_group(data, table, [plan], 1) for plan in apart)
+        yield from (grow_group(data, [plan], 1) for plan in apart)
     elif apart:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_grow_alone)(data, plan) for plan in apart)
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(grow_group)(data, [plan], 1) for plan in apart
+        )
 
 
-def _grow_alone(data: TrainingData, plan: TreePlan) -> dict[int, Columns]:
-    return grow_group(data, data.table(), [plan], 1)
-
-
-def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan], n_threads: int) -> dict[int, Columns]:
+def grow_group(data: TrainingData, plans: Sequence[TreePlan], n_threads: int) -> dict[int, Columns]:
     """Grow some trees together."""
+    table = data.table(n_threads)
     models = {id(plan.params["node_model"]): plan.params["node_model"] for plan in plans}
     seen = seen_values(table.values, data.roles.model_features)
     fitters = {key: fitter_for(model, seen, data.loss.n_outputs, data.loss.task) for key, model in models.items()}
@@ -98,15 +93,18 @@ def grow_group(data: TrainingData, table: _core.Table, plans: Sequence[TreePlan]
     with ExitStack() as held:
         for fitter in fitters.values():
             held.enter_context(fitter.limits())
-        _grow_to_the_end(trees, table, n_threads)
+        _grow_to_the_end(trees, table, data.roles.split_features, n_threads)
     return {tree.plan.number: tree.finish() for tree in trees}
 
 
-def _grow_to_the_end(trees: Sequence[GrowingTree], table: _core.Table, n_threads: int) -> None:
+def _grow_to_the_end(
+    trees: Sequence[GrowingTree], table: _core.TrainingTable, split_features: Ints | None, n_threads: int
+) -> None:
     _start(trees, table, n_threads)
     while leaves := [leaf for tree in trees for leaf in tree.take_open()]:
         children = []
-        for leaf, split in zip(leaves, _find_splits(leaves, table, n_threads), strict=True):
+        splits = _find_splits(leaves, table, split_features, n_threads)
+        for leaf, split in zip(leaves, splits, strict=True):
             if split is not None:
                 children += leaf.tree.split(table, leaf, split)
         _fit_models(children, table, n_threads)
@@ -115,7 +113,7 @@ def _grow_to_the_end(trees: Sequence[GrowingTree], table: _core.Table, n_threads
     _fit_models([tree.root for tree in trees if tree.n_leaves == 1], table, n_threads)
 
 
-def _start(trees: Sequence[GrowingTree], table: _core.Table, n_threads: int) -> None:
+def _start(trees: Sequence[GrowingTree], table: _core.TrainingTable, n_threads: int) -> None:
     """Set the losses of the roots."""
     samples = [_model_sample(tree.root) for tree in trees]
     for tree, sample, loss in zip(trees, samples, table.losses(samples, n_threads), strict=True):
@@ -127,7 +125,9 @@ def _model_sample(leaf: Leaf) -> Sample:
     return leaf.tree.sample(leaf, child(leaf.key, NodeTag.MODEL_BATCH), leaf.model_uses_batch, leaf.parent)
 
 
-def _find_splits(leaves: list[Leaf], table: _core.Table, n_threads: int) -> list[Split | None]:
+def _find_splits(
+    leaves: list[Leaf], table: _core.TrainingTable, split_features: Ints | None, n_threads: int
+) -> list[Split | None]:
     """Return where to cut each of the leaves. A root is tried again until a cut is found, within reason."""
     found: list[Split | None] = [None] * len(leaves)
     todo = [i for i, leaf in enumerate(leaves) if leaf.tree.can_split(leaf)]
@@ -140,7 +140,7 @@ def _find_splits(leaves: list[Leaf], table: _core.Table, n_threads: int) -> list
             for i, key in zip(todo, keys, strict=True)
         ]
         rules = np.array([leaves[i].tree.plan.rules for i in todo])
-        results = table.find_splits(samples, rules, np.array(keys, dtype=np.uint64), n_threads)
+        results = table.find_splits(samples, rules, np.array(keys, dtype=np.uint64), n_threads, split_features)
         again = []
         for i, sample, result in zip(todo, samples, results, strict=True):
             leaf, split = leaves[i], Split(*result)
@@ -152,7 +152,7 @@ def _find_splits(leaves: list[Leaf], table: _core.Table, n_threads: int) -> list
     return found
 
 
-def _fit_models(leaves: list[Leaf], table: _core.Table, n_threads: int) -> None:
+def _fit_models(leaves: list[Leaf], table: _core.TrainingTable, n_threads: int) -> None:
     """Fit the models of new leaves to what their parents' paths leave over, and add them to the scores."""
     samples = [_model_sample(leaf) for leaf in leaves]
     labels = table.pseudo_labels(samples, n_threads)

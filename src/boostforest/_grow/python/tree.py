@@ -164,7 +164,7 @@ class GrowingTree:
         deep = params["max_depth"] is not None and len(leaf.path) >= params["max_depth"]
         return not deep and leaf.weight >= 2 * params["min_samples_leaf"] and len(leaf.rows) >= 2
 
-    def split(self, table: _core.Table, leaf: Leaf, split: Split) -> list[Leaf]:
+    def split(self, table: _core.TrainingTable, leaf: Leaf, split: Split) -> list[Leaf]:
         """Divide the rows of a leaf; return its children, which have no models yet."""
         left = table.values[leaf.rows, split.feature] <= split.threshold
         missing = table.is_missing(leaf.rows, split.feature)

@@ -1,0 +1,345 @@
+// The training table: built once per fit, then grown on, in the core or node by node in Python.
+#include "../core/table/training_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "../core/forest/forest.hpp"
+#include "../core/grow/single_nodes.hpp"
+#include "../core/kernels/kernels.hpp"
+#include "bindings.hpp"
+
+namespace boostforest {
+
+namespace {
+
+template <class T>
+Array<T, 1> read_column(const nb::dict& columns, const char* name) {
+    Array<T, 1> array;
+    require(columns.contains(name) && nb::try_cast<Array<T, 1>>(columns[name], array, false),
+            "params: a column is missing or has the wrong type");
+    return array;
+}
+
+constexpr std::int64_t kMostInputs = (std::int64_t{1} << 31) - 16;  // of a node model, so that padded ones are counted
+
+// Every tree parameter as one column over the trees, in the order of TreeParams.
+std::vector<TreeParams> read_params(const nb::dict& columns) {
+    const auto seeds = read_column<std::uint64_t>(columns, "seed");
+    const auto column = [&](const char* name) {
+        const auto values = read_column<double>(columns, name);
+        require(values.shape(0) == seeds.shape(0), "params: all columns need one value per tree");
+        return values;
+    };
+    const auto whole_below = [](double value, std::int64_t low, std::int64_t high) {
+        return whole(value, low, high, "params: a whole number is out of range");
+    };
+    const auto require_number = [](double value, double low, bool strict) {
+        require(std::isfinite(value) && value >= low && (!strict || value > low), "params: a number is out of range");
+        return value;
+    };
+    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+    const auto node_model = column("node_model"), node_reg_lambda = column("node_reg_lambda"),
+               n_hidden = column("node_n_hidden"), cost = column("node_C"), epsilon = column("node_epsilon"),
+               tolerance = column("node_tol"), max_iter = column("node_max_iter"),
+               intercept_scaling = column("node_intercept_scaling"), criterion = column("criterion"),
+               min_samples_leaf = column("min_samples_leaf"), reg_lambda = column("reg_lambda"),
+               max_leaf_nodes = column("max_leaf_nodes"), max_depth = column("max_depth"),
+               max_features = column("max_features"), n_cuts = column("n_cuts"), batch_size = column("batch_size"),
+               clip = column("clip");
+    std::vector<TreeParams> params(seeds.shape(0));
+    for (std::size_t t = 0; t < params.size(); ++t) {
+        TreeParams& p = params[t];
+        p.seed = seeds(t);
+        p.node.fit = static_cast<NodeFit>(whole_below(node_model(t), 0, static_cast<int>(NodeFit::kLinearSvr)));
+        p.node.reg_lambda = require_number(node_reg_lambda(t), 0, false);
+        if (p.node.fit == NodeFit::kElm) p.node.n_hidden = static_cast<int>(whole_below(n_hidden(t), 1, kMostInputs));
+        if (p.node.fit == NodeFit::kLinearSvr) {
+            const double scaling = require_number(intercept_scaling(t), 0, true);
+            p.node.cost = require_number(cost(t), 0, true);
+            p.node.epsilon = require_number(epsilon(t), 0, false);
+            p.node.tolerance = require_number(tolerance(t), 0, true);
+            p.node.max_iterations = static_cast<int>(whole_below(max_iter(t), 1, kMost));
+            p.node.intercept_penalty = 1 / (scaling * scaling);
+        }
+        p.split.criterion = static_cast<Criterion>(whole_below(criterion(t), 0, static_cast<int>(Criterion::kC45)));
+        p.split.min_samples_leaf = require_number(min_samples_leaf(t), 0, true);
+        p.split.reg_lambda = require_number(reg_lambda(t), 0, false);
+        p.split.max_features = static_cast<int>(whole_below(max_features(t), 1, kMost));
+        p.split.n_cuts = static_cast<int>(whole_below(n_cuts(t), 1, kMost));
+        p.max_leaf_nodes = whole_below(max_leaf_nodes(t), 0, kMost);
+        p.max_depth = whole_below(max_depth(t), -1, kMost);
+        p.batch_size = whole_below(batch_size(t), 0, kMost);
+        p.clip = clip(t) != 0;
+    }
+    return params;
+}
+
+// A NumPy array that takes over the memory of a column.
+template <class T>
+auto to_numpy(GrowingArray<T>& column) {
+    const std::size_t n = column.size();
+    auto kept = std::make_unique<std::shared_ptr<T>>(column.release());
+    T* data = kept->get();
+    const nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::shared_ptr<T>*>(p); });
+    static_cast<void>(kept.release());
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner);
+}
+
+template <class To, class From>
+auto copy_to_numpy(const std::vector<From>& values) {
+    auto array = new_array<To>(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) array(i) = static_cast<To>(values[i]);
+    return array;
+}
+
+Stored read_stored(const std::string& dtype) {
+    require(dtype == "float64" || dtype == "float32" || dtype == "float16", "dtype must be a float");
+    return dtype == "float64" ? Stored::kDouble : dtype == "float32" ? Stored::kSingle : Stored::kHalf;
+}
+
+nb::dict to_dict(JoinedTrees& trees) {
+    nb::dict result;
+    std::visit(
+        [&](auto& columns) {
+            columns.for_each_node_column([&](const char* name, auto& column) { result[name] = to_numpy(column); },
+                                         columns);
+            result["params"] = to_numpy(columns.params);
+        },
+        trees.columns);
+    result["hidden"] = copy_to_numpy<double>(trees.hidden);
+    result["hidden_start"] = copy_to_numpy<std::int64_t>(trees.hidden_start);
+    result["n_unconverged"] = trees.n_unconverged;
+    result["tree_start"] = copy_to_numpy<std::int64_t>(trees.tree_start);
+    result["kind"] = copy_to_numpy<std::uint8_t>(trees.kind);
+    result["sum_path"] = copy_to_numpy<bool>(trees.sum_path);
+    return result;
+}
+
+using Doubles = std::optional<Array<double, 1>>;
+using Signs = std::optional<Array<std::int8_t, 1>>;
+
+void build(TrainingTable* place, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
+           const Array<double, 1>& y, int loss, int n_classes, const Fill& fill, const FeatureNumbers& model_features,
+           const Signs& monotone, int n_threads) {
+    require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0 && x.shape(1) < std::size_t{1} << 30,
+            "1 to 2^31 - 1 rows, 1 to 2^30 - 1 features");
+    require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
+    require(y.shape(0) == x.shape(0), "y needs one value per row");
+    auto of_trees = loss_of(loss, n_classes, y);
+    require(!monotone || (monotone->shape(0) == x.shape(1) && of_trees->n_outputs() == 1),
+            "monotone needs one value per feature, and no more than two classes");
+    for (std::size_t j = 0; monotone && j < monotone->shape(0); ++j)
+        require((*monotone)(j) >= -1 && (*monotone)(j) <= 1, "monotone has values other than -1, 0 and 1");
+    const auto normal = normal_of(fill, x.shape(1));
+    const RawRows rows{.x = x.data(),
+                       .n_rows = static_cast<std::int64_t>(x.shape(0)),
+                       .n_features = static_cast<int>(x.shape(1)),
+                       .mean = mean.data(),
+                       .scale = scale.data(),
+                       .normal = normal.get(),
+                       .model_features = feature_list(model_features, x.shape(1))};
+    run_without_gil(nb::none(), [&](Control& control) {
+        new (place) TrainingTable(rows, y.data(), std::move(of_trees), n_classes, monotone ? monotone->data() : nullptr,
+                                  n_threads, control);
+    });
+}
+
+FeatureList split_list(const TrainingTable& table, const FeatureNumbers& numbers) {
+    const FeatureList list = feature_list(numbers, static_cast<std::size_t>(table.n_features()));
+    require(list.n > 0, "some feature must be allowed to cut");
+    return list;
+}
+
+void check_params(const TrainingTable& table, const std::vector<TreeParams>& params) {
+    for (const TreeParams& p : params) {
+        require(!table.is_monotone() || p.node.fit == NodeFit::kConstant || p.node.fit == NodeFit::kRidge,
+                "monotone needs ridge or constant nodes");
+        require(table.n_classes() > 0 || p.split.criterion <= Criterion::kMse, "this criterion needs classes");
+        const std::int64_t n_inputs = std::max(p.node.n_hidden, table.n_features());
+        require(table.loss().n_outputs() * (1 + n_inputs) <= kMostInputs,
+                "too many features or hidden units for so many classes");
+    }
+}
+
+nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
+              const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
+              const nb::object& progress, const FeatureNumbers& split_features,
+              const std::optional<Array<double, 2>>& start, const std::string& dtype) {
+    const std::vector<TreeParams> tree_params = read_params(params);
+    check_params(table, tree_params);
+    const auto n_rows = static_cast<std::size_t>(table.n_rows());
+    require((!weight || weight->shape(0) == n_rows) && (!cumulative || cumulative->shape(0) == n_rows),
+            "the weights need one value per row");
+    require(!weight || are_weights(*weight), "weight must not be negative, nor all of it zero");
+    require(!bootstrap || (n_draws > 0 && n_draws < std::int64_t{1} << 31), "1 to 2^31 - 1 draws");
+    require(!cumulative || (all_finite(*cumulative) && (*cumulative)(n_rows - 1) > 0), "cumulative must be finite");
+    require(
+        !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
+        "start needs the scores of every row");
+    const Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    const Sampling sampling{.bootstrap = bootstrap,
+                            .n_draws = n_draws,
+                            .cumulative = cumulative ? cumulative->data() : nullptr,
+                            .weight = weight ? weight->data() : nullptr,
+                            .balance_classes = balance_classes};
+    JoinedTrees trees(tree_params, read_stored(dtype));
+    run_without_gil(progress,
+                    [&](Control& control) { grow_forest(data, sampling, tree_params, n_threads, control, trees); });
+    return to_dict(trees);
+}
+
+// Rows × features, read only; keeps the table alive (see its definition below).
+nb::ndarray<nb::numpy, const double, nb::ndim<2>> values(const TrainingTable& table) {
+    return {table.values(),
+            {static_cast<std::size_t>(table.n_rows()), static_cast<std::size_t>(table.n_features())},
+            nb::handle(),
+            {padded_width(table.n_features()), 1}};
+}
+
+void require_rows(const TrainingTable& table, const Array<std::int32_t, 1>& rows) {
+    bool good = true;
+    for (std::size_t i = 0; i < rows.shape(0); ++i) good &= rows(i) >= 0 && rows(i) < table.n_rows();
+    require(good, "no such row");
+}
+
+auto is_missing(const TrainingTable& table, const Array<std::int32_t, 1>& rows, int feature) {
+    require_rows(table, rows);
+    require(feature >= 0 && feature < table.n_features(), "no such feature");
+    auto result = new_array<bool>(rows.shape(0));
+    for (std::size_t i = 0; i < rows.shape(0); ++i) result(i) = table.is_missing(rows(i), feature);
+    return result;
+}
+
+// Nodes as Python has them; keeps their arrays.
+class Nodes {
+   public:
+    Nodes(const TrainingTable& table, const nb::list& list) {
+        for (const nb::handle item : list) {
+            Array<std::int32_t, 1> rows;
+            Array<double, 1> weights;
+            Array<double, 2> scores;
+            const bool is_node = nb::isinstance<nb::tuple>(item) && nb::len(item) == 3 && nb::try_cast(item[0], rows) &&
+                                 nb::try_cast(item[1], weights) && nb::try_cast(item[2], scores);
+            require(is_node, "a node is a tuple of three arrays");
+            const std::size_t n = rows.shape(0);
+            require(n > 0 && weights.shape(0) == n && scores.shape(1) == n &&
+                        scores.shape(0) == static_cast<std::size_t>(table.loss().n_outputs()),
+                    "a node is its rows, their weights and their scores (outputs × rows)");
+            require_rows(table, rows);
+            require(are_weights(weights), "weights must not be negative, nor all of them zero");
+            views.push_back({.rows = rows.data(),
+                             .n = static_cast<std::int64_t>(n),
+                             .weights = weights.data(),
+                             .scores = scores.data()});
+            kept_.emplace_back(std::move(rows), std::move(weights), std::move(scores));
+        }
+    }
+
+    std::vector<NodeRows> views;
+
+   private:
+    std::vector<std::tuple<Array<std::int32_t, 1>, Array<double, 1>, Array<double, 2>>> kept_;
+};
+
+SplitRules read_rules(const double* values) {
+    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+    const char* message = "rules: a number is out of range";
+    for (const int i : {1, 2}) require(std::isfinite(values[i]) && values[i] >= 0, message);
+    return {.criterion = static_cast<Criterion>(whole(values[0], 0, static_cast<int>(Criterion::kC45), message)),
+            .min_samples_leaf = values[1],
+            .reg_lambda = values[2],
+            .max_features = static_cast<int>(whole(values[3], 1, kMost, message)),
+            .n_cuts = static_cast<int>(whole(values[4], 1, kMost, message))};
+}
+
+// Calls work(nodes) without the GIL.
+template <class Work>
+void with_nodes(const Dataset& data, const Nodes& nodes, int n_threads, Work work) {
+    run_without_gil(nb::none(), [&](Control& control) { work(SingleNodes(data, nodes.views, n_threads, control)); });
+}
+
+// Per node (feature, threshold, gain, saw_missing, missing_left, possible); see Split. rules: per node criterion,
+// min_samples_leaf, reg_lambda, max_features, n_cuts. keys: per node that of the attempt.
+nb::list find_splits(const TrainingTable& table, const nb::list& list, const Array<double, 2>& rules,
+                     const Array<std::uint64_t, 1>& keys, int n_threads, const FeatureNumbers& split_features) {
+    const Nodes nodes(table, list);
+    const std::size_t n = nodes.views.size();
+    require(rules.shape(0) == n && rules.shape(1) == 5 && keys.shape(0) == n, "rules and keys need one entry per node");
+    std::vector<SplitRules> own;
+    for (std::size_t i = 0; i < n; ++i) own.push_back(read_rules(&rules(i, 0)));
+    const Dataset data = table.dataset(split_list(table, split_features));
+    std::vector<Split> splits;
+    with_nodes(data, nodes, n_threads,
+               [&](const SingleNodes& single) { splits = single.find_splits(own, keys.data()); });
+    nb::list result;
+    for (const Split& s : splits)
+        result.append(nb::make_tuple(s.feature, s.threshold, s.gain, s.saw_missing, s.missing_left, s.possible));
+    return result;
+}
+
+// Per node (z, v), outputs × rows each, in one row after another.
+nb::list pseudo_labels(const TrainingTable& table, const nb::list& list, int n_threads) {
+    const Nodes nodes(table, list);
+    nb::list result;
+    std::vector<LabelsOut> targets;
+    for (const NodeRows& node : nodes.views) {
+        const auto n_values = static_cast<std::size_t>(node.n * table.loss().n_outputs());
+        auto z = new_array<double>(n_values), v = new_array<double>(n_values);
+        targets.push_back({.z = z.data(), .v = v.data()});
+        result.append(nb::make_tuple(z, v));
+    }
+    const Dataset data = table.dataset(split_list(table, {}));
+    with_nodes(data, nodes, n_threads, [&](const SingleNodes& single) { single.pseudo_labels(targets); });
+    return result;
+}
+
+std::vector<double> losses(const TrainingTable& table, const nb::list& list, int n_threads) {
+    const Nodes nodes(table, list);
+    const Dataset data = table.dataset(split_list(table, {}));
+    std::vector<double> values;
+    with_nodes(data, nodes, n_threads, [&](const SingleNodes& single) { values = single.losses(); });
+    return values;
+}
+
+}  // namespace
+
+FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) {
+    if (!numbers) return {nullptr, static_cast<int>(n_features)};
+    for (std::size_t j = 0; j < numbers->shape(0); ++j)
+        require(
+            (*numbers)(j) > (j == 0 ? -1 : (*numbers)(j - 1)) && static_cast<std::size_t>((*numbers)(j)) < n_features,
+            "a list of features must ascend and have no others");
+    return {numbers->data(), static_cast<int>(numbers->shape(0))};
+}
+
+void register_training_table(nb::module_& module) {
+    nb::class_<TrainingTable>(module, "TrainingTable", "The training table of a fit: scaled, missing values filled.")
+        .def("__init__", &build, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
+             nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),
+             nb::arg("fill").noconvert().none() = nb::none(), nb::arg("model_features").noconvert().none() = nb::none(),
+             nb::arg("monotone").noconvert().none() = nb::none(), nb::arg("n_threads") = 1,
+             nb::keep_alive<1, 5>())  // reads y, and copies all else
+        .def("grow", &grow, nb::arg("params"), nb::arg("bootstrap"), nb::arg("n_draws"),
+             nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(), nb::arg("balance_classes"),
+             nb::arg("n_threads"), nb::arg("progress").none(),
+             nb::arg("split_features").noconvert().none() = nb::none(),
+             nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
+             nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
+                     "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
+                     "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
+             "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
+        .def_prop_ro("values", &values, nb::rv_policy::reference_internal, "Rows × features as node models see them.")
+        .def("is_missing", &is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),
+             "Which of the rows miss the feature.")
+        .def("find_splits", &find_splits, nb::arg("nodes"), nb::arg("rules").noconvert(), nb::arg("keys").noconvert(),
+             nb::arg("n_threads"), nb::arg("split_features").noconvert().none() = nb::none(),
+             "Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.")
+        .def("pseudo_labels", &pseudo_labels, nb::arg("nodes"), nb::arg("n_threads"),
+             "What the models of the nodes are to be fitted to, and with which weights.")
+        .def("losses", &losses, nb::arg("nodes"), nb::arg("n_threads"), "The nodes' loss at their scores.");
+}
+
+}  // namespace boostforest
