@@ -356,8 +356,3 @@ class BoostEstimator(BaseEstimator, metaclass=ABCMeta):
         """Check all arguments as a fit does."""
         tree_pools(self, self._task)
         self._check_parameters()
-
-    @classmethod
-    def _tree_defaults(cls) -> dict[str, Any] | None:
-        """Return the defaults of a forest's trees; None: it is a tree."""
-        return None
