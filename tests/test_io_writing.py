@@ -230,7 +230,7 @@ def long_fields():
         (lambda content, names: with_tensors(content, **{"metadata.feature_names": names.view("i1")}), "must be uint8"),
         (lambda content, names: with_tensors(content, **{"metadata.feature_names": names[None]}), "one dimension"),
         (lambda content, names: with_tensors(content, **{"metadata.feature_names": names | 128}), "is not ASCII"),
-        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names[:0]}), "is no JSON"),
+        (lambda content, names: with_tensors(content, **{"metadata.feature_names": names[:0]}), "is not JSON"),
         (lambda content, names: with_tensors(content, **{"metadata.more": names}), "its metadata must be"),
         (lambda content, names: with_tensors(content, **{"metadata.feature_names": None}), "its metadata must be"),
         (lambda content, names: with_tensors(content, **{"metadata.format": names}), "its metadata must be"),

@@ -289,7 +289,7 @@ def damaged(change):
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda fill: fill[1:], "'fill' must be float64 and have a row more than the 5 features"),
+        (lambda fill: fill[1:], "'fill' must have the shape \\(6, 5\\); got \\(5, 5\\)"),
         (lambda fill: fill.astype("f4"), "'fill' must be float64"),
         (damaged(lambda fill: fill.put(0, np.nan)), "'fill' has values that are not finite"),
         (damaged(lambda fill: fill.put(6, 9.0)), "no symmetric precision"),

@@ -97,7 +97,7 @@ def poisoned(array):
 @pytest.mark.parametrize(
     ("name", "change", "match"),
     [
-        ("network", first, "'network' must hold an integer for every node"),
+        ("network", first, "'network' must have the shape"),
         ("network", np.zeros_like, "every node of a tree with networks must have one"),
         ("network", lambda a: np.where(a > 0, a + 1, a), "must name every network once"),
         ("network", lambda a: np.where(a > 0, 1, a), "must name every network once"),
@@ -122,7 +122,7 @@ def test_damaged_networks_are_refused(content, name, change, match, tmp_path):
         ('{"MLP":{"hidden":[4]}}', '{"MLP":{"hidden":[5]}}', "must have the shape"),
         ('{"MLP":{"hidden":[4]}}', '{"MLP":{"hidden":[2147483647,2147483647]}}', "impossibly large"),
         ('{"MLP":{"hidden":[4]}}', '{"MLP":{"hidden":[1,1,1,1,1,1,1]}}', "more layers than there are tensors"),
-        ('{"MLP":{"hidden":[4]}}', '{"MLP":{"hidden":[{}]}}', "a parameter that is no number"),
+        ('{"MLP":{"hidden":[4]}}', '{"MLP":{"hidden":[{}]}}', "a parameter that is not a number"),
         ('{"MLP":{"hidden":[4]}}', '{"Bilinear":{"hidden":[4]}}', "must be one of MLP, CNN; got 'Bilinear'"),
         ('{"MLP":{"hidden":[4]}}', '{"MLP":{"bias":false}}', "MLP has other parameters"),
         ('{"MLP":{"hidden":[4]}}', "4", "must be one of MLP, CNN"),

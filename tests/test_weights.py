@@ -33,10 +33,10 @@ from boostforest import (
     load_model,
 )
 from boostforest._base.validation import weight_in_rows
-from boostforest._files.stages import take_stages
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
+from model_files import GOLDEN, with_tensors
 from twin import example_data
 
 FORESTS = {
@@ -468,18 +468,29 @@ def test_pool_forests_without_bootstrap_hand_weights_on_as_they_are(task):
 @pytest.mark.parametrize(
     ("weight", "match"),
     [
-        (np.ones(2), "'residual_weight' must hold 3 float64"),
+        (np.ones(2), r"'residual_weight' must have the shape \(3,\); got \(2,\)"),
         (np.array([1.0, 0, 1]), "'residual_weight' must hold values above zero"),
         (np.array([1.0, np.inf, 1]), "not finite"),
-        (np.ones(3, dtype=np.float32), "must hold 3 float64"),
+        (np.ones(3, dtype=np.float32), "'residual_weight' must be float64; got float32"),
     ],
     ids=str,
 )
-def test_weights_of_a_file_are_checked(weight, match):
-    tensors = {"residuals": np.ones(3), "absent": np.zeros((2, 1), dtype=np.uint8), "residual_weight": weight}
+def test_weights_of_a_file_are_checked(weight, match, tmp_path):
+    regressor, classifier = (
+        next(path for path in GOLDEN if path.stem == f"v1-forest-{kind}").read_bytes()
+        for kind in ("regressor", "binary")
+    )
+    path = tmp_path / "a"
+    rows = {"residuals": np.ones(3), "absent": np.zeros((3, 1), dtype=np.uint8)}
+    path.write_bytes(with_tensors(regressor, **rows))
+    load_model(path)
+    path.write_bytes(with_tensors(regressor, **rows, residual_weight=weight))
     with pytest.raises(ValueError, match=match):
-        take_stages(tensors, 2, 1, "regression")
-    with pytest.raises(ValueError, match="unknown for classification: conformity_weight"):
-        take_stages({"conformity_weight": np.ones(3)}, 2, 1, "classification")
-    with pytest.raises(ValueError, match="must hold values above zero"):
-        take_stages({"conformity": np.ones(1), "conformity_weight": np.zeros(1)}, 2, 1, "classification")
+        load_model(path)
+    path.write_bytes(with_tensors(classifier, conformity_weight=np.ones(3)))
+    with pytest.raises(ValueError, match="tensors are missing: conformity"):
+        load_model(path)
+    for n in (0, 1):
+        path.write_bytes(with_tensors(classifier, conformity=np.ones(n), conformity_weight=np.zeros(n)))
+        with pytest.raises(ValueError, match="'conformity_weight' must hold values above zero"):
+            load_model(path)

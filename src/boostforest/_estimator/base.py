@@ -247,11 +247,6 @@ class BoostEstimator(FittedMixin):
         tree_pools(self, self._task)
         self._check_parameters()
 
-    @classmethod
-    def _tree_defaults(cls) -> dict[str, Any] | None:
-        """Return the defaults of a forest's trees; None: it is a tree."""
-        return None
-
 
 class BoostRegressor(RegressorMixin, BoostEstimator):
     """Predictions of a regressor made of trees."""

@@ -133,11 +133,6 @@ class ForestMixin(BaggingMixin, BoostEstimator):
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         """Return what is kept of the out-of-bag outputs, added to what the model knows already."""
 
-    @classmethod
-    def _tree_defaults(cls) -> dict[str, Any] | None:
-        defaults: dict[str, Any] = cls._tree_class().get_params(deep=False)
-        return defaults
-
     # --------------------------------------------------------------------------------------------------- inspection
 
     stages_ = FromModel[Stages](lambda m: m.stages, "Which trees belong to which stage, and what it counts.")

@@ -1,7 +1,7 @@
 """The safetensors layout: the length of a header, a JSON header, raw tensors.
 
 What is read may come from anyone, so every number is checked before it is used; ``ValueError`` says what is wrong with
-a file, without naming it. ``docs/format.md`` describes the bytes.
+a file, without naming it. ``docs/dev/format.md`` describes the bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_DIMENSIONS = 8
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
-_DTYPES = {
+ITEMS = {
     "BOOL": np.dtype("?"),
     "U8": np.dtype("u1"),
     "I8": np.dtype("i1"),
@@ -42,7 +42,7 @@ _DTYPES = {
     "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
 }
-_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_NAMES = {dtype: name for name, dtype in ITEMS.items()}
 
 
 class HeaderTooLongError(ValueError):
@@ -73,7 +73,7 @@ def _integer(text: str) -> int:
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def count_brackets(text: str) -> int:
@@ -96,7 +96,7 @@ def parse_json(text: str | bytes, what: str) -> Any:
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
         )
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{what} is no JSON that this format has: {error}") from error
+        raise ValueError(f"{what} is not JSON that this format has: {error}") from error
 
 
 def to_json(value: Any) -> str:
@@ -135,16 +135,16 @@ def _parse_entry(name: str, value: Any, n_bytes: int) -> _Entry:
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"tensor {name!r} needs dtype, shape and data_offsets, and nothing else")
     dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in _DTYPES:
+    if not isinstance(dtype, str) or dtype not in ITEMS:
         raise ValueError(f"tensor {name!r} has the unknown dtype {dtype!r}")
     if not _is_sizes(shape, n_bytes) or len(shape) > _MAX_DIMENSIONS:
         raise ValueError(f"tensor {name!r} has the impossible shape {shape!r}")
     if not _is_sizes(offsets, n_bytes) or len(offsets) != 2:
         raise ValueError(f"tensor {name!r} has the impossible data_offsets {offsets!r}")
     begin, end = offsets
-    if end - begin != math.prod(shape) * _DTYPES[dtype].itemsize:
+    if end - begin != math.prod(shape) * ITEMS[dtype].itemsize:
         raise ValueError(f"tensor {name!r} has data_offsets that do not fit its shape and dtype")
-    return _Entry(name, _DTYPES[dtype], tuple(shape), begin, end)
+    return _Entry(name, ITEMS[dtype], tuple(shape), begin, end)
 
 
 def _parse_metadata(value: Any) -> Metadata:
@@ -166,7 +166,7 @@ def read_header(file: BufferedReader, size: int) -> Header:
         raise ValueError(f"it has {size} bytes, too few for a header")
     length = int.from_bytes(_read_exactly(file, 8), "little")
     if length > min(size - 8, MAX_HEADER):
-        raise ValueError(f"it is no model file, or cut short: its header would have {length} bytes")
+        raise ValueError(f"it is not a model file, or cut short: its header would have {length} bytes")
     text = _read_exactly(file, length)
     header = parse_json(text, "the header") if text.startswith(b"{") else None
     if not isinstance(header, dict):

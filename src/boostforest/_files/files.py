@@ -17,9 +17,9 @@ import numpy as np
 from .._base.validation import warn
 from .._model.columns import DTYPES
 from .._model.model import Model
+from .codec import Estimators, StoredEstimator, decode, encode
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
-from .state import Estimators, StoredEstimator, decode, encode
 
 FORMAT = "boostforest"
 FORMAT_VERSION = 2
@@ -42,8 +42,8 @@ def save(
         raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
         tensors, metadata, lost = encode(params, model, dtype)
-        # What is written can be read.
-        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
+        # What is written can be read, and fitted again.
+        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))._check_arguments()
         head = {
             "format": FORMAT,
             "format_version": str(FORMAT_VERSION),
@@ -93,7 +93,7 @@ def _take_head(header: Header) -> tuple[str, dict[str, str]]:
     """Check what all versions of the format have; return the estimator's name and the rest of the metadata."""
     metadata = dict(header.metadata)
     if metadata.pop("format", None) != FORMAT:
-        raise ValueError("it is no boostforest model file")
+        raise ValueError("it is not a boostforest model file")
     made_by = metadata.pop("boostforest_version", "?")
     number = metadata.pop("format_version", "")
     if not (number.isascii() and number.isdecimal() and 0 < len(number) < 10) or int(number) < 1:

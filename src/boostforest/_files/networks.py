@@ -20,8 +20,8 @@ from .container import Tensors, parse_json, to_json
 if TYPE_CHECKING:
     import torch
 
-INDEX = "network"  # tensor: the network of a node among those of its node model, -1 for none
-_PREFIX = "TorchNode "
+INDEX = "network"  # tensor, and the beginning of the names of the others
+PREFIX = "TorchNode "  # begins the text that stands for one
 _MODULES: dict[str, Any] = {"MLP": MLP, "CNN": CNN}
 _NUMBERS = ("epochs", "batch_size", "lr", "weight_decay")
 _WORDS = ("device", "nodes_at_once")
@@ -30,18 +30,13 @@ _WORDS = ("device", "nodes_at_once")
 # ------------------------------------------------------------------------------------------------------- the TorchNode
 
 
-def is_text(value: object) -> bool:
-    """Tell whether a value of a file stands for a ``TorchNode``."""
-    return isinstance(value, str) and value.startswith(_PREFIX)
-
-
 def to_text(node: TorchNode) -> str:
-    """Return a ``TorchNode`` as text; ``ValueError`` if it has something that is no number."""
+    """Return a ``TorchNode`` as text; ``ValueError`` if it has something that is not a number."""
     fields: dict[str, Any] = {name: _plain(getattr(node, name)) for name in (*_NUMBERS, *_WORDS)}
     fields["module"] = None
     if _is_known(node.module):
         fields["module"] = {type(node.module).__name__: {k: _plain(v) for k, v in node.module.get_params().items()}}
-    return _PREFIX + to_json(fields)
+    return PREFIX + to_json(fields)
 
 
 def _is_known(module: Any) -> bool:
@@ -57,12 +52,12 @@ def _plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, numbers.Real) and math.isfinite(value):
         return float(value)
-    raise ValueError("a TorchNode has a parameter that is no number")
+    raise ValueError("a TorchNode has a parameter that is not a number")
 
 
 def from_text(text: str, own_module: Any) -> TorchNode:
     """Return the ``TorchNode`` that a text stands for; ``own_module`` where the file cannot say what the network is."""
-    fields = parse_json(text.removeprefix(_PREFIX), "a TorchNode")
+    fields = parse_json(text.removeprefix(PREFIX), "a TorchNode")
     # Parameters that a file does not have get their defaults: it may be older than they are.
     if not isinstance(fields, dict) or "module" not in fields or not fields.keys() <= {"module", *_NUMBERS, *_WORDS}:
         raise ValueError("a TorchNode has other parameters")
@@ -146,11 +141,6 @@ def _shorten(stack: Any, dtype: str) -> Any:
     return short
 
 
-def take_networks(tensors: Tensors) -> Tensors:
-    """Remove the tensors of networks from those of a file, and return them."""
-    return {name: tensors.pop(name) for name in list(tensors) if name.split(".")[0] == INDEX}
-
-
 def decode_networks(forest: ForestColumns, node_models: list[Any], tensors: Tensors) -> tuple[Any, ...]:
     """Return the model of every node, after all checks; empty if no tree has models in Python."""
     if not forest.in_python.any():
@@ -158,8 +148,8 @@ def decode_networks(forest: ForestColumns, node_models: list[Any], tensors: Tens
             raise ValueError("networks have no place in trees without a TorchNode")
         return ()
     index = tensors.pop(INDEX, None)
-    if index is None or index.dtype != np.int64 or index.shape != forest.feature.shape:
-        raise ValueError(f"tensor {INDEX!r} must hold an integer for every node")
+    if index is None:
+        raise ValueError(f"tensors are missing: {INDEX}")
     inner_root = np.isin(np.arange(len(index)), forest.tree_start[:-1]) & (forest.feature >= 0)
     expected = forest.in_python[forest.tree_of_node] & ~inner_root
     if ((index >= 0) != expected).any():

@@ -91,7 +91,7 @@ def decode_value(value: Any) -> Any:
         return value
     name, params = _only_item(value)
     if name not in MODELS or not isinstance(params, dict):
-        raise ValueError(f"{name!r} is no node model")
+        raise ValueError(f"{name!r} is not a node model")
     check_known(name, params, list(MODELS[name]._declared))
     return MODELS[name](**{key: _decode(v, nested=True) for key, v in params.items()})
 

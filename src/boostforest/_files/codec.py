@@ -1,0 +1,358 @@
+"""A model and the parameters of its estimator as the fields of a file, and back.
+
+What a file says is checked by ``schema``; here are the checks that take the whole model. The indices of the columns
+are checked by the core.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import numbers
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .._base.typing import TreeParams
+from .._base.validation import classes_as_numbers
+from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
+from .._features.features import Features
+from .._grow.parameters import TREE_PARAMETERS, check_criteria
+from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
+from .._model.columns import ForestColumns
+from .._model.intervals import LeftOut
+from .._model.model import Calibration, Known, Model, Stages
+from .container import Metadata, Tensors, to_json
+from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, strings
+from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
+from .plain import check_known, decode_params, decode_value, encode_params, encode_value
+from .schema import FORMAT
+
+
+class StoredEstimator(Protocol):
+    """What a file has to know of an estimator; a forest has a ``_tree_class`` as well."""
+
+    _task: ClassVar[str]
+    _model: Model
+
+    def __init__(self, **params: Any) -> None: ...
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]: ...
+
+    def _check_arguments(self) -> None:
+        """Check all parameters as a fit does."""
+
+
+Estimators = Mapping[str, type[StoredEstimator]]
+
+_READ_BY_FITS = {"n_estimators", "random_state"}  # alone: whatever they are, a loaded model does not look at them
+_INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
+_MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
+
+
+# ------------------------------------------------------------------------------------------------------------- encoding
+
+
+def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
+    """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
+    stored, lost = encode_params(params)
+    features, known, draws = model.features, model.known, model.draws
+    classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
+    tensors: dict[str, Any] = {
+        **model.columns.arrays(),
+        "tree_seeds": model.seeds,
+        "feature_mean": features.mean,
+        "feature_scale": features.scale,
+        "feature_deviation": features.deviation,
+        "fill": features.fill,
+        "classes": classes,
+        "oob_loss": known.losses,
+        "conformity": known.conformity,
+        "conformity_weight": known.conformity_weight,
+    }
+    if len(model.columns.hidden) == 0:
+        tensors |= {"hidden_start": None, "hidden": None}
+    tensors["params"] = _shorten(tensors["params"], dtype)
+    if isinstance(model.loss, SquaredError):
+        tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
+    if model.columns.in_python.any():
+        tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
+    tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
+    tensors |= _encode_stages(model.stages, model.calibration)
+    if known.left_out is not None:
+        tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
+        tensors["absent"] = np.packbits(known.left_out.absent, axis=1)
+    metadata = {
+        "params": stored,
+        "not_stored": lost,
+        "n_features": features.n_columns,
+        "feature_names": None if features.names is None else [str(name) for name in features.names],
+        "classes": kind,
+        "tree_params": {name: _encode_drawn(values) for name, values in model.params.items()},
+        # In base 16: there is no limit on digits.
+        "entropy": [hex(w) for w in model.entropy] if isinstance(model.entropy, tuple) else hex(model.entropy),
+        "draws": None if draws is None else [*draws[:3], draws[3].hex()],
+        "oob_score": _encode_score(known.score),
+        "dtype": model.columns.dtype.name,
+    }
+    return *FORMAT.write(tensors, metadata), lost
+
+
+def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+    """Return the coefficients in another type, or say that one does not fit."""
+    with np.errstate(over="ignore"):
+        short = params.astype(dtype, copy=False)
+    too_large = np.isinf(short) & np.isfinite(params)
+    if too_large.any():
+        raise ValueError(
+            f"dtype={dtype!r} holds numbers up to {np.finfo(dtype).max:g}, but a coefficient is "
+            f"{params[too_large][0]:g}: use a larger dtype"
+        )
+    return short
+
+
+def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
+    """Return how columns become features."""
+    categories = [column if isinstance(column, CategoryColumn) else None for column in encoder.columns]
+    some = [column for column in categories if column is not None]
+    texts = [str(level).encode("utf-8", "surrogatepass") for column in some for level in column.levels]
+    return {
+        "column_kind": [_kind(column) for column in encoder.columns],
+        "level_start": np.cumsum([0, *(0 if c is None else len(c.levels) for c in categories)]),
+        "level_missing": [c is not None and c.missing for c in categories],
+        "level_is_text": [c is not None and c.is_text for c in categories],
+        "level_end": np.cumsum([len(text) for text in texts]),
+        "level_text": np.frombuffer(b"".join(texts), dtype=np.uint8),
+        "level_means": np.concatenate([np.empty(0), *(c.means.reshape(-1) for c in some if c.means is not None)]),
+    }
+
+
+def _kind(column: TableColumn) -> int:
+    if isinstance(column, NumberColumn):
+        return NUMBER_AND_INDICATOR if column.indicator else NUMBER
+    return ONE_HOT if column.means is None else MEANS
+
+
+def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
+    """Return how the trees of a forest make a prediction, where it is not their mean."""
+    tensors: dict[str, Any] = {}
+    if len(stages) > 1:
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps}
+    if calibration.factor != 1.0:
+        tensors["calibration_factor"] = calibration.factor
+    if calibration.knots:
+        tensors["knot_start"] = np.cumsum([0, *(len(x) for x, _ in calibration.knots)])
+        tensors["knot_x"], tensors["knot_y"] = map(np.concatenate, zip(*calibration.knots, strict=True))
+    return tensors
+
+
+def _encode_drawn(values: list[Any]) -> list[Any]:
+    """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
+    plain = [encode_value(v) for v in values]
+    return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
+
+
+def _encode_score(score: Any) -> float | None:
+    return float(score) if isinstance(score, numbers.Real) and math.isfinite(score) else None
+
+
+# ------------------------------------------------------------------------------------------------------------- decoding
+
+
+def decode(
+    name: str, estimators: Estimators, tensors: Tensors, metadata: Metadata, own_module: Any = None
+) -> StoredEstimator:
+    """Return the estimator that tensors and metadata stand for, or raise ValueError.
+
+    ``own_module`` is what networks are made of where the file cannot say it.
+    """
+    if name not in estimators:
+        raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(estimators)}")
+    cls = estimators[name]
+    parsed = FORMAT.parse_metadata(metadata)
+    params = decode_params(parsed["params"], parsed["not_stored"], cls._get_param_names())
+    if "node_model" in params:
+        params["node_model"] = _with_networks(params["node_model"], own_module)
+    estimator = cls(**params)
+    defaults = _defaults(cls)
+    if any(not _is_default(value, defaults[key]) for key, value in params.items() if key not in _READ_BY_FITS):
+        estimator._check_arguments()
+    is_forest = hasattr(cls, "_tree_class")
+    content = FORMAT.check(name, cls._task, is_forest, tensors, parsed)
+    if not is_forest and content.sizes["trees"] != 1:
+        raise ValueError(f"a {name} has one tree; got {content.sizes['trees']}")
+    drawn = _decode_drawn(content, defaults, _defaults(getattr(cls, "_tree_class", cls)), own_module)
+    estimator._model = _decode_model(content, drawn)
+    return estimator
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    return {parameter.name: parameter.default for parameter in inspect.signature(cls).parameters.values()}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Tell whether a value is the default, or one of those in a default pool: they need no check."""
+    pool = (default, *default) if isinstance(default, tuple) else (default,)
+    return any(type(value) is type(own) and value == own for own in pool)
+
+
+def _with_networks(value: Any, own_module: Any) -> Any:
+    """Return node models with a ``TorchNode`` in the place of its text, one object for all places of a text."""
+    values = value if isinstance(value, list | tuple) else [value]
+    texts = dict.fromkeys(v for v in values if isinstance(v, str) and v.startswith(PREFIX))
+    if not texts:
+        return value
+    made = {text: from_text(text, own_module) for text in texts}
+    decoded = [made.get(v, v) if isinstance(v, str) else v for v in values]
+    return type(value)(decoded) if isinstance(value, list | tuple) else decoded[0]
+
+
+def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any], own_module: Any) -> TreeParams:
+    """Return what the trees have drawn; ``own`` are the defaults of the estimator, ``of_tree`` those of one tree."""
+    drawn, n_trees = content.metadata["tree_params"], content.sizes["trees"]
+    check_known("a tree", drawn, [p.name for p in TREE_PARAMETERS])
+    params: TreeParams = {}
+    for parameter in TREE_PARAMETERS:
+        name = parameter.name
+        # What a tree has that was grown before there was this parameter: the default of one tree, not a pool.
+        values = drawn.get(name, [of_tree.get(name, False)])
+        if not isinstance(values, list) or len(values) not in (1, n_trees):
+            raise ValueError(f"tree_params: {name} must have one value, or one per tree")
+        values = [decode_value(v) for v in values]
+        if name == "node_model":
+            values = _with_networks(values, own_module)
+        others = [v for v in values if name in drawn and not _is_default(v, own.get(name, False))]
+        for value in others:
+            parameter.check(value)
+        if name == "criterion" and others:
+            check_criteria(others, content.task)
+        params[name] = values if len(values) == n_trees else values * n_trees
+    return params
+
+
+def _decode_model(content: Content, drawn: TreeParams) -> Model:
+    t, metadata, n_trees = content.tensors, content.metadata, content.sizes["trees"]
+    loss = _decode_loss(content)
+    columns = _decode_forest(content)
+    networks = {name: t[name] for name in t if name.partition(".")[0] == INDEX}
+    if networks or columns.in_python.any():
+        columns = replace(columns, models=decode_networks(columns, drawn["node_model"], networks))
+    names = metadata["feature_names"]
+    features = Features(
+        metadata["n_features"],
+        None if names is None else np.array(names, dtype=object),
+        _decode_columns(content) if "column_kind" in t else None,
+        t["feature_mean"],
+        t["feature_scale"],
+        t["feature_deviation"],
+        t.get("fill"),
+    )
+    ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
+    knots = []
+    if "knot_start" in t:
+        knots = [(t["knot_x"][a:b], t["knot_y"][a:b]) for a, b in itertools.pairwise(t["knot_start"])]
+    left_out = None
+    if "absent" in t:
+        absent = np.unpackbits(t["absent"], axis=1, count=len(t["residuals"])).astype(np.bool_)
+        left_out = LeftOut(t["residuals"], absent, t.get("residual_weight"))
+    entropy, draws = metadata["entropy"], metadata["draws"]
+    return Model(
+        features,
+        loss,
+        columns,
+        t["tree_seeds"],
+        drawn,
+        tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
+        Stages(tuple(ends.tolist()), tuple(steps.tolist())),
+        Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
+        None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
+        Known(
+            score=metadata["oob_score"],
+            losses=t.get("oob_loss"),
+            left_out=left_out,
+            conformity=t.get("conformity"),
+            conformity_weight=t.get("conformity_weight"),
+        ),
+    )
+
+
+def _decode_loss(content: Content) -> Loss:
+    t = content.tensors
+    if content.task == "regression":
+        return SquaredError(float(t["target_mean"]), float(t["target_scale"]))
+    kind, classes = content.metadata["classes"], t["classes"]
+    classes = classes if kind == "number" else strings(classes)
+    classes = classes.astype(object) if kind == "object" else classes
+    return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+
+
+def _decode_forest(content: Content) -> ForestColumns:
+    t, sizes = content.tensors, content.sizes
+    columns: dict[str, Any] = {f.name: t[f.name] for f in fields(ForestColumns) if f.name in t}
+    columns.setdefault("hidden_start", np.zeros(sizes["trees"] + 1, dtype=np.int64))
+    columns.setdefault("hidden", np.empty(0))
+    forest = ForestColumns(**columns, n_features=sizes["features"], n_outputs=sizes["outputs"])
+    forest.model  # noqa: B018 - the core checks all indices when it makes its view
+    inner = np.flatnonzero(forest.feature >= 0)
+    left = forest.left[inner] + forest.tree_start[forest.tree_of_node[inner]]
+    parents = np.bincount(np.concatenate([left, left + 1, forest.tree_start[:-1]]), minlength=len(forest.feature))
+    if (parents != 1).any():
+        raise ValueError("damaged model: every node but the roots needs one parent")
+    if "param_start" in t and not np.array_equal(t["param_start"], forest.param_start):
+        raise ValueError("damaged model: param_start is not where the parameters of the nodes are")
+    return forest
+
+
+def _decode_columns(content: Content) -> TableEncoder:
+    t, n_targets = content.tensors, content.sizes["outputs"]
+    levels = _decode_texts(t["level_text"], t["level_end"])
+    start, at = t["level_start"].tolist(), 0
+    columns: list[TableColumn] = []
+    flags = zip(t["column_kind"].tolist(), t["level_is_text"].tolist(), t["level_missing"].tolist(), strict=True)
+    for j, (kind, is_text, missing) in enumerate(flags):
+        if kind < ONE_HOT:
+            columns.append(NumberColumn(kind == NUMBER_AND_INDICATOR))
+            continue
+        own, means = _decode_levels(levels[start[j] : start[j + 1]], is_text), None
+        if kind == MEANS:
+            end = at + (len(own) + missing) * n_targets
+            means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
+        columns.append(CategoryColumn(own, missing, means))
+    return TableEncoder(tuple(columns))
+
+
+def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:
+    content = text.tobytes()
+    bounds = [0, *end.tolist()]
+    try:
+        return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in itertools.pairwise(bounds)]
+    except UnicodeDecodeError as error:
+        raise ValueError("tensor 'level_text' is not UTF-8") from error
+
+
+def _decode_levels(texts: list[str], is_text: bool) -> tuple[Level, ...]:
+    """Return levels in their type, in ascending order and each once."""
+    levels: list[Any] = texts if is_text else [_decode_number(text) for text in texts]
+    if any(not a < b for a, b in itertools.pairwise(levels)):
+        raise ValueError("the levels of a category must ascend")
+    if not is_text and np.unique([hash(level) for level in levels], return_counts=True)[1].max(initial=0) > _MAX_TWINS:
+        raise ValueError("too many levels of a category have the same hash")
+    return tuple(levels)
+
+
+def _decode_number(text: str) -> int | float:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"the level {text[:20]!r} is not a number")
+    return value

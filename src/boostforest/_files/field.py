@@ -1,0 +1,340 @@
+"""How one list of fields writes, reads, checks and documents a file; ``schema`` has the list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._features.imputer import MAX_FEATURES, is_distribution
+from .._model.columns import DTYPES
+from .container import ITEMS, Metadata, Tensors, parse_json, to_json
+
+# ------------------------------------------------------------------------------------------------------ what a field is
+
+
+@dataclass(frozen=True)
+class When:
+    """Which files have a field; optional fields of the same ``When`` are there together, or none of them."""
+
+    says: str  #: in the documentation
+    optional: bool = True  #: else such files must have it
+    task: str | None = None  #: only models for this task
+    forests: bool = False  #: only forests
+    needs: str | None = None  #: a tensor that must be there as well
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds besides the field that is checked: other tensors, other metadata, sizes of dimensions."""
+
+    estimator: str
+    task: str
+    forest: bool
+    metadata: dict[str, Any]  #: parsed
+    tensors: Tensors
+    sizes: dict[str, int]
+
+
+Check = Callable[[str, Any, Content], None]  # name of the field, its value; ValueError says what is wrong
+
+
+@dataclass(frozen=True)
+class Field:
+    """A tensor, or a piece of metadata."""
+
+    name: str  #: "<…>" stands for any text
+    dtype: str  #: types in files, the one in memory first; "coefficient": what ``dtype`` in the metadata says
+    shape: str  #: dimensions, "()" for none; those of the same name have the same size, "any" and "…" have any
+    doc: str
+    when: When
+    checks: tuple[Check, ...] = ()
+    since: int = 1  #: version of the format
+    default: str | None = None  #: of metadata that older files do not have
+
+
+ALWAYS = When("always", optional=False)
+
+
+# ----------------------------------------------------------------------------------------------------- what is checked
+
+NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS = range(4)  # what may become of a column
+
+
+def rule(says: str, holds: Callable[[Any, Content], Any]) -> Check:
+    """Return a check: ``says`` is the message if it does not hold, "{name}" stands for the field."""
+
+    def check(name: str, value: Any, content: Content) -> None:
+        if not holds(value, content):
+            raise ValueError(says.format(name=name))
+
+    return check
+
+
+def _ascends(array: npt.NDArray[Any], strictly: bool = False) -> bool:
+    # Compared, not subtracted: the differences of hostile numbers overflow.
+    return bool((array[:-1] < array[1:] if strictly else array[:-1] <= array[1:]).all())
+
+
+def starts(parts: str, least: int = 0) -> Check:
+    """Return a check of where parts begin: from 0 to their number, each with at least so many."""
+    return rule(
+        f"tensor '{{name}}' must ascend from 0 to the number of {parts}",
+        lambda a, c: a[0] == 0 and a[-1] == c.sizes[parts] and _ascends(a, strictly=least > 0),
+    )
+
+
+FINITE = rule("tensor '{name}' has values that are not finite", lambda a, _: np.isfinite(a).all())
+POSITIVE = rule("tensor '{name}' has values that are not above zero", lambda a, _: (a > 0).all())
+WEIGHTS = rule("tensor '{name}' must hold values above zero", lambda a, _: len(a) > 0 and (a > 0).all())
+NOT_NEGATIVE = rule("tensor '{name}' has values below zero", lambda a, _: (a >= 0).all())
+BIT = rule("tensor '{name}' has values other than 0 and 1", lambda a, _: (a <= 1).all())
+ASCENDING = rule("tensor '{name}' must ascend", lambda a, _: _ascends(a))
+CLIP_RANGE = rule("a clip range in 'lower' and 'upper' is empty", lambda upper, c: (c.tensors["lower"] <= upper).all())
+SPLIT_FEATURES = rule(
+    "tensor '{name}' must hold numbers of features, ascending",
+    lambda a, c: len(a) > 0 and a[0] >= 0 and a[-1] < c.sizes["features"] and _ascends(a, strictly=True),
+)
+STAGE_END = rule(
+    "tensor '{name}' must ascend from above 0 to the number of trees",
+    lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
+)
+STAGE_STEP = rule(
+    "tensor '{name}' must start with 1 and hold values above 0, up to 1",
+    lambda a, _: a[0] == 1 and ((a > 0) & (a <= 1)).all(),
+)
+PROBABILITY = rule(
+    "tensor '{name}' must hold probabilities above 0 and below 1", lambda a, _: ((a > 0) & (a < 1)).all()
+)
+LEVEL_END = rule(
+    "tensor '{name}' must ascend to the length of 'level_text'",
+    lambda a, c: np.append(0, a)[-1] == len(c.tensors["level_text"]) and (a >= 0).all() and _ascends(a),
+)
+COLUMN_KINDS = rule("tensor '{name}' has unknown kinds", lambda a, _: len(a) > 0 and a.max() <= MEANS)
+FILL = rule(
+    "tensor '{name}' has values that are not finite, no symmetric precision, or a precision that is not positive",
+    lambda a, _: is_distribution(a),
+)
+FEW_FEATURES = rule(
+    f"tensor '{{name}}' is for at most {MAX_FEATURES} features", lambda _, c: c.sizes["features"] <= MAX_FEATURES
+)
+
+
+def check_weights_of_rows(name: str, n_samples: Any, content: Content) -> None:
+    with np.errstate(over="ignore"):
+        total = n_samples[content.tensors["feature"] < 0].sum(dtype=np.float64)
+    if (n_samples < 0).any() or not 0 < total < np.inf:
+        raise ValueError(f"tensor {name!r} has values that cannot be weights of rows")
+
+
+def check_knots(name: str, array: Any, content: Content) -> None:
+    """Check that values ascend within every output."""
+    falls = array[1:] < array[:-1]
+    falls[content.tensors["knot_start"][1:-1] - 1] = False  # from one output to the next
+    if falls.any():
+        raise ValueError(f"tensor {name!r} must ascend for every output")
+
+
+def check_levels(name: str, means: Any, content: Content) -> None:
+    """Check that categories have levels, levels their means, and all columns together the features of the trees."""
+    kind, is_text, missing = (content.tensors[n] for n in ("column_kind", "level_is_text", "level_missing"))
+    n_known = np.diff(content.tensors["level_start"])
+    n_levels, targets = n_known + missing, content.sizes["outputs"]
+    if ((kind >= ONE_HOT) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
+        raise ValueError("a category needs levels, and a column of numbers has none")
+    n_means = int(n_levels[kind == MEANS].sum()) * targets
+    if len(means) != n_means:
+        raise ValueError(f"tensor {name!r} is too {'short' if len(means) < n_means else 'long'}")
+    one_hot = np.where(n_levels == 2, 1, n_levels)
+    n_features = int(np.choose(kind, [1, 2, one_hot, targets]).sum())
+    if n_features != content.sizes["features"]:
+        raise ValueError(f"the columns make {n_features} features, but the trees have {content.sizes['features']}")
+
+
+def check_classes(name: str, classes: Any, content: Content) -> None:
+    kind = content.metadata["classes"]
+    if kind not in ("number", "string", "object") or classes.ndim != (1 if kind == "number" else 2):
+        raise ValueError("a classifier needs classes: numbers, or strings as rows of code points")
+    if kind != "number":
+        if classes.dtype != np.uint32 or classes.size == 0 or (classes > 0x10FFFF).any():
+            raise ValueError(f"tensor {name!r} must hold code points of strings")
+    elif classes.dtype.kind == "f":
+        FINITE(name, classes, content)
+    labels = classes if kind == "number" else strings(classes)
+    if len(labels) == 0 or not _ascends(labels, strictly=True):
+        raise ValueError(f"tensor {name!r} must ascend")
+
+
+def strings(code_points: npt.NDArray[np.uint32]) -> npt.NDArray[np.str_]:
+    """Return the strings whose code points are the rows."""
+    return np.ascontiguousarray(code_points).view(f"U{code_points.shape[1]}").reshape(-1)
+
+
+def check_columns(name: str, number: Any, content: Content) -> None:
+    n_columns = content.sizes["columns"]
+    if type(number) is not int or number != n_columns:
+        raise ValueError(f"{name} must be {n_columns}, as the tensors have it; got {number!r}")
+
+
+def check_names(name: str, names: Any, content: Content) -> None:
+    n = content.sizes["columns"]
+    is_list = isinstance(names, list) and len(names) == n and all(isinstance(text, str) for text in names)
+    if names is not None and not is_list:
+        raise ValueError(f"{name} must be null or {n} strings")
+
+
+IS_NULL_OR_NUMBER = rule("{name} must be null or a number", lambda v, _: v is None or isinstance(v, float))
+IS_OBJECT = rule("{name} must be an object", lambda v, _: isinstance(v, dict))
+NO_REGRESSOR = rule("a regressor has no classes", lambda v, c: v is None or c.task != "regression")
+
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_DIGEST = re.compile(r"([0-9a-f]{2})*")
+
+
+def _is_entropy(value: Any, content: Content) -> bool:
+    words = value if isinstance(value, list) else [value]
+    return bool(words) and all(isinstance(word, str) and _HEX.fullmatch(word) for word in words)
+
+
+def _is_draws(value: Any, content: Content) -> bool:
+    return value is None or (
+        isinstance(value, list)
+        and [type(v) for v in value] == [bool, int, int, str]
+        and _DIGEST.fullmatch(value[3]) is not None
+    )
+
+
+ENTROPY = rule("{name} must be a number in base 16, or a list of such", _is_entropy)
+DRAWS = rule("{name} must be null, or a boolean, two integers and a checksum in base 16", _is_draws)
+
+# ------------------------------------------------------------------------------------------------------ what a file is
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All fields of a file."""
+
+    tensors: tuple[Field, ...]
+    metadata: tuple[Field, ...]
+
+    @cached_property
+    def _json(self) -> list[Field]:
+        return [field for field in self.metadata if field.dtype == "JSON"]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {field.name: field for field in self.tensors}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, Field]:
+        """What the names of many tensors begin with."""
+        return {field.name.partition("<")[0]: field for field in self.tensors if "<" in field.name}
+
+    def write(self, tensors: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[Tensors, Metadata]:
+        """Return the fields of a model in the types of a file; None stands for a tensor that is not there."""
+        arrays = {
+            name: np.asarray(v, ITEMS.get(self._field(name).dtype)) for name, v in tensors.items() if v is not None
+        }
+        return arrays, {field.name: to_json(metadata[field.name]) for field in self._json}
+
+    def parse_metadata(self, metadata: Metadata) -> dict[str, Any]:
+        """Return what the metadata of a file stands for; the fields have yet to be checked."""
+        required = {field.name for field in self._json if field.default is None}
+        texts = {field.name: field.default for field in self._json if field.default is not None} | metadata
+        if not required <= texts.keys() <= {field.name for field in self._json}:
+            raise ValueError(f"its metadata must be {', '.join(sorted(required))}; got {', '.join(sorted(texts))}")
+        return {name: parse_json(text, f"metadata {name!r}") for name, text in texts.items()}
+
+    def check(self, estimator: str, task: str, forest: bool, tensors: Tensors, metadata: dict[str, Any]) -> Content:
+        """Check everything that the lists say of a file; return it with the types that models have in memory."""
+        if metadata["dtype"] not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {metadata['dtype']!r}")
+        content = Content(estimator, task, forest, metadata, dict(tensors), {})
+        self._check_presence(content)
+        self._measure(content)
+        for name, array in tensors.items():
+            content.tensors[name] = _in_memory(self._field(name), name, array, content)
+        for field in self.tensors:
+            if field.name in tensors:
+                for check in field.checks:
+                    check(field.name, content.tensors[field.name], content)
+        for field in self._json:
+            for check in field.checks:
+                check(field.name, metadata[field.name], content)
+        return content
+
+    def _field(self, name: str) -> Field:
+        """Return the field of a tensor; KeyError if there is none."""
+        prefix = next((prefix for prefix in self._prefixes if name.startswith(prefix)), "")
+        return self._prefixes[prefix] if prefix else self._by_name[name]
+
+    def _check_presence(self, content: Content) -> None:
+        """Check that all tensors are there which must be, and no others."""
+        names = content.tensors.keys()
+        may = [
+            f for f in self.tensors if f.when.task in (None, content.task) and (content.forest or not f.when.forests)
+        ]
+        known, prefixes = {f.name for f in may}, tuple(self._prefixes)
+        if unknown := [name for name in names if name not in known and not name.startswith(prefixes)]:
+            raise ValueError(f"tensors are unknown for {content.estimator}: {', '.join(sorted(unknown))}")
+        has = {self._field(name).when for name in names}
+        missing = {f.name for f in may if (f.when in has or not f.when.optional) and "<" not in f.name} - names
+        missing |= {when.needs for when in has if when.needs is not None} - names
+        if missing:
+            raise ValueError(f"tensors are missing: {', '.join(sorted(missing))}")
+
+    def _measure(self, content: Content) -> None:
+        """Set the sizes of the dimensions: those of the first field that has them."""
+        sizes, classes = content.sizes, content.tensors.get("classes", np.empty(1))
+        if "stage_end" not in content.tensors:
+            sizes["stages"] = 1
+        for field in self.tensors:
+            if field.name in content.tensors and field.shape.isalpha():
+                sizes.setdefault(field.shape, content.tensors[field.name].size)
+        n_classes = len(classes) if classes.ndim else 0
+        sizes["outputs"] = n_classes if n_classes > 2 else 1
+        sizes.setdefault("columns", sizes["features"])
+        if sizes["trees"] < 1 or not 1 <= sizes["features"] < 2**31:
+            raise ValueError("a model needs at least one tree and one feature")
+
+
+def _in_memory(field: Field, name: str, array: npt.NDArray[Any], content: Content) -> npt.NDArray[Any]:
+    """Check type and shape of a tensor, and return it in the type that models have."""
+    if field.dtype == "any" or "<" in field.name:  # checked by themselves: as classes, or against a network
+        return array
+    coefficient = np.dtype(content.metadata["dtype"])
+    dtypes = [coefficient if d == "coefficient" else ITEMS[d].newbyteorder("=") for d in field.dtype.split(", ")]
+    if array.dtype not in dtypes:
+        raise ValueError(f"tensor {name!r} must be {dtypes[0]}; got {array.dtype}")
+    sizes = content.sizes | {"any": array.size}
+    shape = tuple(_size(dimension, sizes) for dimension in field.shape.strip("()").split(", ") if dimension)
+    if array.shape != shape:
+        raise ValueError(f"tensor {name!r} must have the shape {shape}; got {array.shape}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(dtypes[0], copy=False)
+
+
+def _size(dimension: str, sizes: dict[str, int]) -> int:
+    """Return the size of a dimension such as "trees", "trees + 1" or "⌈residuals / 8⌉"."""
+    if dimension.startswith("⌈"):
+        name, _, divisor = dimension.strip("⌈⌉").partition(" / ")
+        return -(-sizes[name] // int(divisor))
+    name, _, more = dimension.partition(" + ")
+    return sizes[name] + int(more or 0)
+
+
+def table(fields: Iterable[Field]) -> str:
+    """Return fields as a table of ``docs/dev/format.md``, without columns that are empty."""
+    head = ["name", "dtype", "shape", "when", "since", "what"]
+    rows = [
+        [f"`{f.name}`", f.dtype.replace("coefficient", "as `dtype` says"), f.shape, f.when.says, str(f.since), f.doc]
+        for f in fields
+    ]
+    shown = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    lines = [" | ".join(row[i] for i in shown) for row in [head, *rows]]
+    return "\n".join(f"| {line} |" for line in [lines[0], " | ".join("---" for _ in shown), *lines[1:]])
