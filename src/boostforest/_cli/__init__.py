@@ -10,7 +10,7 @@ def main() -> None:
     try:
         from .commands import app
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich", "pandas"):
+        if (error.name or "").partition(".")[0] not in ("typer", "rich", "pandas", "pyarrow"):
             raise
         sys.exit(f'The command line needs {error.name}: pip install "boostforest[cli]"')
     app(prog_name="boostforest")

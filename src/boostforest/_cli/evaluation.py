@@ -1,4 +1,4 @@
-"""Cross-validation with the metrics that fit the task."""
+"""Cross-validation, and the metrics that fit the task."""
 
 from __future__ import annotations
 
@@ -13,64 +13,92 @@ from sklearn import metrics
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from .tables import Refused
+from .messages import Refused, cut
 
 # Name -> whether more is better.
 METRICS = {
     "classification": {"accuracy": True, "balanced accuracy": True, "log-loss": False, "ROC AUC": True},
     "regression": {"RMSE": False, "MAE": False, "R²": True},
 }
+Weights = npt.NDArray[np.float64] | None
 
 
 def cross_validate(
-    estimator: Any, X: pd.DataFrame, y: npt.NDArray[Any], n_folds: int, seed: int
-) -> Iterator[dict[str, float]]:
-    """Yield the figures of one fold after another."""
+    estimator: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights, n_folds: int, seed: int
+) -> Iterator[dict[str, float | None]]:
+    """Yield the figures of one fold after another.
+
+    scikit-learn's function of this name would predict once for every metric, weigh them only where metadata routing is
+    switched on, and say nothing before the last fold.
+    """
     is_classifier = estimator._task == "classification"
     if is_classifier:
         rarest = pd.Series(y).value_counts()
         if rarest.iloc[-1] < n_folds:
             raise Refused(
-                f"--folds {n_folds} needs that many rows of every class; class {rarest.index[-1]!r} has "
+                f"--folds {n_folds} needs that many rows of every class; class {cut(rarest.index[-1])} has "
                 f"{rarest.iloc[-1]}"
             )
     elif len(y) < 2 * n_folds:
         raise Refused(f"--folds {n_folds} needs at least {2 * n_folds} rows; got {len(y)}")
     make = StratifiedKFold if is_classifier else KFold
     for train, test in make(n_folds, shuffle=True, random_state=seed).split(X, y):
+        of_train, of_test = (None, None) if weight is None else (weight[train], weight[test])
         start = time.perf_counter()
-        model = clone(estimator).fit(X.iloc[train], y[train])
+        model = clone(estimator).fit(X.iloc[train], y[train], sample_weight=of_train)
         fitted = time.perf_counter()
-        figures = (
-            _class_figures(model, X.iloc[test], y[test]) if is_classifier else _figures(model, X.iloc[test], y[test])
-        )
-        yield figures | {"fit seconds": fitted - start, "predict seconds": time.perf_counter() - fitted}
+        found = figures(model, X.iloc[test], y[test], of_test)
+        yield found | {"fit seconds": fitted - start, "predict seconds": time.perf_counter() - fitted}
 
 
-def _class_figures(model: Any, X: pd.DataFrame, y: npt.NDArray[Any]) -> dict[str, float]:
+def figures(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
+    """Return the metrics of a model's predictions; None for those that these rows do not define."""
+    return _of_classes(model, X, y, weight) if hasattr(model, "classes_") else _of_numbers(model, X, y, weight)
+
+
+def _of_classes(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
     probability = model.predict_proba(X)
     predicted = model.classes_[probability.argmax(axis=1)]
     truth = model.classes_[:, None] == y  # classes × rows
+    counted = np.ones(len(y), dtype=bool) if weight is None else weight > 0
     area: Callable[..., float] = metrics.roc_auc_score
-    areas = [area(truth[c], probability[:, c]) for c in range(len(truth)) if 0 < truth[c].sum() < len(y)]
+    areas = [
+        area(truth[c], probability[:, c], sample_weight=weight)
+        for c in range(len(truth))
+        if 0 < truth[c, counted].sum() < counted.sum()
+    ]
     return {
-        "accuracy": float(metrics.accuracy_score(y, predicted)),
-        "balanced accuracy": float(metrics.balanced_accuracy_score(y, predicted)),
-        "log-loss": float(metrics.log_loss(y, probability, labels=model.classes_)),
-        "ROC AUC": float(np.mean(areas)),
+        "accuracy": float(metrics.accuracy_score(y, predicted, sample_weight=weight)),
+        "balanced accuracy": _balanced_accuracy(truth, y == predicted, weight),
+        "log-loss": float(metrics.log_loss(y, probability, labels=model.classes_, sample_weight=weight)),
+        "ROC AUC": float(np.mean(areas)) if areas else None,
     }
 
 
-def _figures(model: Any, X: pd.DataFrame, y: npt.NDArray[Any]) -> dict[str, float]:
+def _balanced_accuracy(truth: npt.NDArray[np.bool_], hit: npt.NDArray[np.bool_], weight: Weights) -> float:
+    """Return the mean over the classes that there are; scikit-learn warns of classes that were only predicted."""
+    of_rows = np.ones(len(hit)) if weight is None else weight
+    sums = truth @ of_rows
+    return float(np.mean((truth @ (of_rows * hit))[sums > 0] / sums[sums > 0]))
+
+
+def _of_numbers(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
     predicted = model.predict(X)
+    counted = y if weight is None else y[weight > 0]
     return {
-        "RMSE": float(metrics.root_mean_squared_error(y, predicted)),
-        "MAE": float(metrics.mean_absolute_error(y, predicted)),
-        "R²": float(metrics.r2_score(y, predicted)),
+        "RMSE": float(metrics.root_mean_squared_error(y, predicted, sample_weight=weight)),
+        "MAE": float(metrics.mean_absolute_error(y, predicted, sample_weight=weight)),
+        "R²": float(metrics.r2_score(y, predicted, sample_weight=weight)) if np.ptp(counted) > 0 else None,
     }
 
 
-def summarise(folds: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Return mean and deviation over the folds."""
-    values = {name: [fold[name] for fold in folds] for name in folds[0]}
-    return {name: {"mean": float(np.mean(v)), "deviation": float(np.std(v, ddof=1))} for name, v in values.items()}
+def summarise(folds: list[dict[str, float | None]]) -> dict[str, dict[str, float | None]]:
+    """Return mean and standard deviation over the folds that have a figure."""
+    values = {name: [v for fold in folds if (v := fold[name]) is not None] for name in folds[0]}
+    return {
+        name: {
+            "mean": float(np.mean(v)) if v else None,
+            "standard deviation": float(np.std(v, ddof=1)) if len(v) > 1 else None,
+        }
+        for name, v in values.items()
+    }

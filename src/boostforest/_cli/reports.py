@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._files.files import read_description
+from .messages import number_text
 
 Report = dict[str, Any]
 
 
 def print_json(report: Report) -> None:
     """Print a report for programs."""
-    print(json.dumps(report, indent=2, ensure_ascii=False))  # noqa: T201
+    print(json.dumps(report, indent=2, ensure_ascii=False, default=_plain))  # noqa: T201
 
 
 def print_values(console: Console, values: dict[str, Any]) -> None:
@@ -32,12 +33,22 @@ def print_values(console: Console, values: dict[str, Any]) -> None:
 
 def print_table(console: Console, title: str, heads: list[str], rows: list[list[str]]) -> None:
     """Print a table: text, then numbers."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    console.print(
+        f"[italic]{escape(title)}[/]", soft_wrap=True, highlight=False
+    )  # a title of the table would be wrapped
+    table = Table(header_style="bold")
     for k, head in enumerate(heads):
         table.add_column(escape(head), justify="left" if k == 0 else "right")
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
+
+
+def figure_text(value: float | None) -> str:
+    """Return a figure: four decimals of a share, others in the user's units."""
+    if value is None:
+        return "undefined"
+    return f"{value:.4f}" if abs(value) <= 1 else number_text(value)
 
 
 def bytes_text(n: float) -> str:
@@ -75,10 +86,10 @@ def _slopes(estimator: Any) -> Any:
 def print_importances(console: Console, found: list[Report]) -> None:
     """Print the columns that matter most."""
     rows = [
-        [item["feature"], f"{item['gain']:.3f}", "" if item["slope"] is None else f"{item['slope']:.4g}"]
+        [item["feature"], f"{item['gain']:.3f}", "" if item["slope"] is None else number_text(item["slope"])]
         for item in found
     ]
-    print_table(console, "Features", ["feature", "share of gain", "effect of one deviation"], rows)
+    print_table(console, "Features", ["feature", "share of gain", "effect of one standard deviation"], rows)
 
 
 def describe(path: Path, estimator: Any, top: int) -> Report:
@@ -118,7 +129,7 @@ def print_description(console: Console, report: Report) -> None:
         report["estimator"]: ", ".join(f"{k}={v}" for k, v in report["parameters"].items()) or "default parameters",
         "file": f"{report['file']}, {bytes_text(report['bytes'])}, format {report['format_version']}, "
         f"written by boostforest {report['written_by']}",
-        "trees": f"{report['n_trees']}, with {report['n_nodes']} nodes, {report['n_leaves']} of them leaves",
+        "trees": f"{report['n_trees']:,}, with {report['n_nodes']:,} nodes, {report['n_leaves']:,} of them leaves",
         "features": f"{len(names)}: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}",
     }
     if classes is not None:

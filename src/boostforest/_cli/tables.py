@@ -1,133 +1,205 @@
-"""Tables on disk: CSV (compressed too) and Parquet in, with the complaints of a careful reader; predictions out."""
+"""From a table to features, target and weights for a fit, and to the features of a model; predictions to a file."""
 
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from .._files.files import replace_file
+from .features import LISTS, TIMES, Choice, known_column, one_column_hint
+from .messages import Refused, cut, some
+from .sources import Source
+from .table import Column, Table
 
-CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.xz", ".csv.bz2")
 PARQUET_ENDINGS = (".parquet", ".pq")
-MOST_TEXT = 0.5  # a text column with more numbers than this share is a column of numbers with something in it
 
 
-class Refused(Exception):
-    """What the user has to change, in one sentence."""
+# -------------------------------------------------------------------------------------------------------------- target
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a table by the ending of its name."""
-    name = path.name.lower()
-    try:
-        if name.endswith(PARQUET_ENDINGS):
-            return _with_names(pd.read_parquet(path), path)
-        if name.endswith(CSV_ENDINGS):
-            separator = "\t" if ".tsv" in name else ","
-            return _with_names(pd.read_csv(path, sep=separator, low_memory=False), path)
-    except ImportError as error:
-        raise Refused(f'{path} needs pyarrow to be read: pip install "boostforest[cli]"') from error
-    except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
-        raise Refused(f"{path} cannot be read: {_one_line(error)}") from error
-    raise Refused(f"{path} must end in one of {', '.join(CSV_ENDINGS + PARQUET_ENDINGS)}")
+@dataclass
+class Rows:
+    """What a forest is fitted to, or judged by."""
+
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    weight: npt.NDArray[np.float64] | None
 
 
-def _with_names(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()  # Parquet files of pandas may keep columns there
-    if len(frame) == 0:
-        raise Refused(f"{path} has no rows")
-    frame.columns = [str(name) for name in frame.columns]
-    return frame
-
-
-def _one_line(error: BaseException) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(reason.split())
-
-
-def take_target(
-    frame: pd.DataFrame, target: str, path: Path, drop_missing: bool
-) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """Return the features and the target, which has to be complete."""
-    if target not in frame.columns:
-        raise Refused(f"{path} has no column {target!r}; its columns are {_some(list(frame.columns))}")
-    if frame.shape[1] == 1:
-        raise Refused(f"{path} has no column but the target {target!r}")
-    missing = frame[target].isna().to_numpy()
+def take_rows(
+    table: Table, features: Sequence[str], choice: Choice, drop_missing: bool, as_text: Collection[str] = ()
+) -> Rows:
+    """Return features, target and weights; a target has to be complete, unless such rows may be left out."""
+    weight_names = [] if choice.weight is None else [choice.weight]
+    frame = table.frame(list(dict.fromkeys([*features, choice.target, *weight_names])), as_text)
+    missing = frame[choice.target].isna().to_numpy()
     if missing.any():
         if not drop_missing:
             raise Refused(
-                f"the target {target!r} is missing in {missing.sum()} of {len(frame)} rows of {path}, first in row "
-                f"{int(np.argmax(missing)) + 1}: complete it, or leave these rows out with --drop-missing-target"
+                f"the target {cut(choice.target)} is missing in {missing.sum():,} of {len(frame):,} rows of "
+                f"{table.label}, first in row {int(np.argmax(missing)) + 1:,}: complete it, or leave these rows out "
+                "with --drop-missing-target"
             )
         frame = frame[~missing].reset_index(drop=True)
     if len(frame) == 0:
-        raise Refused(f"the target {target!r} is missing in all rows of {path}")
-    return frame.drop(columns=target), frame[target]
+        raise Refused(f"the target {cut(choice.target)} is missing in all rows of {table.label}")
+    y = frame[choice.target]
+    if table.columns[choice.target].kind in ("whole", "truth") and missing.any() and choice.target not in as_text:
+        y = y.astype(bool if table.columns[choice.target].kind == "truth" else np.int64)
+    weight = None if choice.weight is None else _weights(frame[choice.weight], choice.weight, table)
+    return Rows(frame[list(features)], y, weight)
 
 
-def check_columns(frame: pd.DataFrame, path: Path, categories: list[str]) -> None:
-    """Refuse columns of numbers with some text in them, which would pass for categories of many levels."""
-    for name in categories:
-        if name not in frame.columns:
-            raise Refused(f"--categorical: {path} has no column {name!r}; its columns are {_some(list(frame.columns))}")
-    for name in frame.columns:
-        column = frame[name]
-        if name in categories or not pd.api.types.is_string_dtype(column.dtype):
-            continue
-        given = column.notna().to_numpy()
-        numbers = pd.to_numeric(column, errors="coerce").notna().to_numpy()
-        if given.any() and MOST_TEXT * given.sum() < numbers.sum() < given.sum():
-            row = int(np.argmax(given & ~numbers))
-            raise Refused(
-                f"column {name!r} of {path} holds numbers and text, such as {column.iloc[row]!r} in row {row + 1}: "
-                f"correct it, or name it with --categorical {name}"
-            )
+def _weights(column: pd.Series[Any], name: str, table: Table) -> npt.NDArray[np.float64]:
+    if not table.columns[name].is_number:
+        raise Refused(
+            f"--weight {cut(name)} must hold numbers; it holds {cut(column.iloc[0])} in row 1 of {table.label}"
+        )
+    weight = np.asarray(column, dtype=np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        what = "nothing" if np.isnan(weight[row]) else f"{weight[row]:g}"
+        raise Refused(f"--weight {cut(name)} must hold numbers of at least 0; it holds {what} in row {row + 1:,}")
+    if not weight.any():
+        raise Refused(f"--weight {cut(name)} must hold a number above 0; all of them are 0")
+    return weight
 
 
-def guess_task(target: pd.Series[Any]) -> tuple[str, str]:
-    """Return the task and the reason for it."""
-    distinct = target.nunique()
-    if not pd.api.types.is_numeric_dtype(target.dtype) or pd.api.types.is_bool_dtype(target.dtype):
-        return "classification", f"it holds {distinct} different labels"
-    values = target.to_numpy(dtype=float)
+def guess_task(column: Column, y: pd.Series[Any], label: str, wanted: str) -> tuple[str, str]:
+    """Return the task and the reason for it; refuse a target that makes no sense for it."""
+    target = f"the target {cut(column.name)} of {label}"
+    if column.kind in ("time", "nested"):
+        raise Refused(f"{target} holds {TIMES if column.kind == 'time' else LISTS}: turn it into numbers or classes")
+    distinct = y.nunique()
+    if not column.is_number and wanted == "regression":
+        raise Refused(f"--task regression needs numbers; {target} holds {cut(y.iloc[0])}")
+    if wanted != "auto":
+        return wanted, "as you say"
+    if not column.is_number and distinct > max(10, len(y) / 2):
+        raise Refused(
+            f"{target} holds {distinct:,} different texts in {len(y):,} rows, such as {some(y.unique()[:2])}: if they "
+            "are numbers, write them as such; if they are classes, say --task classification"
+        )
+    if column.kind in ("text", "truth"):
+        return "classification", f"it holds {distinct:,} different labels"
+    values = y.to_numpy(dtype=float)
     if np.all(values == np.round(values)) and distinct <= 10:
         return "classification", f"it holds {distinct} different whole numbers"
-    return "regression", f"it holds {distinct} different numbers"
+    return "regression", f"it holds {distinct:,} different numbers"
 
 
-def select_features(frame: pd.DataFrame, names: list[str] | None, path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the columns that a model was fitted on, and the names of those that it does not know."""
-    if names is None:
-        return frame, []
-    absent = [name for name in names if name not in frame.columns]
+def known_labels(column: Column, y: pd.Series[Any], classes: Any, label: str) -> npt.NDArray[Any]:
+    """Return a target as a model knows it: numbers of a regression, or some of its classes."""
+    if classes is None or classes.dtype.kind in "biuf":
+        if not column.is_number:
+            raise Refused(
+                f"the target {cut(column.name)} of {label} holds {cut(y.iloc[0])}; in the fit it held numbers"
+            )
+        values: npt.NDArray[Any] = np.asarray(y, dtype=np.float64)
+    else:
+        values = np.asarray(y, dtype=str)
+    if classes is None:
+        return values
+    known: npt.NDArray[Any] = values.astype(classes.dtype)
+    unknown = values[~np.isin(values, classes.astype(values.dtype.type))]
+    if len(unknown):
+        raise Refused(
+            f"the target {cut(column.name)} of {label} holds {cut(unknown[0])}, which is not a class of the model: "
+            f"{some(classes)}"
+        )
+    return known
+
+
+# ---------------------------------------------------------------------------------------------------- a model's columns
+
+
+def model_features(table: Table, estimator: Any) -> tuple[list[str], list[str]]:
+    """Return the columns that a model was fitted on, in its order, and those of them that are read as text."""
+    known = getattr(estimator, "feature_names_in_", None)
+    names = list(table.columns) if known is None else [str(name) for name in known]
+    absent = [name for name in names if name not in table.columns]
     if absent:
-        raise Refused(f"{path} lacks {_some(absent)}, which the model was fitted on")
-    return frame[names], [name for name in frame.columns if name not in names]
+        raise Refused(
+            f"{table.label} lacks {some(absent)}, which the model was fitted on; its columns are "
+            f"{some(table.columns)}{one_column_hint(table)}"
+        )
+    categories = getattr(getattr(estimator, "encoder_", None), "categories", {})
+    as_text = []
+    for j, name in enumerate(names):
+        category, column = categories.get(j), table.columns[name]
+        if category is not None and category.is_text:
+            as_text.append(name)
+            if column.is_number and not set(table.frame([name], [name])[name]) & set(category.levels):
+                raise Refused(f"column {cut(name)} of {table.label} holds numbers; in the fit it held text")
+        elif column.kind in ("text", "time", "nested") and not (category is not None and not category.levels):
+            raise _not_numbers(table, column)
+    return names, as_text
+
+
+def _not_numbers(table: Table, column: Column) -> Refused:
+    if column.trouble is not None:
+        return column.trouble
+    texts = table.frame([column.name], [column.name])[column.name]
+    row = int(np.argmax(texts.notna()))
+    return Refused(
+        f"column {cut(column.name)} of {table.label} holds {cut(texts.iloc[row])} in row {row + 1:,}; in the fit "
+        "it held numbers"
+    )
+
+
+def id_columns(table: Table, names: list[str]) -> pd.DataFrame:
+    """Return columns to be written beside predictions, as they stand there: 007 is not 7."""
+    for name in names:
+        known_column(table, name, "--id")
+    texts = table.frame(names, names)
+    for name in names:
+        if table.columns[name].kind == "whole":
+            numbers = table.frame([name])[name]
+            if numbers.astype(str).equals(texts[name].astype(str)):
+                texts[name] = numbers
+    return texts
+
+
+# -------------------------------------------------------------------------------------------------------------- output
+
+
+def check_output(output: Path | None, source: Source, *others: Path) -> None:
+    """Refuse to write where something is read from."""
+    if output is None or not output.parent.is_dir():
+        if output is not None:
+            raise Refused(f"--output {output}: there is no folder {output.parent}")
+        return
+    for path in [*source.files(), *map(str, others)]:
+        if os.path.exists(path) and output.exists() and os.path.samefile(path, output):
+            raise Refused(f"--output {output} is the file {path} that is read: write to another one")
+        is_part = output.name.lower().endswith(PARQUET_ENDINGS)
+        if is_part and os.path.isdir(path) and Path(path).resolve() in output.resolve().parents:
+            raise Refused(f"--output {output} lies in the folder {path} that is read: write to another one")
+
+
+def check_table_ending(output: Path) -> None:
+    """Refuse a file that predictions cannot be written to."""
+    if not output.name.lower().endswith((".csv", *PARQUET_ENDINGS)):
+        raise Refused(f"--output {output} must end in one of {', '.join(('.csv', *PARQUET_ENDINGS))}")
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table whole or not at all."""
-    name = path.name.lower()
-    if not name.endswith((".csv", *PARQUET_ENDINGS)):
-        raise Refused(f"--output {path} must end in one of {', '.join(('.csv', *PARQUET_ENDINGS))}")
     content = io.BytesIO()
-    if name.endswith(PARQUET_ENDINGS):
+    if path.name.lower().endswith(PARQUET_ENDINGS):
         frame.to_parquet(content, index=False)
     else:
         frame.to_csv(content, index=False)
     try:
         replace_file(str(path), [content.getvalue()])
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {_one_line(error)}") from error
-
-
-def _some(names: list[str], most: int = 8) -> str:
-    """Return some names, quoted, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+        raise Refused(f"{path} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,66 @@
+"""The options of the commands, each said once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+class Preset(StrEnum):
+    """Which forest."""
+
+    paper = "paper"
+    best = "best"
+
+
+class Dtype(StrEnum):
+    """Type of stored coefficients."""
+
+    float64 = "float64"
+    float32 = "float32"
+    float16 = "float16"
+
+
+class Decimal(StrEnum):
+    """What separates whole numbers from decimals."""
+
+    point = "."
+    comma = ","
+
+
+_TABLE = "CSV, Parquet (a folder too), JSON or SQLite file, with names of columns; - is standard input."
+Table = Annotated[Path | None, typer.Argument(metavar="TABLE", help=_TABLE, show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `boostforest fit` wrote.")]
+Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+TaskOption = Annotated[Task, typer.Option(help="What the target is; auto looks at it, and says what it found.")]
+Trees = Annotated[int, typer.Option(min=1, help="Number of trees.")]
+PresetOption = Annotated[Preset, typer.Option(help="best: more accurate, for about 2.5 times the time.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same forest.")]
+Jobs = Annotated[int, typer.Option(min=-1024, max=1024, help="Threads; -1: all processors.")]
+Categorical = Annotated[list[str], typer.Option(help="Column that holds categories though it looks like numbers.")]
+Drop = Annotated[list[str], typer.Option(help="Column to leave out.")]
+Keep = Annotated[list[str], typer.Option(help="Column to use though it looks like an identifier or free text.")]
+Id = Annotated[list[str], typer.Option("--id", help="Column that identifies rows: not a feature.")]
+IdBeside = Annotated[list[str], typer.Option("--id", help="Column of the table to write beside the predictions.")]
+Weight = Annotated[str | None, typer.Option(help="Column of weights of the rows: not a feature.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing-target", help="Leave out rows without a target.")]
+Param = Annotated[list[str], typer.Option("--param", metavar="NAME=VALUE", help="Any other argument of the estimator.")]
+Sql = Annotated[str | None, typer.Option(metavar="QUERY", help="Query instead of TABLE: SELECT … FROM 'table.csv'.")]
+Sep = Annotated[str | None, typer.Option(help=r"What separates the values of a CSV file, such as ';' or '\t'.")]
+DecimalOption = Annotated[
+    Decimal | None, typer.Option("--decimal", help="Decimal sign, where the table leaves it open.")
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, such as latin-1.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the result and errors.")]
