@@ -26,7 +26,7 @@ from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
-from .._grow.groups import Request
+from .._grow.native import Request
 from .._grow.parameters import largest, smallest, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection

@@ -18,7 +18,8 @@ from .._base.typing import Floats, Ints, Labels, Longs, Mask
 from .._features.roles import ROLES
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
-from .._grow.groups import Growth, Request
+from .._grow.groups import Growth
+from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import plot_pool, pool_report
 from .._grow.staged import LEAST_TREES, StageGrower

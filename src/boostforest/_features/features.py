@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from .._base.draws import fold_numbers
-from .._base.memory import FEWER_CLASSES, refuse_if_too_much
+from .._base.memory import FEWER_CLASSES, SMALL, refuse_if_too_much
 from .._base.typing import Entropy, Floats, Labels
 from .._base.validation import mean_and_deviation
 from .._losses import Loss
@@ -130,6 +130,8 @@ def _training_features(
 def _check_memory(n_rows: int, n_columns: int, n_features: int, n_targets: int) -> None:
     """Refuse a table that there is not enough memory for, after its categories have become features."""
     n_bytes = 8.0 * n_rows * (_TABLES * n_features + _TARGETS * n_targets)
+    if n_bytes <= SMALL:
+        return
     what = f"{n_features:,} features, which {n_columns:,} columns and their categories become"
     if n_targets > 2:
         refuse_if_too_much(n_bytes, f"{what} with {n_targets:,} classes,", [FEWER_CLASSES, "fewer text columns"])

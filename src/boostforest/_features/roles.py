@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Ints, Labels, Mask, Signs
-from ..nodes._native import Constant, Ridge
-from ..nodes._python import is_python_model, short_name
+from ..nodes._native import Constant, Ridge, is_python_model
+from ..nodes._python import short_name
 from .encoder import TableEncoder
 
 Names = Labels | None

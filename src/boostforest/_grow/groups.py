@@ -11,61 +11,16 @@ import numpy as np
 
 from .._base.draws import tree_seeds
 from .._base.progress import Progress
-from .._base.typing import Entropy, Floats, Seeds, TreeParams
+from .._base.typing import Floats, Seeds
 from .._losses import OutOfBag
-from .._model.model import Model, Stages
-from ..nodes._native import NodeModel
+from .._model.model import Model
 from .data import TrainingData
-from .memory import check_trees
-from .native import grow_trees
+from .native import Request
 from .objective import Objective
-from .parameters import TREE_PARAMETERS, draw_tree_params
+from .parameters import TREE_PARAMETERS
 
 #: Tree parameters that differ from the estimator's own, and ``split_features``: numbers of features.
 Settings = dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What an estimator asks of the trees of one fit."""
-
-    pools: dict[str, Any]  #: of the tree parameters
-    shorthands: dict[str, NodeModel]  #: what the names of node models stand for
-    entropy: Entropy  #: what all seeds follow from
-    dtype: str  #: of the coefficients
-    threads: int
-    verbose: int = 0
-
-    def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
-        """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
-        return draw_tree_params(self.pools | (changed or {}), seeds, task, self.shorthands)
-
-    def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
-        """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
-        params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
-        check_trees(data, params, self.dtype, self.threads, copies)
-
-    def grow(
-        self,
-        data: TrainingData,
-        seeds: Seeds,
-        first_number: int = 0,
-        changed: dict[str, Any] | None = None,
-        quiet: bool = False,
-    ) -> Model:
-        """Grow a tree for each seed; ``changed`` are pools instead of the request's own."""
-        params = self.draw(seeds, data.loss.task, changed)
-        data.roles.check_fit(data.loss.n_classes, params["node_model"])
-        columns = grow_trees(
-            data,
-            params,
-            seeds,
-            dtype=self.dtype,
-            threads=self.threads,
-            verbose=0 if quiet else self.verbose,
-            first_number=first_number,
-        )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages.single(len(seeds)))
 
 
 @dataclass(frozen=True, eq=False)

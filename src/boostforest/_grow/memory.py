@@ -10,8 +10,7 @@ import numpy as np
 from .._base.draws import distinct
 from .._base.memory import FEWER_CLASSES, SMALL, available_memory, refuse_if_too_much
 from .._base.typing import Floats, TreeParams
-from ..nodes._native import ELM, Constant
-from ..nodes._python import python_trees
+from ..nodes._native import ELM, Constant, python_trees
 from .data import TrainingData
 
 _NODE_BYTES = 29  # of a node, without its coefficients and clip range

@@ -1,22 +1,67 @@
-"""Growing trees, in the core or, where the node model is Python's, in Python."""
+"""What a fit asks of its trees, and growing them: in the core or, where the node model is Python's, in Python."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._base.draws import tree_seeds
 from .._base.progress import Progress
 from .._base.threads import one_blas_thread
-from .._base.typing import Seeds, TreeParams
+from .._base.typing import Entropy, Seeds, TreeParams
 from .._base.validation import warn_if_unconverged
 from .._model.columns import ForestColumns
-from ..nodes._native import largest_hidden_layer
-from ..nodes._python import python_trees
+from .._model.model import Model, Stages
+from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
-from .parameters import encode_tree_params
+from .parameters import draw_tree_params, encode_tree_params
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What an estimator asks of the trees of one fit."""
+
+    pools: dict[str, Any]  #: of the tree parameters
+    shorthands: dict[str, NodeModel]  #: what the names of node models stand for
+    entropy: Entropy  #: what all seeds follow from
+    dtype: str  #: of the coefficients
+    threads: int
+    verbose: int = 0
+
+    def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
+        """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
+        return draw_tree_params(self.pools | (changed or {}), seeds, task, self.shorthands)
+
+    def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
+        """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
+        params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
+        check_trees(data, params, self.dtype, self.threads, copies)
+
+    def grow(
+        self,
+        data: TrainingData,
+        seeds: Seeds,
+        first_number: int = 0,
+        changed: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ) -> Model:
+        """Grow a tree for each seed; ``changed`` are pools instead of the request's own."""
+        params = self.draw(seeds, data.loss.task, changed)
+        data.roles.check_fit(data.loss.n_classes, params["node_model"])
+        columns = grow_trees(
+            data,
+            params,
+            seeds,
+            dtype=self.dtype,
+            threads=self.threads,
+            verbose=0 if quiet else self.verbose,
+            first_number=first_number,
+        )
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages.single(len(seeds)))
 
 
 def grow_trees(

@@ -18,8 +18,7 @@ from .._base.declare import Parameter, choice, integer, is_integer, real
 from .._base.draws import distinct, draw_parameter, is_distribution, pool_words
 from .._base.typing import Seeds, TreeParams
 from .._core import Criterion
-from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models
-from ..nodes._python import is_python_model, own_copies
+from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
 
 CRITERIA = {criterion.name.lower(): int(criterion) for criterion in Criterion}
 TASK_CRITERIA = {"regression": ("xgb", "mse"), "classification": ("xgb", "gini", "c45")}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._base.declare import Parameter, integer, real
 from .._base.draws import Seeds, distinct, draw, word
@@ -226,3 +226,32 @@ def encode_node_models(models: list[Any], reg_lambda: npt.NDArray[np.float64]) -
     columns = dict(zip(["node_model", *(f"node_{name}" for name in _COLUMNS)], table, strict=True))
     columns["node_reg_lambda"] = np.where(np.isnan(columns["node_reg_lambda"]), reg_lambda, columns["node_reg_lambda"])
     return columns
+
+
+# ----------------------------------------------------------------------------------------------- models in Python
+
+
+def is_regressor_object(value: object) -> bool:
+    """Tell whether a value can be fitted like a regressor: an object, not a class, and not a classifier."""
+    if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in ("fit", "predict")):
+        return False
+    return not (isinstance(value, BaseEstimator) and is_classifier(value))
+
+
+def is_python_model(node_model: object) -> bool:
+    """Tell whether the core knows nothing of a node model."""
+    if isinstance(node_model, NodeModel):
+        return node_model._code == PYTHON
+    return is_regressor_object(node_model)
+
+
+def own_copies(models: list[Any]) -> list[Any]:
+    """Return the node models of all trees, those in Python cloned: the user's objects stay the user's."""
+    copies = {key: clone(m, safe=False) for key, m in distinct(models).items() if is_python_model(m)}
+    return [copies.get(id(m), m) for m in models] if copies else models
+
+
+def python_trees(models: list[Any]) -> list[int]:
+    """Return the numbers of the trees whose node models are Python's."""
+    in_python = {key for key, m in distinct(models).items() if is_python_model(m)}
+    return [t for t, m in enumerate(models) if id(m) in in_python] if in_python else []

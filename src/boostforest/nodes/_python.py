@@ -10,11 +10,8 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone, is_classifier
 
-from .._base.draws import distinct
 from .._base.threads import ONE_BLAS_THREAD
-from ._native import PYTHON, NodeModel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -101,32 +98,6 @@ def short_name(node_model: Any) -> str:
     """Return the repr of a model on one line of limited length."""
     name = " ".join(repr(node_model).split())
     return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
-
-
-def is_regressor_object(value: object) -> bool:
-    """Tell whether a value can be fitted like a regressor: an object, not a class, and not a classifier."""
-    if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in ("fit", "predict")):
-        return False
-    return not (isinstance(value, BaseEstimator) and is_classifier(value))
-
-
-def is_python_model(node_model: object) -> bool:
-    """Tell whether the core knows nothing of a node model."""
-    if isinstance(node_model, NodeModel):
-        return node_model._code == PYTHON
-    return is_regressor_object(node_model)
-
-
-def own_copies(models: list[Any]) -> list[Any]:
-    """Return the node models of all trees, those in Python cloned: the user's objects stay the user's."""
-    copies = {key: clone(m, safe=False) for key, m in distinct(models).items() if is_python_model(m)}
-    return [copies.get(id(m), m) for m in models] if copies else models
-
-
-def python_trees(models: list[Any]) -> list[int]:
-    """Return the numbers of the trees whose node models are Python's."""
-    in_python = {key for key, m in distinct(models).items() if is_python_model(m)}
-    return [t for t, m in enumerate(models) if id(m) in in_python] if in_python else []
 
 
 def seen_values(values: Floats, features: Ints | None) -> Floats:
