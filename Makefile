@@ -39,11 +39,11 @@ venv: $(VENV)/.stamp-venv ## Create the virtual environment with the build tools
 
 build: $(VENV)/.stamp-build ## Build and install the package, editable, with the test extra
 
-test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(VENV)/.stamp-build ## Build, then run pytest $(PYTEST_ARGS) on all cores
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 test-paper: $(VENV)/.stamp-paper ## Test boostforest-paper and the benchmarks in the same way
-	$(BIN)/python -m pytest paper benchmarks $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto paper benchmarks $(PYTEST_ARGS)
 
 # Rounds of all property-based tests, each with a new seed; the seed alone gives a failure again.
 RANDOM_TESTS = HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -q -m hypothesis tests paper/tests --hypothesis-seed

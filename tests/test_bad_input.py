@@ -93,7 +93,9 @@ def test_more_cuts_than_can_be_counted_are_refused():
 
 
 @pytest.mark.parametrize(
-    "params", [{"clip": "yes"}, {"clip": None}, {"clip": 1}, {"reg_lambda": stats.norm()}], ids=str
+    "params",
+    [{"clip": "yes"}, {"clip": None}, {"clip": 1}, {"reg_lambda": stats.norm()}],
+    ids=["text", "None", "number", "distribution"],
 )
 def test_other_bad_tree_parameters_of_a_regressor_are_refused(params):
     assert_refused(BoostForestRegressor, f"^{next(iter(params))} must be", {**params, "n_estimators": 20})
