@@ -122,7 +122,7 @@ class ForestColumns(ReadOnlyColumns):
     def n_inputs(self) -> Longs:
         """Slopes of each tree's node models: none, one per feature that they see, or one per hidden unit."""
         units = np.diff(self.hidden_start) // (1 + len(self.seen_features))
-        return read_only(np.where(self.kind == ModelKind.LINEAR, len(self.seen_features), units))
+        return read_only(np.where(self.kind == int(ModelKind.LINEAR), len(self.seen_features), units))
 
     @cached_property
     def seen_features(self) -> Ints:
