@@ -289,11 +289,11 @@ class Schema:
             raise ValueError(f"tensors are missing: {', '.join(sorted(missing))}")
 
     def _measure(self, content: Content) -> None:
-        """Set the sizes of the dimensions: those of the first field that has them."""
+        """Set the sizes of the dimensions: those of the first field that has them, required ones first."""
         sizes, classes = content.sizes, content.tensors.get("classes", np.empty(1))
         if "stage_end" not in content.tensors:
             sizes["stages"] = 1
-        for field in self.tensors:
+        for field in sorted(self.tensors, key=lambda field: field.when.optional):
             if field.name in content.tensors and field.shape.isalpha():
                 sizes.setdefault(field.shape, content.tensors[field.name].size)
         n_classes = len(classes) if classes.ndim else 0

@@ -252,7 +252,8 @@ METADATA = (
         ALWAYS, (IS_OBJECT,),
     ),
     Field(
-        "entropy", "JSON", "", 'what all seeds follow from: an integer in base 16 (`"0x2a"`), or a list of such', ALWAYS, (ENTROPY,),
+        "entropy", "JSON", "", 'what all seeds follow from: an integer in base 16 (`"0x2a"`), or a list of such',
+        ALWAYS, (ENTROPY,),
     ),
     Field(
         "draws", "JSON", "",
