@@ -227,6 +227,18 @@ def test_a_bad_file_is_refused_with_a_reason(content, reason, tmp_path):
     assert peak < 2 * len(content) + 2**20  # whatever sizes it claims
 
 
+def test_parameters_are_checked_beside_defaults_too(tmp_path):
+    path, rows = tmp_path / "a", np.arange(60.0).reshape(20, 3)
+    BoostForestRegressor(2, random_state=0).fit(rows, rows[:, 0]).save_model(path)
+    content = path.read_bytes()
+    wrong = {"n_estimators": (0, -1, 2.5, True, "many", None), "n_jobs": (0, "all"), "verbose": (-1,), "clip": (2,)}
+    for name, values in wrong.items():
+        for value in values:
+            path.write_bytes(params(content, **{name: value}))
+            with pytest.raises(ValueError, match=f"cannot be loaded: {name} must be"):
+                load_model(path)
+
+
 REPEATED = {
     "escaped quotes": b'\\"',
     "backslashes": b"\\",

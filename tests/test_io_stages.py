@@ -18,6 +18,7 @@ BAD_REGRESSORS = {
         "'stage_end' must be int64; got int32",
     ),
     "steps without stages": ({"stage_end": lambda t: None}, "tensors are missing: stage_end"),
+    "a step of almost 0": ({"stage_step": lambda t: np.array([1.0, 5e-324])}, "'stage_step' must start with 1"),
     "a step of 0": ({"stage_step": lambda t: np.array([1.0, 0.0])}, "'stage_step' must start with 1"),
     "a step that is no number": ({"stage_step": lambda t: np.array([1.0, np.nan])}, "'stage_step' has values that are"),
     "too many steps": ({"stage_step": lambda t: np.ones(3)}, "'stage_step' must have the shape .2,.; got .3,."),
@@ -32,7 +33,8 @@ BAD_REGRESSORS = {
     "sets of classes": ({"conformity": lambda t: np.ones(3)}, "unknown for BoostForestRegressor: conformity"),
 }
 BAD_CLASSIFIERS = {
-    "a factor below zero": ({"calibration_factor": lambda t: np.array(-1.0)}, "'calibration_factor' has values that"),
+    "a factor below zero": ({"calibration_factor": lambda t: np.array(-1.0)}, "'calibration_factor' must be at"),
+    "a factor of almost 0": ({"calibration_factor": lambda t: np.array(5e-324)}, "must be at least 1e-100"),
     "knots that fall": ({"knot_x": lambda t: t["knot_x"][::-1].copy()}, "'knot_x' must ascend for every output"),
     "knots that are no probabilities": ({"knot_y": lambda t: t["knot_y"] + 1}, "'knot_y' must hold probabilities"),
     "knots of other outputs": ({"knot_start": lambda t: np.array([0, 1, len(t["knot_x"])])}, "'knot_start' must have"),

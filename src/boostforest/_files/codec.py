@@ -13,6 +13,7 @@ import numbers
 import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -42,16 +43,12 @@ class StoredEstimator(Protocol):
 
     def __init__(self, **params: Any) -> None: ...
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]: ...
-
     def _check_arguments(self) -> None:
         """Check all parameters as a fit does."""
 
 
 Estimators = Mapping[str, type[StoredEstimator]]
 
-_READ_BY_FITS = {"n_estimators", "random_state"}  # alone: whatever they are, a loaded model does not look at them
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -175,13 +172,13 @@ def decode(
     if name not in estimators:
         raise ValueError(f"it holds the unknown estimator {name!r}; known are {', '.join(estimators)}")
     cls = estimators[name]
+    defaults = _defaults(cls)
     parsed = FORMAT.parse_metadata(metadata)
-    params = decode_params(parsed["params"], parsed["not_stored"], cls._get_param_names())
+    params = decode_params(parsed["params"], parsed["not_stored"], list(defaults))
     if "node_model" in params:
         params["node_model"] = _with_networks(params["node_model"], own_module)
     estimator = cls(**params)
-    defaults = _defaults(cls)
-    if any(not _is_default(value, defaults[key]) for key, value in params.items() if key not in _READ_BY_FITS):
+    if not all(_is_usual(key, value, defaults[key]) for key, value in params.items()):
         estimator._check_arguments()
     is_forest = hasattr(cls, "_tree_class")
     content = FORMAT.check(name, cls._task, is_forest, tensors, parsed)
@@ -192,7 +189,9 @@ def decode(
     return estimator
 
 
+@cache
 def _defaults(cls: type) -> dict[str, Any]:
+    """Return the defaults of the constructor, without a call of it."""
     return {parameter.name: parameter.default for parameter in inspect.signature(cls).parameters.values()}
 
 
@@ -200,6 +199,12 @@ def _is_default(value: Any, default: Any) -> bool:
     """Tell whether a value is the default, or one of those in a default pool: they need no check."""
     pool = (default, *default) if isinstance(default, tuple) else (default,)
     return any(type(value) is type(own) and value == own for own in pool)
+
+
+def _is_usual(name: str, value: Any, default: Any) -> bool:
+    """Tell whether a parameter needs no check: it is a default, a number of trees, or a seed, which only fits read."""
+    is_count = name == "n_estimators" and type(value) is int and value > 0
+    return is_count or name == "random_state" or _is_default(value, default)
 
 
 def _with_networks(value: Any, own_module: Any) -> Any:

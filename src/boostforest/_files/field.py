@@ -104,10 +104,12 @@ STAGE_END = rule(
     "tensor '{name}' must ascend from above 0 to the number of trees",
     lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
 )
+_LEAST = 1e-100  # of what trees are multiplied with: a fit finds more, and products of smaller numbers can be 0
 STAGE_STEP = rule(
-    "tensor '{name}' must start with 1 and hold values above 0, up to 1",
-    lambda a, _: a[0] == 1 and ((a > 0) & (a <= 1)).all(),
+    f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1",
+    lambda a, _: a[0] == 1 and ((a >= _LEAST) & (a <= 1)).all(),
 )
+FACTOR = rule(f"tensor '{{name}}' must be at least {_LEAST}", lambda a, _: a >= _LEAST)
 PROBABILITY = rule(
     "tensor '{name}' must hold probabilities above 0 and below 1", lambda a, _: ((a > 0) & (a < 1)).all()
 )
@@ -289,11 +291,11 @@ class Schema:
             raise ValueError(f"tensors are missing: {', '.join(sorted(missing))}")
 
     def _measure(self, content: Content) -> None:
-        """Set the sizes of the dimensions: those of the first field that has them."""
+        """Set the sizes of the dimensions: those of the first field that has them, required ones first."""
         sizes, classes = content.sizes, content.tensors.get("classes", np.empty(1))
         if "stage_end" not in content.tensors:
             sizes["stages"] = 1
-        for field in self.tensors:
+        for field in sorted(self.tensors, key=lambda field: field.when.optional):
             if field.name in content.tensors and field.shape.isalpha():
                 sizes.setdefault(field.shape, content.tensors[field.name].size)
         n_classes = len(classes) if classes.ndim else 0

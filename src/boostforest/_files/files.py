@@ -42,8 +42,8 @@ def save(
         raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
         tensors, metadata, lost = encode(params, model, dtype)
-        # What is written can be read, and fitted again.
-        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))._check_arguments()
+        # What is written can be read.
+        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
         head = {
             "format": FORMAT,
             "format_version": str(FORMAT_VERSION),

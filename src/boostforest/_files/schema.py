@@ -14,6 +14,7 @@ from .field import (
     COLUMN_KINDS,
     DRAWS,
     ENTROPY,
+    FACTOR,
     FEW_FEATURES,
     FILL,
     FINITE,
@@ -134,13 +135,13 @@ TENSORS = (
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what the mean of each stage counts, 1 for the first, above 0 and at most 1 for the others", _STAGES,
+        "what the mean of each stage counts, 1 for the first, from 1e-100 to 1 for the others", _STAGES,
         (FINITE, STAGE_STEP), 2,
     ),
     Field("oob_loss", "F64", "stages", "out-of-bag loss after each stage", When("if known", forests=True), since=2),
     Field(
-        "calibration_factor", "F64", "()", "factor of the scores",
-        When("calibrated by a factor", task="classification", forests=True), (FINITE, POSITIVE), 2,
+        "calibration_factor", "F64", "()", "factor of the scores, at least 1e-100",
+        When("calibrated by a factor", task="classification", forests=True), (FINITE, FACTOR), 2,
     ),
     Field(
         "knot_start", "I64", "outputs + 1",
@@ -252,12 +253,8 @@ METADATA = (
         ALWAYS, (IS_OBJECT,),
     ),
     Field(
-        "entropy",
-        "JSON",
-        "",
-        'what all seeds follow from: an integer in base 16 (`"0x2a"`), or a list of such',
-        ALWAYS,
-        (ENTROPY,),
+        "entropy", "JSON", "", 'what all seeds follow from: an integer in base 16 (`"0x2a"`), or a list of such',
+        ALWAYS, (ENTROPY,),
     ),
     Field(
         "draws", "JSON", "",
