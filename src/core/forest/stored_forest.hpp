@@ -11,7 +11,7 @@
 
 namespace boostforest {
 
-// Columns as they come from outside; they belong to somebody else. What each holds says docs/format.md.
+// Columns as they come from outside; they belong to somebody else. What each holds says docs/dev/format.md.
 struct StoredColumns {
     std::span<const std::int64_t> tree_start;  // per tree: its first node; then the number of nodes
     std::span<const std::uint8_t> kind;        // per tree: ModelKind
