@@ -129,7 +129,7 @@ def test_damaged_networks_are_refused(content, name, change, match, tmp_path):
         ('"epochs":2', '"epochs":0', "TorchNode.epochs must be"),
         ('"epochs":2', '"passes":2', "a TorchNode has other parameters"),
         ('"device":"cpu"', '"device":"tpu"', "TorchNode.device must be"),
-        ("TorchNode {", "TorchNode ", "no JSON"),
+        ("TorchNode {", "TorchNode ", "is not JSON"),
     ],
     ids=range(11),
 )
