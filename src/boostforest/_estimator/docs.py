@@ -140,7 +140,7 @@ pool : {{"uniform", "adaptive"}} or None, default=None
 
 _CALIBRATE = """\
 calibrate : {{False, "temperature", "isotonic", "auto"}} or None, default=None
-    Make probabilities honest by what was seen out of bag: all log-odds times one factor, or a rising step function
+    Calibrate probabilities by what was seen out of bag: all log-odds times one factor, or a rising step function
     per class; "auto" is the factor. None: as the preset has it (False, "auto").
 """
 

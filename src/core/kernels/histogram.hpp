@@ -110,7 +110,7 @@ struct Problems {
     }
 
     void descend(double alpha, V8* k) const {
-        constexpr double kTolerance = 1e-6;  // of the squared steps: values are ten times as exact, only to rank splits
+        constexpr double kTolerance = 1e-6;  // of the squared steps: values are ten times as exact and only rank splits
         for (int sweep = 0; sweep < kSweeps; ++sweep) {
             V8 moving{};
             for (int m = 0; m < 3; ++m) {

@@ -35,7 +35,7 @@ class SortedRows {
     Split best_split(std::int64_t begin, std::int64_t end, const double* y, const double* weight, const Totals& node,
                      double min_side, Worker& worker);
 
-    // Divides the rows; returns where the right part begins.
+    // Splits the rows; returns where the right part begins.
     std::int64_t divide(std::int64_t begin, std::int64_t end, const Split& split);
 
     // Row numbers from this place on.
