@@ -72,7 +72,7 @@ BAD_FILES = {
     "NaN": (edited(b'"dtype":"U64"', b'"dtype":NaN'), "NaN is not a number"),
     "infinity": (edited(b'"dtype":"U64"', b'"dtype":1e999'), "a number is too large"),
     "long number": (edited(b'"dtype":"U64"', b'"dtype":' + b"1" * 5000), "a number is too long"),
-    "name twice": (edited(b'"gain":', b'"loss":'), "a name stands there twice"),
+    "name twice": (edited(b'"gain":', b'"loss":'), "a name occurs twice"),
     "metadata of numbers": (seal({**HEADER, "__metadata__": {"format": 1}}, DATA), "must map strings to strings"),
     "no metadata": (seal({k: v for k, v in HEADER.items() if k[0] != "_"}, DATA), "it is not a boostforest model file"),
     "entry without shape": (seal({**HEADER, "gain": {"dtype": "F64"}}, DATA), "'gain' needs dtype, shape and data"),

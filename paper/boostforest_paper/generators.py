@@ -1,4 +1,4 @@
-"""Tables made on the spot, of any size: the same seed gives the same table."""
+"""Synthetic data of any size: the same seed gives the same table."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 N_WAVES = 8  # directions in which the regression function bends
-NOISE = 0.3  # deviation of the noise; that of the function is about 1
+NOISE = 0.3  # standard deviation of the noise; that of the function is about 1
 LEVELS = (2, 3, 5, 8, 12, 20, 50)  # levels of the categorical variables: 100 one-hot columns
 N_NUMERIC = 6
 
 
 def _directions(rng: np.random.Generator, d: int, k: int) -> Floats:
-    """Draw k unit vectors as columns, so that their products with the rows have deviation 1 for any d."""
+    """Draw k unit vectors as columns, so that their products with the rows have standard deviation 1 for any d."""
     directions = rng.normal(size=(d, k))
     return directions / np.linalg.norm(directions, axis=0)
 

@@ -10,7 +10,7 @@ namespace boostforest {
 
 namespace {
 
-// Scaled rows with the gaps filled, rows × features.
+// Scaled rows with their missing values filled, rows × features.
 auto filled_rows(const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
                  const Fill& fill) {
     const std::size_t n = x.shape(0), d = x.shape(1);

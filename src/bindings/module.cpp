@@ -52,7 +52,7 @@ void register_codes(nb::module_& module) {
 }  // namespace boostforest
 
 NB_MODULE(_core, module) {
-    nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is no leak
+    nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is not a leak
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
     boostforest::register_codes(module);           // codes and seed tags
     boostforest::register_expected(module);        // what missing values are expected to be

@@ -148,7 +148,7 @@ void build(TrainingTable* place, const Array<double, 2>& x, const Array<double, 
 
 FeatureList split_list(const TrainingTable& table, const FeatureNumbers& numbers) {
     const FeatureList list = feature_list(numbers, static_cast<std::size_t>(table.n_features()));
-    require(list.n > 0, "some feature must be allowed to cut");
+    require(list.n > 0, "it must be possible to split on some feature");
     return list;
 }
 
@@ -336,7 +336,7 @@ void register_training_table(nb::module_& module) {
              "Which of the rows miss the feature.")
         .def("find_splits", &find_splits, nb::arg("nodes"), nb::arg("rules").noconvert(), nb::arg("keys").noconvert(),
              nb::arg("n_threads"), nb::arg("split_features").noconvert().none() = nb::none(),
-             "Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.")
+             "How to split each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.")
         .def("pseudo_labels", &pseudo_labels, nb::arg("nodes"), nb::arg("n_threads"),
              "What the models of the nodes are to be fitted to, and with which weights.")
         .def("losses", &losses, nb::arg("nodes"), nb::arg("n_threads"), "The nodes' loss at their scores.");

@@ -219,7 +219,7 @@ class TrainingTable:
 
     def find_splits(self, nodes: list, rules: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, split_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> list:
         """
-        Where to cut each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.
+        How to split each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.
         """
 
     def pseudo_labels(self, nodes: list, n_threads: int) -> list:

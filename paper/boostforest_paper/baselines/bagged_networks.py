@@ -134,8 +134,8 @@ class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
 class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
     """Networks for regression on bootstrap replicas, the mean of their predictions.
 
-    Each network minimises the squared error on its replica by AdamW, from random weights of its own; the target is in
-    deviations meanwhile. All else is as in `BaggedNetworksClassifier`. Needs PyTorch:
+    Each network minimises the squared error on its replica by AdamW, from random weights of its own; the target is
+    standardised meanwhile. All else is as in `BaggedNetworksClassifier`. Needs PyTorch:
     ``pip install "boostforest[torch]"``.
 
     Parameters

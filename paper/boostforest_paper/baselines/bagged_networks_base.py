@@ -40,7 +40,7 @@ lr : float, default=0.01
 weight_decay : float, default=1e-4
     Decay of the weights per step, times the learning rate.
 scale : bool, default=True
-    Divide the features by their deviation, after subtracting their mean. Turn it off for pixels.
+    Divide the features by their standard deviation, after subtracting their mean. Turn it off for pixels.
 bootstrap : bool, default=True
     Train each network on rows drawn with replacement; otherwise on all rows.
 max_samples : int, float or None, default=None

@@ -72,7 +72,7 @@ class DeepBoostClassifier(BoostedClassifier):
     Notes
     -----
     Steps and their choice are those of [1]_, which are exact for the exponential loss and minimise a bound of the
-    logistic. With `beta` and `lambda_` 0 this is AdaBoost, which votes with 2 α, or logistic boosting. Deviations: the
+    logistic. With `beta` and `lambda_` 0 this is AdaBoost, which votes with 2 α, or logistic boosting. Differences: the
     candidates of a round are the trees that one greedy tree contains when it is cut at each depth, grown by `criterion`
     and not by the error, which many splits leave as it is; splits whose sides vote alike are taken out before they are
     counted. The authors' programs have ``2 n + 1`` and ``ln m`` in r, so their `lambda_` is about 1.4 times ours.

@@ -20,7 +20,7 @@ from .scores import ScoresMixin
 Floats = npt.NDArray[np.float64]
 
 _LARGEST_BIAS = 2.0
-_ROUNDING = 1e-12  # deviations below this are none
+_ROUNDING = 1e-12  # standard deviations below this count as 0
 
 
 _DOCS = {
@@ -149,9 +149,9 @@ class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
 
     Notes
     -----
-    Deviations from [1]_: the random weights (from [-1, 1], features in deviations) are divided so that every ``v·x``
-    has the mean 0 and the deviation 1 over the training rows, and the biases come from [-2, 2], so that all units bend
-    within the data; ridge instead of least squares. BoostForest's ELM nodes do the same.
+    Differences from [1]_: the random weights (from [-1, 1], for standardised features) are divided so that every
+    ``v·x`` has mean 0 and standard deviation 1 over the training rows, and the biases come from [-2, 2], so that all
+    units bend within the data; ridge instead of least squares. BoostForest's ELM nodes do the same.
 
     References
     ----------
@@ -209,7 +209,7 @@ class ELMClassifier(ScoresMixin, _ExtremeLearningMachine):
 
     Notes
     -----
-    There are no probabilities: least squares does not give any, as with scikit-learn's ``RidgeClassifier``. Deviations
+    There are no probabilities: least squares does not give any, as with scikit-learn's ``RidgeClassifier``. Differences
     as in `ELMRegressor`.
 
     References

@@ -72,7 +72,7 @@ class FilterBoostClassifier(BoostedClassifier):
     -----
     As in [1]_, the version with votes: round t has ``delta_t = delta / (3 t (t + 1))``; the r-th example of a round may
     take ``2 / epsilon ln(r (r + 1) / delta_t)`` draws; an edge u from n examples is accepted when
-    ``|u| ≥ (1 + 1/tau) sqrt(ln(n (n + 1) / delta_t) / (2 n))`` and used as ``u / (1 + tau)``. Deviations: outcomes are
+    ``|u| ≥ (1 + 1/tau) sqrt(ln(n (n + 1) / delta_t) / (2 n))`` and used as ``u / (1 + tau)``. Differences: outcomes are
     drawn in blocks that grow by an eighth, so an edge may use a few examples more; at `max_edge_samples` it is used as
     it is, where a member without edge would ask for examples for ever; the fit ends after `n_estimators` rounds.
 
@@ -153,7 +153,7 @@ class FilterBoostClassifier(BoostedClassifier):
         Parameters
         ----------
         batches : iterable of (X, y)
-            Batches of examples, drawn at random, of any size: a table and its labels. It may be endless.
+            Batches of examples, drawn at random, of any size: a table and its labels. It may be infinite.
         classes : array-like of shape (2,), default=None
             The labels that there are. None: those of the first batch, which must have both.
 

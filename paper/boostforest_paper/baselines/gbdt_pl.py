@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
     """GBDT-PL for regression: gradient boosting of trees with linear models at their leaves.
 
-    Histogram-based like LightGBM, but a cut is judged by the linear models that it makes possible, not by constants.
+    Histogram-based like LightGBM, but a split is judged by the linear models that it makes possible, not by constants.
     Few and small trees do where the target is smooth. Deterministic: nothing is drawn.
 
     Parameters
@@ -122,7 +122,7 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
 class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     """GBDT-PL for classification: gradient boosting of trees with linear models at their leaves.
 
-    Histogram-based like LightGBM, but a cut is judged by the linear models that it makes possible, not by constants.
+    Histogram-based like LightGBM, but a split is judged by the linear models that it makes possible, not by constants.
     For more than two classes every round grows one tree per class. Deterministic: nothing is drawn.
 
     Parameters

@@ -16,7 +16,7 @@ max_var : int, default=5
 max_bins : int, default=255
     Bins per feature at the most, up to 256.
 reg_lambda : float, default=0.01
-    L2 penalty of the coefficients of a leaf, its intercept included. It refers to features of deviation 1.
+    L2 penalty of the coefficients of a leaf, its intercept included. It refers to features of standard deviation 1.
 reg_alpha : float, default=0.0
     L1 penalty, likewise.
 min_child_weight : float, default=0.001
@@ -37,7 +37,7 @@ base_score_ : ndarray of shape (n_outputs,)
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each feature in the loss that the splits take away; all 0 without a split.
 feature_mean_, feature_scale_ : ndarray of shape (n_features_in_,)
-    Means and deviations of the training rows: trees see features scaled by them.
+    Means and standard deviations of the training rows: trees see features scaled by them.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -49,17 +49,17 @@ NOTES = """\
 where g and h are the first two derivatives of the loss at the scores so far ({loss})
 and k the intercept and slopes of a leaf; ``learning_rate`` times f is added to the scores.
 
-*Growth.* The leaf whose best split takes most off the objective is split first. Cuts lie between the bins of a feature.
-Each side of a cut has a model k₀ + k₁ p + k₂ x: p is the linear part of the node's own model, x the split feature,
-which is left out if the model has it already or has ``max_var`` features (the half-additive fit of [1]_). So a leaf's
-features are those split on above it. In histograms a value is the mean of its bin. In the end all coefficients of a
-leaf are fitted anew, to the values themselves.
+*Growth.* The leaf whose best split takes most off the objective is split first. Thresholds lie between the bins of a
+feature. Each side of a split has a model k₀ + k₁ p + k₂ x: p is the linear part of the node's own model, x the split
+feature, which is left out if the model has it already or has ``max_var`` features (the half-additive fit of [1]_). So a
+leaf's features are those split on above it. In histograms a value is the mean of its bin. In the end all coefficients
+of a leaf are fitted anew, to the values themselves.
 
-*Deviations* from the paper and its code: features are standardised first, so that the penalties do not hang on their
+*Differences* from the paper and its code: features are standardised first, so that the penalties do not depend on their
 units. The L1 penalty is a real one (the code adds it to the loss of a split, but not to the fit). Leaf models are
 fitted to the values, where the code takes the means of their bins and predicts with the values. {start}
 The code grows a constant for a tree without a split; here it is a linear model, whose features come in one after
-another, the best one first. A side of a cut has at least ``min_samples_leaf`` rows, too. Common values have bins of
+another, the best one first. A side of a split has at least ``min_samples_leaf`` rows, too. Common values have bins of
 their own. There is no sampling of rows (GOSS) and no level-wise growth.
 
 Missing values are refused: a linear model has no use for them. Impute first.

@@ -62,8 +62,8 @@ class MultiBoostClassifier(BoostedClassifier):
     -----
     As in [1]_: the first committee starts from the weights of the rows, the others from these times random numbers; a
     member that is not better than chance is dropped and a new committee begins, as it does after a member without
-    error, whose vote is ``log(1e10)``; weights are at least 1e-8 of their mean. Deviations: the exponential numbers are
-    continuous (there: a thousand steps); after ten dropped members in a row the fit ends with the members there are
+    error, whose vote is ``log(1e10)``; weights are at least 1e-8 of their mean. Differences: the exponential numbers
+    are continuous (there: a thousand steps); after ten dropped members in a row the fit ends with the members there are
     (there it goes on for ever), with scikit-learn's error if there are none. Weka's MultiBoostAB ends the fit at a
     member without error or one that is not better than chance. Probabilities are shares of the votes, there their
     softmax.

@@ -71,7 +71,7 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
     n_classes_ : int
         Number of classes.
     feature_mean_, feature_scale_ : ndarray of shape (n_features_in_,)
-        Means and deviations of the training rows.
+        Means and standard deviations of the training rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -6,12 +6,13 @@ PARAMETERS = """\
 max_depth : int{pool}, default={depth}
     Splits on the path to a leaf at the most. The tree never gets deeper than it starts.
 reg_alpha : float{pool}, default=0.01
-    L1 penalty of all slopes, of decisions and of leaves; intercepts are free. It refers to features of deviation 1.
+    L1 penalty of all slopes, of decisions and of leaves; intercepts are free. It refers to features of standard
+    deviation 1.
 max_iter : int{pool}, default=10
     Times to go through all nodes at the most; it ends earlier when the objective
     falls by less than 0.01 %.
 init : {{"cart", "random"}}{pool}, default="cart"
-    What to start from: CART's tree, or a complete tree of random directions, cut in the middle of their rows.
+    What to start from: CART's tree, or a complete tree of random directions, split in the middle of their rows.
 loss : {{"log_loss", "zero_one"}}{pool}, default="log_loss"
     Loss of a row at its leaf: cross-entropy, or 1 if the leaf is wrong.
 """
@@ -26,9 +27,9 @@ loss; rows with the same loss on either side do not care, the others are labelle
 difference. All rows to one side is tried as well. An update is kept only if it takes something off the objective, which
 so never rises. In the end, parts that no training row reaches are cut off.
 
-*Deviations.* The papers [1]_ [2]_ leave loss and penalty open; the logistic regressions here are penalised like the
+*Differences.* The papers [1]_ [2]_ leave loss and penalty open; the logistic regressions here are penalised like the
 objective, and solved by Newton's method with coordinate descent. Keeping only what lowers the objective is what their
-proof of monotone decrease asks for. Features are standardised first. The BoostForest paper starts from cut-points at
+proof of monotone decrease asks for. Features are standardised first. The BoostForest paper starts from thresholds at
 deciles on its two large sets, to save time; here CART looks at all of them.
 
 Missing values are refused: a hyperplane has no use for them. Impute first.

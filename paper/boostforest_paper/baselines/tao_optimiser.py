@@ -10,7 +10,7 @@ from .tao_tree import Floats, Ints, TAOTree, class_logits, goes_right, losses
 
 _NEWTON_STEPS = 20
 _TOLERANCE = 1e-4  # of a logistic regression
-_ROUNDING = 1e-9  # a smaller part of a node's objective is no decrease
+_ROUNDING = 1e-9  # a smaller part of a node's objective is not a decrease
 _WORTHWHILE = 1e-4  # part of the whole objective that going through all nodes has to take off
 
 

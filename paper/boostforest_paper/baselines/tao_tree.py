@@ -137,7 +137,7 @@ def cart_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: in
 
 
 def random_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: int, seed: int) -> TAOTree:
-    """Return a complete tree of random directions, each cut in the middle of the rows that come to it."""
+    """Return a complete tree of random directions, each split in the middle of the rows that come to it."""
     n_inner = 2**max_depth - 1
     left = np.where(np.arange(2 * n_inner + 1) < n_inner, 2 * np.arange(2 * n_inner + 1) + 1, 0)
     tree = _blank(left, X.shape[1], n_classes)
@@ -155,7 +155,7 @@ def random_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: 
 
 
 def _middle(values: Floats, weight: Floats) -> float:
-    """Return a cut between two values with about half of the weight on either side."""
+    """Return a threshold between two values with about half of the weight on either side."""
     distinct, place = np.unique(values, return_inverse=True)
     below = np.cumsum(np.bincount(place, weight))
     k = int(np.searchsorted(below, below[-1] / 2))

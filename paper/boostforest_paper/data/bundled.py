@@ -34,7 +34,7 @@ _bundled("diabetes", "regression", 442, 10, 0, "Diabetes progression")
 
 
 def _friedman(number: int, n_features: int, noise: float) -> None:
-    """Register one of Friedman's functions with noise of about a third of its deviation."""
+    """Register one of Friedman's functions with noise of about a third of its standard deviation."""
     make = getattr(sklearn_data, f"make_friedman{number}")
 
     def read(folder: Path) -> Table:

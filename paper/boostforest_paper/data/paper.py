@@ -81,7 +81,7 @@ def read_frame(name: str, folder: Path) -> pd.DataFrame:
             f"{folder} has no {path.name}, and OpenML has no such table that is known here; {ANOTHER_FOLDER}"
         )
     frame = OPENML.read(name, entry["openml"])
-    if len(frame) > int(entry["rows"]):  # autoMpg: the paper uses the rows without gaps
+    if len(frame) > int(entry["rows"]):  # autoMpg: the paper uses the rows without missing values
         frame = frame.dropna().reset_index(drop=True)
     check_fingerprint(name, f"OpenML (id {entry['openml']})", frame, entry["fingerprint"])
     return frame

@@ -11,7 +11,7 @@ from boostforest_paper.types import Floats, Rows
 
 
 class Fold(NamedTuple):
-    """One repeat of one dataset, cut into its two parts."""
+    """One repeat of one dataset, split into its two parts."""
 
     X_train: Floats
     y_train: npt.NDArray
@@ -20,7 +20,7 @@ class Fold(NamedTuple):
 
 
 def split(n: int, repeat: int) -> tuple[Rows, Rows]:
-    """Divide the rows into train + validation (80 %) and test (20 %), purely at random as the paper does.
+    """Split the rows into train + validation (80 %) and test (20 %), purely at random as the paper does.
 
     The test part is rounded up: the paper's mean accuracies are multiples of 1 / (10 ceil(n / 5)), and those of MV1, VS
     and DRD of no other rounding.
@@ -31,6 +31,6 @@ def split(n: int, repeat: int) -> tuple[Rows, Rows]:
 
 
 def fold(X: Floats, y: npt.NDArray, repeat: int) -> Fold:
-    """Cut one dataset into the parts of one repeat."""
+    """Split one dataset into the parts of one repeat."""
     train, test = split(len(y), repeat)
     return Fold(X[train], y[train], X[test], y[test])

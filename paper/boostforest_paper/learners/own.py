@@ -117,7 +117,7 @@ def boost_forest_dnn(settings: Settings, **params: Any) -> Any:
     """Make a BoostForest with networks of about 350,000 parameters at its nodes, the paper's settings for HIGGS."""
     from boostforest.nodes.torch import MLP, TorchNode
 
-    fixed = {"min_samples_leaf": 2048, "batch_size": 100_000}  # the rows that a cut is searched on
+    fixed = {"min_samples_leaf": 2048, "batch_size": 100_000}  # the rows that a split is searched on
     if settings.n_rows > HIGGS_ROWS:
         fixed["max_samples"] = HIGGS_ROWS
     return _network_forest(settings, TorchNode(MLP(), batch_size=2048), **{**fixed, **params})

@@ -100,7 +100,7 @@ def _cell(cell: Cell) -> str:
 
 
 def write_csv(path: Path, result: Result) -> Path:
-    """Write mean and deviation of everything measured, a line per dataset, learner and setting."""
+    """Write mean and standard deviation of everything measured, a line per dataset, learner and setting."""
     metrics = sorted({metric for block in result.blocks for metric in METRICS[block.task]})
     quantities = [*metrics, *COSTS]
     columns = [f"{quantity}{suffix}" for quantity in quantities for suffix in ("", "_std")]

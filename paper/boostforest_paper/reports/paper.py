@@ -10,11 +10,11 @@ from typing import NamedTuple
 from boostforest_paper.types import Task
 
 FIGURES = Path(__file__).resolve().parents[1] / "data" / "paper_figures.csv"
-AGREES = 2.0  # deviations
+AGREES = 2.0  # standard deviations
 
 
 class Figure(NamedTuple):
-    """A mean and the deviation over the repeats (divided by n, as the paper's are); None where there is none."""
+    """Mean and standard deviation over the repeats (divided by n, as the paper's are); None where there is none."""
 
     mean: float
     std: float | None
@@ -38,7 +38,7 @@ def figure(table: str, task: Task, row: str, method: str) -> Figure | None:
 
 
 def apart(ours: Figure, theirs: Figure) -> float | None:
-    """Return the distance in the paper's deviations, in ours where the paper's is 0; None where there is no unit."""
+    """Return the distance in the paper's standard deviations, in ours where the paper's is 0; None without a unit."""
     if theirs.std is None:
         return None
     unit = theirs.std or ours.std
@@ -48,6 +48,6 @@ def apart(ours: Figure, theirs: Figure) -> float | None:
 
 
 def agrees(ours: Figure, theirs: Figure) -> bool | None:
-    """Whether they are within two deviations; None where that cannot be said."""
+    """Whether they are within two standard deviations; None where that cannot be said."""
     distance = apart(ours, theirs)
     return None if distance is None else abs(distance) <= AGREES

@@ -77,11 +77,11 @@ class BlockResult:
         }
 
     def figure(self, dataset: str, learner: str, quantity: str, setting: str | None = None) -> Figure | None:
-        """Return mean and deviation of a cell."""
+        """Return mean and standard deviation of a cell."""
         return figure_of(self.values(dataset, learner, quantity, setting).values())
 
     def shared_figures(self, dataset: str, quantity: str) -> list[Figure | None]:
-        """Return mean and deviation of a line of cells over the repeats that all ranked learners share.
+        """Return mean and standard deviation of a line of cells over the repeats that all ranked learners share.
 
         Learners that are not ranked, and lines without a shared repeat, have what there is.
         """
@@ -111,7 +111,7 @@ class BlockResult:
         return [d for d in self.datasets if self.shared(d, quantity, setting)]
 
     def average(self, learner: str, quantity: str, setting: str | None = None) -> Figure | None:
-        """Average the common datasets within each shared repeat; return mean and deviation over these repeats.
+        """Average the common datasets within each shared repeat; return mean and standard deviation over the repeats.
 
         Costs are averaged over the fits that every learner has scores of; a learner may lack them there.
         """
@@ -197,7 +197,7 @@ def quantity_of(row: Row, quantity: str) -> float | None:
 
 
 def figure_of(values: Iterable[float]) -> Figure | None:
-    """Return mean and deviation of some values; None without any."""
+    """Return mean and standard deviation of some values; None without any."""
     found = list(values)
     return Figure(float(np.mean(found)), float(np.std(found)), len(found)) if found else None
 

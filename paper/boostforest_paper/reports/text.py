@@ -19,7 +19,7 @@ METRIC_NAMES = {
 
 
 def score(figure: Figure | None) -> str:
-    """Write mean and deviation as the paper does."""
+    """Write mean and standard deviation as the paper does."""
     if figure is None:
         return "–"
     return f"{figure.mean:.4f}" if figure.std is None or figure.n == 1 else f"{figure.mean:.4f} ({figure.std:.4f})"

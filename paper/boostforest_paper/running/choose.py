@@ -67,7 +67,7 @@ def _all_blocks(wish: Wish) -> list[Block]:
 
 
 def added(wish: Wish) -> list[str]:
-    """Return the names of a wish that are no wished experiment's own, nor stand in for one by themselves."""
+    """Return the names of a wish that do not belong to a wished experiment, nor stand in for one by themselves."""
     every = _all_blocks(wish)
     own = {name for block in every for name in (*block.datasets, *block.learners)}
     own |= {data.find(name).subset for block in every for name in block.datasets}

@@ -36,7 +36,7 @@ class Parts(NamedTuple):
 
 
 def divide(table: Table, repeat: int) -> Parts:
-    """Divide the rows at random; the same repeat always gives the same parts."""
+    """Split the rows at random; the same repeat always gives the same parts."""
     if table.is_test is None:
         rest, test = split(len(table.y), repeat)
         n_validation = len(test)
@@ -60,7 +60,7 @@ class Problem:
         Rows of the two parts.
     raw : bool
         Leave features and labels as they are: the learner scales them itself. Otherwise both are z-scored with the
-        mean and deviation of the part that is fitted, as the paper does.
+        mean and standard deviation of the part that is fitted, as the paper does.
     """
 
     def __init__(self, table: Table, task: Task, fit: Rows, judge: Rows, raw: bool) -> None:
@@ -123,7 +123,7 @@ class Problem:
         return float(np.mean(areas)) if areas else None
 
     def _regression(self, output: npt.NDArray) -> Metrics:
-        """Errors in deviations of the fitted part's labels."""
+        """Errors in units of the standard deviation of the fitted part's labels."""
         errors = (output - self.y_judge) / self.unit
         spread = np.var(self.y_judge) / self.unit**2
         return {

@@ -11,7 +11,7 @@ from boostforest_paper.running.estimate import Estimate
 from boostforest_paper.running.fits import Outcome
 from boostforest_paper.running.jobs import Job
 
-LINE_SECONDS = 15.0  # between two lines where the output is no terminal
+LINE_SECONDS = 15.0  # between two lines where the output is not a terminal
 
 
 def duration(seconds: float) -> str:

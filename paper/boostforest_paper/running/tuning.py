@@ -19,7 +19,7 @@ class Tuning(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Tuning:
-        """Read what stands on the command line."""
+        """Read what the command line says."""
         kind, colon, number = text.partition(":")
         if kind in ("none", "grid") and not colon:
             return cls(kind)

@@ -71,7 +71,7 @@ def measure(train: Table, test: Table, constraints: Any, trees: int, seed: int) 
 
 
 def real_tables(names: list[str], folder: Path, share: float, seeds: range) -> Group:
-    """Yield the datasets with their constraints, cut at random."""
+    """Yield the datasets with their constraints, split at random."""
     for name in names:
         frame = paper.read_frame(name, folder)
         target = frame.pop("target")

@@ -92,7 +92,7 @@ def class_weights(
 
 
 def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Return weighted mean and deviation of each column without its missing values; a constant one gets deviation 1."""
+    """Return weighted mean and standard deviation of each column without its missing values; 1 for a constant one."""
     if weight is not None:  # what does not count may be anything
         values, weight = values[weight > 0], weight[weight > 0]
     missing = np.isnan(values)
@@ -109,7 +109,7 @@ def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, F
     unit[unit == 0] = 1.0
     mean = (known / unit * share).sum(axis=0)
     deviation = np.sqrt(((known / unit - mean) ** 2 * share).sum(axis=0))
-    # A deviation within the rounding of the mean is no deviation.
+    # A standard deviation within the rounding of the mean counts as 0.
     usable = (deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)) & (
         deviation * unit >= np.finfo(np.float64).tiny
     )

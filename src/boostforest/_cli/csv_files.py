@@ -176,7 +176,7 @@ def _find_header(dialect: Dialect, head: str, label: str) -> Header:
     if not _are_names(names, rows[1:]):
         raise Refused(f"{label} has no names of columns, its first line holds {some(names, 4)}: put names above it")
     while names and not names[-1]:
-        names.pop()  # DuckDB sees to it that nothing but empty cells stands there
+        names.pop()  # DuckDB sees to it that nothing but empty cells is below
     _check_names(names, label)
     return Header(names, ends[first], first)
 

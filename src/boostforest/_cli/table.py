@@ -40,7 +40,7 @@ class Column:
     name: str
     kind: str  #: "whole", "number", "truth", "time", "text", "nested" or "empty"
     values: Any  #: of Arrow
-    text: Any = None  #: what stands there, if it was read as text
+    text: Any = None  #: the text of the file, if it was read as text
     readings: Readings | None = None  #: numbers that are not written as computers do
     decimal: str | None = None  #: the sign that these are read with
     trouble: Refused | None = None  #: what the user has to decide before the column can be used
@@ -146,7 +146,7 @@ class Table:
                 column.trouble = ambiguous(readings)
 
     def frame(self, names: Sequence[str], as_text: Collection[str] = ()) -> pd.DataFrame:
-        """Return columns as pandas has them, those that are wanted as text as it stands there."""
+        """Return columns as pandas has them, those that are wanted as text as the file has it."""
         found = {}
         for name in names:
             column = self.columns[name]

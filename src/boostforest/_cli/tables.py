@@ -157,7 +157,7 @@ def _not_numbers(table: Table, column: Column) -> Refused:
 
 
 def id_columns(table: Table, names: list[str]) -> pd.DataFrame:
-    """Return columns to be written beside predictions, as they stand there: 007 is not 7."""
+    """Return columns to be written beside predictions, as the file has them: 007 is not 7."""
     for name in names:
         known_column(table, name, "--id")
     texts = table.frame(names, names)

@@ -51,7 +51,7 @@ class Readings:
     column: str  #: what messages call it
     values: dict[str, Floats]  #: by decimal sign, for those with which all of the text can be read
     example: int  #: a row to show
-    text: str  #: what stands there
+    text: str  #: the text of that row
     has_currency: bool
 
     def at(self, indices: npt.NDArray[Any]) -> Readings:
@@ -69,14 +69,14 @@ class Readings:
             return next(iter(self.values))
         if (
             self.has_currency and not self._agree
-        ):  # money has no three decimals: what stands before them parts thousands
+        ):  # money does not have three decimals: the sign before them separates thousands
             point, comma = (np.nansum(np.abs(self.values[decimal])) for decimal in ".,")
             return "." if point > comma else ","
         return None
 
     @property
     def only(self) -> str | None:
-        """The same, and a point where no sign stands anywhere."""
+        """The same, and a point where there is no sign at all."""
         return self.shown or ("." if self._agree else None)
 
     @property

@@ -24,9 +24,9 @@ max_leaf_nodes : int, default=None
 max_depth : int, default=None
     Splits between the root and a leaf at the most. None: no limit.
 max_features : int, float, {{"sqrt", "log2"}} or None, default=1.0
-    Features that are tried at a node: their number or share. More are tried only while none has a valid cut.
+    Features that are tried at a node: their number or share. More are tried only while none has a valid split.
 n_cuts : int, default=1
-    Random cut-points that are tried per feature.
+    Random thresholds that are tried per feature.
 batch_size : int, default=1000
     A node with more rows is split, and its models are fitted, on that many random ones. None: always on all.
 """
@@ -39,13 +39,13 @@ clip : bool, default=True
 _SCALE = {
     "regression": """\
 scale : bool, default=True
-    Divide features and target by their deviation, after subtracting their mean, so that `reg_lambda` means the same in
-    any units. Predictions are in the units of the data either way.
+    Divide features and target by their standard deviation, after subtracting their mean, so that `reg_lambda` means the
+    same in any units. Predictions are in the units of the data either way.
 """,
     "classification": """\
 scale : bool, default=True
-    Divide the features by their deviation, after subtracting their mean, so that `reg_lambda` means the same in any
-    units.
+    Divide the features by their standard deviation, after subtracting their mean, so that `reg_lambda` means the same
+    in any units.
 """,
 }
 
@@ -54,8 +54,8 @@ categorical_features : "from_dtype", list of str, int or bool, or None, default=
     Which columns are categories: their names, their numbers, or a mask. "from_dtype": the columns of a frame that hold
     text or have a categorical type, none of an array. None: none. Unknown categories at predict count as missing.
 max_one_hot : int or None, default=3
-    A category of up to that many levels becomes a feature of 0 and 1 for each of them. For one of more levels stands
-    the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row sees its own.
+    A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is replaced
+    by the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row sees its own.
     None: always a feature for each level.
 missing_fill : {{"linear", "mean"}}, default="linear"
     What node models take for a missing value: what the other values of the row make likely, by linear regression on
@@ -68,8 +68,8 @@ missing_indicator : {{"auto", True, False}}, default="auto"
 
 _ROLES = """\
 split_features, model_features : sequence of str, int or bool, default=None
-    Columns that may be cut, and columns that enter the node models: their names, their numbers, or a mask. None: all.
-    `max_features` counts among the features that may be cut. Without any model column, nodes are constants.
+    Columns that may be split on, and columns that enter the node models: their names, their numbers, or a mask. None:
+    all. `max_features` counts among the features that may be split on. Without any model column, nodes are constants.
 monotonic_cst : sequence of int, dict of str to int or None, default=None
     1: predictions must not fall where the column rises, all others equal; -1: they must not rise; 0: free. One value
     per column, or a dict from names of columns.{which} Missing values are outside of the order. Needs ridge or constant
@@ -133,21 +133,22 @@ n_stages : int, "auto" or None, default=None
     half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it (1, "auto").
 pool : {{"uniform", "adaptive"}} or None, default=None
     "uniform": every tree draws its parameters from the pools as they are given. "adaptive": small groups of trees try
-    other leaf sizes, penalties, numbers of cuts, shares of features and node models; their out-of-bag losses decide
-    how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the preset has it.
+    other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag losses
+    decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the preset has
+    it.
 """
 
 _CALIBRATE = """\
 calibrate : {{False, "temperature", "isotonic", "auto"}} or None, default=None
-    Make probabilities honest by what was seen out of bag: all log-odds times one factor, or a rising step function
+    Calibrate probabilities by what was seen out of bag: all log-odds times one factor, or a rising step function
     per class; "auto" is the factor. None: as the preset has it (False, "auto").
 """
 
 _DTYPE = """\
 dtype : {"float64", "float32", "float16"}, default="float64"
     Type of the coefficients of a fitted model in memory. They are computed in float64 and rounded once, when a node is
-    finished; cut-points are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions moved
-    by up to 1e-7 and 2e-3 deviations of the target on small tables.
+    finished; thresholds are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions moved
+    by up to 1e-7 and 2e-3 standard deviations of the target on small tables.
 """
 
 _ATTRIBUTES = """\
@@ -198,8 +199,8 @@ steps_ : ndarray of shape (n_stages_,)
 stages_ : Stages
     `stages_.ends` has the number of trees up to the end of each stage.
 oob_losses_ : ndarray of shape (n_stages_,)
-    Mean out-of-bag loss after each stage (squared error in deviations of the target, or log-loss), unless the forest is
-    the paper's.
+    Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, or log-loss),
+    unless the forest is the paper's.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

@@ -80,7 +80,7 @@ class FittedMixin(BaseEstimator):
         that it matters.
 
         With more than two classes, whose effects add up to about 0, it is the root mean square over the classes,
-        without a sign. Of a column that became several features (categories, marks of missing values) it is the root
+        without a sign. Of a column that became several features (categories, missing indicators) it is the root
         of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
         no slopes: with them there is no such attribute.
         """

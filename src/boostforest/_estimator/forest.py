@@ -41,7 +41,7 @@ _SHARED = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fil
 
 @dataclass(frozen=True)
 class Plan:
-    """The arguments of a forest after its preset has filled the gaps."""
+    """The arguments of a forest, with the preset's values for those that were left open."""
 
     budget: int | None  #: trees to grow; None: as many as it takes
     n_stages: int | str

@@ -13,7 +13,7 @@ def load_model(path: str | os.PathLike[str], node_model: Any = None) -> Any:
     """Load an estimator from a file that ``save_model`` has written.
 
     Nothing in the file is run, and no number in it is trusted: a file that was damaged, or made up, is refused. What a
-    model file holds and what is promised about it stands in ``docs/dev/format.md``.
+    model file holds and what is promised about it is in ``docs/dev/format.md``.
 
     Parameters
     ----------

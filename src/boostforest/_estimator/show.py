@@ -182,7 +182,7 @@ _MARGIN = 1  # around the whole, in characters and lines
 
 
 def _box_texts(nodes: list[ShownNode], leaf_numbers: dict[int, int], max_lines: int) -> list[str]:
-    """Return what stands in the box of each node."""
+    """Return the text in the box of each node."""
     texts = []
     for i, node in enumerate(nodes):
         if node.children:

@@ -13,7 +13,7 @@ from .._model.inspection import leaf_models, raw_thresholds
 from .._model.model import Model
 from .show import ShownNode, linear_model, number
 
-_ROUNDING = 1e-10  # effects that are nothing, in standard deviations of the target or log-odds
+_ROUNDING = 1e-10  # effects that are nothing, in units of the target's standard deviation or log-odds
 _LONGEST_MODEL = 60  # characters of a model in Python
 
 CLIPPED = (

@@ -1,7 +1,7 @@
-"""From the columns of a table to the features that trees see: categories, and marks of what is missing.
+"""From the columns of a table to the features that trees see: categories, and missing indicators.
 
-The table comes as a float64 matrix of the user's columns, in which a category stands as the number of its level, a
-missing one as the number behind the last, an unknown one as NaN.
+The table comes as a float64 matrix of the user's columns, in which a category is the number of its level, a missing
+one the number behind the last, an unknown one NaN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a lev
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """A column of numbers: one feature, and one that marks its missing values if there is an indicator."""
+    """A column of numbers: one feature, and maybe its missing indicator."""
 
     indicator: bool = False
 
@@ -125,12 +125,12 @@ class TableEncoder:
 
     @cached_property
     def _gaps(self) -> list[int]:
-        """The columns whose missing values are marked."""
+        """The columns that have a missing indicator."""
         return [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn) and column.indicator]
 
     @cached_property
     def marks(self) -> Ints:
-        """The features that mark the missing values of a column."""
+        """The features that are missing indicators."""
         marks: Ints = self.start[self._gaps] + 1
         return marks
 
@@ -173,7 +173,7 @@ class TableEncoder:
     def effects_by_column(self, effects: Floats) -> Floats:
         """Return the root of the sum of squares over the features of a column, outputs × columns; of one itself.
 
-        Numbers keep their sign if their missing values are marked; several features of a category have none.
+        Numbers with a missing indicator keep their sign; several features of a category have none.
         """
         roots: Floats = np.hypot.reduceat(effects, self.start[:-1], axis=1)
         return np.where(self.is_categorical, roots, np.copysign(roots, effects[:, self.start[:-1]]))
@@ -222,13 +222,13 @@ def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int)
 def count_features(
     n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
 ) -> int:
-    """Return how many features the columns become, without those that mark gaps."""
+    """Return how many features the columns become, without missing indicators."""
     found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else n_targets for c in categories.values())
     return n_columns - len(categories) + sum(found)
 
 
 def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
-    """Return the columns whose missing values are marked; "auto": those where these are all that varies."""
+    """Return the columns that get a missing indicator; "auto": those whose known values are all the same."""
     gaps = np.isnan(X)
     marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))
     if missing_indicator == "auto" and marked.any():

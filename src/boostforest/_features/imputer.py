@@ -1,7 +1,8 @@
 """Missing values in node models: what the rest of a row makes likely.
 
-A normal distribution of the features is fitted to the training rows, gaps and all, by expectation maximisation. The
-expected value of a missing one is then linear in those that are known; the core computes it (``expected.hpp``).
+A normal distribution of the features is fitted to the training rows, those with missing values too, by expectation
+maximisation. The expected value of a missing one is then linear in those that are known; the core computes it
+(``expected.hpp``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .._base.threads import one_blas_thread
 
 Floats = npt.NDArray[np.float64]
 
-MAX_FEATURES = 256  # beyond, a row with many gaps takes longer to fill than to predict
+MAX_FEATURES = 256  # beyond, a row with many missing values takes longer to fill than to predict
 _MAX_ROWS = 10_000  # enough for any covariance of that many features
 _STEPS = 10
 _RIDGE = 0.01  # of a feature's variance: keeps features apart that are almost the same
@@ -30,10 +31,11 @@ def fit_fill(
     threads: int,
     together: npt.NDArray[np.bool_] | None = None,
 ) -> Floats | None:
-    """Return centre and precision of the features in deviations from their means; None without gaps, or for too many.
+    """Return centre and precision of the standardised features; None without missing values, or with too many features.
 
     The first row is the centre, the others are the precision: the inverse of the covariance. Features that are not
-    among those ``together`` (None: all) stand alone: gaps are the mean, and they say nothing about the gaps of others.
+    among those ``together`` (None: all) stand alone: the mean replaces their missing values, and they say nothing about
+    those of others.
     """
     n_rows, n_features = X.shape
     if n_features > MAX_FEATURES:

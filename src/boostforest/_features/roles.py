@@ -1,4 +1,4 @@
-"""What columns are for: those that may be cut, those that node models see, those that predictions rise or fall with.
+"""What columns are for: those that may be split on, that node models see, that predictions rise or fall with.
 
 A user speaks of the columns of the table that was handed in; trees have features, several for some columns.
 """
@@ -26,16 +26,16 @@ ROLES = ("split_features", "model_features", "monotonic_cst")
 class Roles:
     """Roles of features, under the names that users give and ``ForestColumns`` keeps."""
 
-    split_features: Ints | None = None  #: features that may be cut, ascending; None: all
+    split_features: Ints | None = None  #: features that may be split on, ascending; None: all
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if predictions must rise or fall with it; None: all free
 
     def n_split(self, n_features: int) -> int:
-        """Return how many features may be cut."""
+        """Return how many features may be split on."""
         return n_features if self.split_features is None else len(self.split_features)
 
     def filled_together(self, n_features: int) -> Mask:
-        """Return the features whose gaps are guessed from each other: free ones that node models see.
+        """Return the features whose missing values are guessed from each other: free ones that node models see.
 
         A guess that followed a constrained feature would carry its rise to features that act the other way.
         """
@@ -92,7 +92,7 @@ def _features(chosen: Mask | None, encoder: TableEncoder | None) -> Ints | None:
 
 
 def _feature_signs(signs: Signs | None, encoder: TableEncoder | None) -> Signs | None:
-    """Return the constraints of the features. Marks of gaps are free: missing values are outside of the order."""
+    """Return the constraints of the features. Missing indicators are free: missing values are outside of the order."""
     if signs is None or not signs.any():
         return None
     if encoder is None:

@@ -46,7 +46,7 @@ _NAMES = {dtype: name for name, dtype in ITEMS.items()}
 
 
 class HeaderTooLongError(ValueError):
-    """What must stand in a header takes more room than there is."""
+    """What must be in a header takes more room than there is."""
 
 
 # ---------------------------------------------------------------------------------------------------------------- JSON
@@ -55,7 +55,7 @@ class HeaderTooLongError(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return result
 
 

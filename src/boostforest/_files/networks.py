@@ -171,7 +171,7 @@ def decode_networks(forest: ForestColumns, node_models: list[Any], tensors: Tens
 
 
 def _by_model(tensors: Tensors) -> dict[str, Tensors]:
-    """Return the tensors of each node model, by what stands between the first two dots of their names."""
+    """Return the tensors of each node model, by what is between the first two dots of their names."""
     by_model: dict[str, Tensors] = {}
     for name, tensor in tensors.items():
         number, _, own = name.removeprefix(f"{INDEX}.").partition(".")
@@ -186,7 +186,7 @@ def _form(node_model: Any, stacks: Tensors, forest: ForestColumns) -> dict[str, 
     from ..nodes._torch_stack import named_tensors
 
     if not isinstance(node_model, TorchNode):
-        raise ValueError("only networks can stand in a model file")
+        raise ValueError("only networks can be in a model file")
     module = node_model.module
     if _is_known(module):
         widths = module.hidden if isinstance(module, MLP) else module.channels

@@ -155,7 +155,7 @@ TENSORS = (
     ),
     Field(
         "residuals", "F64", "residuals",
-        "absolute out-of-bag errors of some training rows, in standard deviations of the target", _LEFT_OUT,
+        "absolute out-of-bag errors of some training rows, in units of the target's standard deviation", _LEFT_OUT,
         (FINITE, NOT_NEGATIVE), 2,
     ),
     Field(
@@ -177,7 +177,7 @@ TENSORS = (
     ),
     Field(
         "column_kind", "U8", "columns",
-        "what became of a column: 0 one feature, 1 and one that marks what is missing, 2 a feature for each level (for "
+        "what became of a column: 0 one feature, 1 and a missing indicator, 2 a feature for each level (for "
         "the second of two levels), 3 means of the target", _COLUMNS, (COLUMN_KINDS,), 2,
     ),
     Field(

@@ -2,8 +2,8 @@
 
 The search is greedy. Every round changes the best settings so far in one way at a time and grows a small group for each
 change, on the same replicas, so that the groups differ in nothing else. Then features that hardly matter are no longer
-cut, half of them at a time, while that helps. After the search the shares of the settings that are not clearly worse
-than the best are those that minimise the squared error of the mixture's out-of-bag outputs.
+split on, half of them at a time, while that helps. After the search the shares of the settings that are not clearly
+worse than the best are those that minimise the squared error of the mixture's out-of-bag outputs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Search:
         return max(budget - self._growth.n_grown, 0) // len(self._seeds)
 
     def _choose_features(self, best: Trial, budget: int) -> Trial:
-        """Cut only the half of the features with the larger gains, and a half of these, while that helps."""
+        """Split only on the half of the features with the larger gains, and a half of these, while that helps."""
         data = self._growth.data
         n_features = data.X.shape[1]
         if data.roles.split_features is not None or n_features < _LEAST_FEATURES:

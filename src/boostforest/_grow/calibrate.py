@@ -15,7 +15,7 @@ _RANGE = 2.0  # of the logarithm of the temperature, both ways
 
 
 def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) -> Calibration:
-    """Return what makes out-of-bag scores of some rows honest probabilities."""
+    """Return what makes calibrated probabilities of the out-of-bag scores of some rows."""
     rows = objective.counted(rows)
     if not rows.any():
         return Calibration()

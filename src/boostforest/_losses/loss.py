@@ -121,7 +121,7 @@ class Loss(ABC):
         return [""] * self.n_outputs
 
     def without_origin(self) -> Loss:
-        """Return the loss of a tree that corrects others: its score 0 is no correction."""
+        """Return the loss of a tree that corrects others: its score 0 corrects nothing."""
         return self
 
     # ------------------------------------------------------------------------------------------------------- losses

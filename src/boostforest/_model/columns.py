@@ -29,8 +29,8 @@ _PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
 class ForestColumns(ReadOnlyColumns):
     """All trees of a forest joined; one value per node unless said otherwise.
 
-    Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their deviation.
-    Children stand behind their parent and next to each other. With ``sum_path`` all nodes have models, but for a root
+    Thresholds, parameters and clip ranges are in scaled units: features less their mean, over their standard deviation.
+    Children come after their parent and next to each other. With ``sum_path`` all nodes have models, but for a root
     that is split; otherwise leaves alone. With ``monotonic_cst`` these nodes all have the sum of the models on their
     path, and the clip range is how far a node's score may be from its parent's.
     """
@@ -50,7 +50,7 @@ class ForestColumns(ReadOnlyColumns):
     params: Coefficients  #: of all models, in the order of their nodes; per output: intercept, then the slopes if any
     hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
     hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
-    split_features: Ints | None = None  #: features that may be cut, ascending; None: all
+    split_features: Ints | None = None  #: features that may be split on, ascending; None: all
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
     n_features: int = field(kw_only=True)
@@ -132,7 +132,7 @@ class ForestColumns(ReadOnlyColumns):
 
     @property
     def n_split_features(self) -> int:
-        """Number of features that may be cut."""
+        """Number of features that may be split on."""
         return self.n_features if self.split_features is None else len(self.split_features)
 
     @cached_property

@@ -19,7 +19,7 @@ enum TreeTag : std::uint64_t {
     kBootstrap = 0,      // rows
     kRoot = 1,           // the root's key
     kPools = 2,          // the tree's parameters
-    kMemberColumns = 3,  // columns of a member that is no BoostTree
+    kMemberColumns = 3,  // columns of a member that is not a BoostTree
     kMemberSeeds = 4,    // its random_state
     kTreeModels = 3,     // what the node models of a tree share, if they are Python's,
     kHiddenLayer = 5,    //   or ELMs

@@ -18,7 +18,7 @@ namespace boostforest::gbdt_pl {
 
 constexpr int kMaxBins = 256;
 
-// The training table: features scaled to mean 0 and deviation 1, and the bins they fall into.
+// The training table: features scaled to mean 0 and standard deviation 1, and the bins they fall into.
 struct Table {
     const double* x;             // column after column
     const std::uint8_t* bins;    // n_rows × n_features, row after row

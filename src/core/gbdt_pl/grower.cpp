@@ -55,7 +55,7 @@ void Grower::add_child(const Node& parent, std::int64_t begin, std::int64_t end,
     nodes_.push_back(std::move(child));
 }
 
-// Parts the rows of a node, both sides in order, and adds its children.
+// Splits the rows of a node, both sides in order, and adds its children.
 void Grower::split(std::int32_t number) {
     const Node parent = nodes_[number];  // a copy: the list grows
     const std::uint8_t* bins = table_.bins + parent.split.feature;

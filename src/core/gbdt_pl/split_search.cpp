@@ -9,7 +9,7 @@ namespace {
 constexpr int kBlock = 16;                        // features at a time: their histograms stay in the cache
 constexpr std::int64_t kWorkPerThread = 200'000;  // rows × features that are worth a thread of their own
 constexpr int kStride = kMaxBins + 8;             // from one sum to the next
-constexpr int kSearchSweeps = 50;                 // enough to rank cuts
+constexpr int kSearchSweeps = 50;                 // enough to rank splits
 constexpr double kTinyPivot = 1e-10;              // of the sums over all rows
 
 }  // namespace
@@ -64,7 +64,7 @@ Piece SplitSearch::piece(const Sums& sums, Workspace& work) {
     return {value, q.solution()[1], q.solution()[2]};
 }
 
-// The best of the n - 1 cuts between n bins.
+// The best of the n - 1 splits between n bins.
 void SplitSearch::search_cuts(int n, Found& found, Workspace& work) {
     const double* sums = work.sums.data();
     const auto at = [sums](int m, int i) { return sums[m * kStride + i]; };
@@ -89,7 +89,7 @@ void SplitSearch::search_cuts(int n, Found& found, Workspace& work) {
     for (int m = 0; m < kPieceSums; ++m) found.left[m] = at(m, best);
 }
 
-// Looks at every feature; whole: at its linear term over all rows, not at its cuts.
+// Looks at every feature; whole: at its linear term over all rows, not at its splits.
 void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control, Worker& caller) {
     const std::int64_t work_to_do = node.n * table_.n_features;
     const int n_threads =

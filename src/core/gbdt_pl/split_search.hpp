@@ -1,4 +1,4 @@
-// The best split of a node, among all cuts between bins: either side gets the linear model that fits it best.
+// The best split of a node, among all thresholds between bins: either side gets the linear model that fits it best.
 //
 // A side's model is k_0 + k_1 p + k_2 x: p is the linear part of the node's own model, one number per row, and x the
 // split feature, if it may be added (the paper's half-additive fit).

@@ -37,8 +37,8 @@ class Partition {
     // Puts weights and labels of a leaf's rows in place.
     void load(const Leaf& leaf);
 
-    // Parts the rows of a leaf, in place and stable; what is in place moves along. Returns the children, of which rows,
-    // weight and count are set. Decides where rows without the split's feature go if the split has seen none.
+    // Splits the rows of a leaf, in place and stable; what is in place moves along. Returns the children, of which
+    // rows, weight and count are set. Decides where rows without the split's feature go if the split has seen none.
     std::array<Leaf, 2> part(const Leaf& leaf, Split& split);
 
    private:

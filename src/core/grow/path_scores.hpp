@@ -27,7 +27,7 @@ class PathScores {
    private:
     // Rows as models see them.
     struct Seen {
-        const double* x;  // table of the inputs, or of those that are no indicators
+        const double* x;  // table of the inputs, or of those that are not indicators
         int width;        // doubles per row of it
         const std::int32_t* rows;
         std::int64_t n;

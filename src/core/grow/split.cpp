@@ -188,7 +188,7 @@ void SplitFinder::put_missing_left(const Candidates& columns) {
             sums_.data()[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
 }
 
-// Every threshold between the two values of an indicator parts the rows alike: only the best one's is drawn.
+// Every threshold between the two values of an indicator splits the rows alike: only the best one's is drawn.
 void SplitFinder::try_indicators() {
     const Indicators& table = *data_.indicators;
     const int n_stats = gains_.n_stats(), step = padded_width(n_stats + 1);

@@ -78,7 +78,7 @@ class SplitFinder {
     Buffer<double> row_stats_, member_sums_;  // statistics of a row or an indicator next to each other
     RowLists lists_;
     std::vector<int> active_;         // indicators that have both values in these rows
-    std::vector<std::int32_t> some_;  // features that may be split on and are no indicators
+    std::vector<std::int32_t> some_;  // features that may be split on and are not indicators
     Buffer<double> copied_;
     Buffer<std::int32_t> order_, identity_;
 };

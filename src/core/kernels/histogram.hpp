@@ -1,4 +1,4 @@
-// Histograms of piecewise linear trees: sums of the rows by bin, and the linear fits on both sides of every cut. Part
+// Histograms of piecewise linear trees: sums of the rows by bin, and the linear fits on both sides of every split. Part
 // of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
@@ -110,7 +110,7 @@ struct Problems {
     }
 
     void descend(double alpha, V8* k) const {
-        constexpr double kTolerance = 1e-6;  // of the squared steps: values are ten times as exact, and only rank cuts
+        constexpr double kTolerance = 1e-6;  // of the squared steps: values are ten times as exact and only rank splits
         for (int sweep = 0; sweep < kSweeps; ++sweep) {
             V8 moving{};
             for (int m = 0; m < 3; ++m) {

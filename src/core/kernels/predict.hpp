@@ -99,13 +99,14 @@ double model_at(const TreeView& tree, Index start, const double* row, int width,
 // Fewer rows than this do not decide where a boundary is.
 constexpr double kBoundaryRows = 80;
 
-// Steps to boundaries that a row may take in a tree, per node. Below a split, cuts on its feature lie on the row's side
-// of it, so few of the ways to boundaries go the same way: in a tree that was grown they take less than five steps per
-// node together. In one that was made up all of them may go down the same chain.
+// Steps to boundaries that a row may take in a tree, per node. Below a split, thresholds on its feature lie on the
+// row's side of it, so few of the ways to boundaries go the same way: in a tree that was grown they take less than five
+// steps per node together. In one that was made up all of them may go down the same chain.
 constexpr Index kStepsPerNode = 8;
 
-// Where a side of a split on a constrained feature ends at the cut: the node that a row reaches with the cut as the
-// feature's value. It hangs on free features alone, so the way ends at splits on other constrained ones.
+// Where a side of a split on a constrained feature ends at the threshold: the node that a row reaches with the
+// threshold as the feature's value. It depends on free features alone, so the way ends at splits on other constrained
+// ones.
 inline std::int32_t node_at_cut(const TreeView& tree, const double* row, std::int32_t node, std::int32_t feature,
                                 double cut, Index& steps_left) {
     for (; steps_left > 0; --steps_left) {
@@ -119,7 +120,7 @@ inline std::int32_t node_at_cut(const TreeView& tree, const double* row, std::in
 }
 
 // What scores on the lower side of a split on a constrained feature do not exceed, nor scores on the upper side
-// undercut: the mean of what both sides give at the cut, no further from the node's own score than they may go.
+// undercut: the mean of what both sides give at the threshold, no further from the node's own score than they may go.
 template <class T>
 inline double boundary(const TreeView& tree, const double* row, const double* inputs, int input_width,
                        std::int32_t node, double score, Index& steps_left) {

@@ -40,7 +40,7 @@ class CrossEntropy : public Loss {
     }
 
    protected:
-    // The class that an output speaks for.
+    // The class that a high score of an output means.
     virtual double label(int output) const = 0;
 
     double* probabilities(const Sample& s, int output) const { return s.state + (n_outputs() + output) * s.stride; }

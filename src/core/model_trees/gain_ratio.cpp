@@ -33,7 +33,7 @@ double GainRatioFinder::x_log_x(double weight) const {
 }
 
 // The information of class weights n_c with the sum n, times n, is n log n - Σ n_c log n_c. The two sums over the
-// classes follow the cut from row to row.
+// classes follow the threshold from row to row.
 GainRatioSplit GainRatioFinder::best_cut(const std::int32_t* sorted, std::int64_t n, int feature, double min_side) {
     const double* x = table_.x + feature * table_.n_rows;
     std::fill(left_.begin(), left_.end(), 0.0);
@@ -58,7 +58,7 @@ GainRatioSplit GainRatioFinder::best_cut(const std::int32_t* sorted, std::int64_
         }
     }
     if (best_at < 0) return {};
-    best -= std::log2(static_cast<double>(n_cuts)) / total_;  // what it costs to say which cut
+    best -= std::log2(static_cast<double>(n_cuts)) / total_;  // what it costs to say which threshold
     if (best < kSmall) return {};
     const double low = x[sorted[best_at]], high = x[sorted[best_at + 1]];
     const double middle = low / 2 + high / 2;

@@ -11,7 +11,7 @@ namespace boostforest {
 struct GainRatioSplit {
     int feature = -1;      // -1: none
     double threshold = 0;  // midway between two values of the rows; x <= threshold goes left
-    double gain = 0;       // information gain in bits per unit of weight, less what the choice of the cut costs
+    double gain = 0;       // information gain in bits per unit of weight, less what the choice of the threshold costs
     double ratio = 0;      // the same over the information of the split itself
 };
 
@@ -31,7 +31,7 @@ class GainRatioFinder {
 
     const LogisticTable& table_;
     std::vector<double> whole_;          // x log x of 0, 1, …; empty unless all weights are whole
-    std::vector<double> totals_, left_;  // weight of each class: in the node, left of the cut
+    std::vector<double> totals_, left_;  // weight of each class: in the node, left of the threshold
     double total_ = 0;                   // Σ totals_
     double totals_log_ = 0;              // Σ of their x log x
 };

@@ -18,7 +18,7 @@ namespace boostforest {
 // i is x[j * n_rows + i].
 struct LogisticTable {
     const double* x;       // features as the user has them, no NaN: splits are made on these
-    const double* scaled;  // the same less their mean, over their deviation: models are fitted to these
+    const double* scaled;  // the same less their mean, over their standard deviation: models are fitted to these
     std::int64_t n_rows;   // rows
     int n_features;        // features
     const double* y;       // number of the class

@@ -11,10 +11,12 @@ namespace boostforest::m5p {
 
 namespace {
 
-constexpr double kSmallDeviation = 0.05;  // a node whose target deviates less than this, in root deviations, is a leaf
-constexpr double kSmallError = 1e-5;      // a model with less error than this, in root deviations, needs no subtree
-constexpr double kPruningWeight = 2;      // how much a parameter counts in the adjusted error
-constexpr double kSmoothing = 15;         // how many rows the model above is worth
+// In units of the target's standard deviation at the root:
+constexpr double kSmallDeviation = 0.05;  // a node whose target has a smaller standard deviation is a leaf
+constexpr double kSmallError = 1e-5;      // a model with less error needs no subtree
+
+constexpr double kPruningWeight = 2;  // how much a parameter counts in the adjusted error
+constexpr double kSmoothing = 15;     // how many rows the model above is worth
 
 // The error to expect on new rows grows with the number of parameters.
 double adjusted(double squared_error, double n, double n_parameters) {
@@ -64,7 +66,7 @@ class Grower {
     std::vector<Node> nodes_;
 };
 
-// Grows the subtree of some rows and returns its root. Recursion is no danger: every side gets a fifth of the weight.
+// Grows the subtree of some rows and returns its root. Recursion is not deep: every side gets a fifth of the weight.
 std::int32_t Grower::add(std::int64_t begin, std::int64_t end) {
     worker_.check(1000 + end - begin);
     const auto number = static_cast<std::int32_t>(nodes_.size());

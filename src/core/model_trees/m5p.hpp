@@ -16,9 +16,9 @@ struct Table {
     std::int64_t n_rows;    // rows
     int n_features;         // features
     const double* x_mean;   // per feature
-    const double* x_scale;  // per feature: deviation, 1 for a constant one
+    const double* x_scale;  // per feature: standard deviation, 1 for a constant one
     double y_mean;          // of the target
-    double y_scale;         // its deviation, 1 for a constant one
+    double y_scale;         // its standard deviation, 1 for a constant one
 };
 
 struct Rules {
@@ -34,7 +34,7 @@ struct Columns {
     std::vector<double> threshold;      // x[feature] <= threshold goes left
     std::vector<std::int32_t> left;     // left child; the right one is left + 1; 0 for a leaf
     std::vector<double> n_samples;      // weight of the training rows that reached the node
-    std::vector<double> gain;           // what the split takes off the deviation measure, times n_samples
+    std::vector<double> gain;           // what the split takes off the measure of spread, times n_samples
     std::vector<std::int32_t> model;    // number of the leaf's model, -1 for an inner node
     std::vector<double> error;   // per model: training error of the leaf (root of the mean square) before smoothing
     std::vector<double> centre;  // per model: its value at the means of the features

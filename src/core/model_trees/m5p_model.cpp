@@ -15,7 +15,8 @@ namespace {
 constexpr double kRidge = 1e-8;         // keeps features that repeat each other solvable; Weka's value
 constexpr double kMaxSlope = 1.5;       // a larger standardised slope is a sign of such features
 constexpr double kPerfect = 1e-13;      // share of the squares that counts as no error: the sums are not more exact
-constexpr double kNoDeviation = 1e-13;  // a feature that deviates by less than this share of its size is constant
+constexpr double kNoDeviation = 1e-13;  // a feature is constant if its standard deviation is less than this
+                                        //   share of its size
 
 }  // namespace
 

@@ -9,13 +9,12 @@ namespace boostforest::m5p {
 
 namespace {
 
-// The measure of deviation is the fifth root of the variance, as in Weka; the paper has the square root.
+// The measure of spread is the fifth root of the variance, as in Weka; the paper has the square root.
 constexpr double kPower = 0.2;
-constexpr double kNoVariance =
-    1e-10;                            // share of the node's variance that counts as none: its fifth root is no rounding
-constexpr double kTie = 1e-9;         // of one feature's cut-points the first of equals is taken, up to rounding
-constexpr double kFeatureTie = 1e-6;  // another feature must be better by this much
-constexpr float kRoughness = 4e-6F;   // more than the relative error of rough_root
+constexpr double kNoVariance = 1e-10;  // share of the node's variance that counts as 0: its fifth root is not rounding
+constexpr double kTie = 1e-9;          // of one feature's thresholds the first of equals is taken, up to rounding
+constexpr double kFeatureTie = 1e-6;   // another feature must be better by this much
+constexpr float kRoughness = 4e-6F;    // more than the relative error of rough_root
 
 // Fifth root of a number in [1e-10, 1e10], to seven digits or so: a guess from the exponent, then Newton steps.
 // No branches and no calls: the loop around it is vectorised.
@@ -93,8 +92,8 @@ std::int64_t SortedRows::find_cuts(int feature, std::int64_t begin, std::int64_t
     return n_cuts;
 }
 
-// What is left after a cut: (W_L root(V_L / V) + W_R root(V_R / V)) / W, at most 1. A rough root first: only a cut that
-// may be the cheapest is looked at closely.
+// What is left after a split: (W_L root(V_L / V) + W_R root(V_R / V)) / W, at most 1. A rough root first: only a split
+// that may be the cheapest is looked at closely.
 std::int64_t SortedRows::cheapest(std::int64_t n_cuts, double& cost) {
     const double *share = left_share_.data(), *left = left_variance_.data(), *right = right_variance_.data();
     float* rough = rough_cost_.data();

@@ -10,7 +10,7 @@ namespace boostforest {
 namespace {
 
 constexpr double kLargestBias = 2;
-constexpr double kRounding = 1e-12;  // deviations below this part of the values are none
+constexpr double kRounding = 1e-12;  // standard deviations below this part of the values count as 0
 
 double symmetric(Key key, std::uint64_t i) {
     return 2 * uniform(key, i) - 1;

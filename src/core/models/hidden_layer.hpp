@@ -21,8 +21,8 @@ constexpr int hidden_width(int n_units) {
 
 class HiddenLayer {
    public:
-    // Draws weights from [-1, 1] and divides them so that every w·x has the mean 0 and the deviation 1 over the rows of
-    // the sample; then adds biases from [-2, 2], so that the units bend at different places within the data.
+    // Draws weights from [-1, 1] and divides them so that every w·x has mean 0 and standard deviation 1 over the rows
+    // of the sample; then adds biases from [-2, 2], so that the units bend at different places within the data.
     void draw(Key key, int n_units, const double* x, int width, int n_features, const Sample& sample, Worker& worker);
 
     // Takes the values that a model keeps: the units' biases, then for every feature the units' weights.

@@ -101,11 +101,11 @@ class RowFiller {
 };
 
 // The rows of n_features values, `width` doubles apart, in an order that lets a filler share factors: those with few
-// gaps as they come, then those with many by where these are.
+// missing values as they come, then those with many by where these are.
 std::vector<std::int64_t> order_by_gaps(const double* x, std::int64_t n_rows, int width, int n_features);
 
-// Σ w x and Σ w E[x xᵀ] over rows of n_features values with gaps: the expectation step of fitting the distribution to
-// them. weight: null for all 1. The same sums for any number of threads.
+// Σ w x and Σ w E[x xᵀ] over rows of n_features values, some of them missing: the expectation step of fitting the
+// distribution to them. weight: null for all 1. The same sums for any number of threads.
 void expected_moments(const Normal& normal, const double* x, const double* weight, std::int64_t n_rows, int n_threads,
                       Control& control, double* sum, double* products);
 

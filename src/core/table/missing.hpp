@@ -1,4 +1,4 @@
-// Which cells of the table are missing. In the scaled features stands what they are filled with (0, the mean, or what
+// Which cells of the table are missing. The scaled features hold what they are filled with (0, the mean, or what
 // the rest of the row makes likely): that is what node models see; splits ask here.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What features are for: some may be cut, some are seen by node models.
+// What features are for: some may be split on, some are seen by node models.
 #pragma once
 
 #include <algorithm>

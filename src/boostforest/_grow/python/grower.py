@@ -1,8 +1,8 @@
 """Growth of trees whose node models are fitted in Python.
 
 The core grows its own trees (``src/core/grow``); this is the same algorithm, but for constraints, which only the core
-knows. Replicas, batches and cuts follow from the same random numbers; splits, pseudo-labels and losses come from the
-core, models from a ``NodeFitter``, which may want all rows of a node where the core would take a batch.
+knows. Replicas, batches and thresholds follow from the same random numbers; splits, pseudo-labels and losses come from
+the core, models from a ``NodeFitter``, which may want all rows of a node where the core would take a batch.
 
 Random numbers depend on a node's path, not on the order of growth, so open leaves can be worked on together: all of a
 tree, or under ``max_leaf_nodes`` the one with the highest loss. Several trees grow together only if their models ask
@@ -128,7 +128,7 @@ def _model_sample(leaf: Leaf) -> Sample:
 def _find_splits(
     leaves: list[Leaf], table: _core.TrainingTable, split_features: Ints | None, n_threads: int
 ) -> list[Split | None]:
-    """Return where to cut each of the leaves. A root is tried again until a cut is found, within reason."""
+    """Return how to split each of the leaves. A root is tried again until a split is found, within reason."""
     found: list[Split | None] = [None] * len(leaves)
     todo = [i for i, leaf in enumerate(leaves) if leaf.tree.can_split(leaf)]
     for attempt in range(_core.MAX_ROOT_ATTEMPTS):

@@ -24,7 +24,7 @@ Columns = dict[str, list[Any]]
 
 
 class Split(NamedTuple):
-    """Where a leaf is cut; see ``Split`` in ``src/core/grow/split.hpp``."""
+    """How a leaf is split; see ``Split`` in ``src/core/grow/split.hpp``."""
 
     feature: int
     threshold: float
@@ -165,7 +165,7 @@ class GrowingTree:
         return not deep and leaf.weight >= 2 * params["min_samples_leaf"] and len(leaf.rows) >= 2
 
     def split(self, table: _core.TrainingTable, leaf: Leaf, split: Split) -> list[Leaf]:
-        """Divide the rows of a leaf; return its children, which have no models yet."""
+        """Split the rows of a leaf; return its children, which have no models yet."""
         left = table.values[leaf.rows, split.feature] <= split.threshold
         missing = table.is_missing(leaf.rows, split.feature)
         missing_left = split.missing_left
