@@ -177,8 +177,9 @@ def test_trees_of_forests_and_of_other_models_can_be_shown():
     X, y = example_data("multiclass")
     forest = BoostForestClassifier(2, random_state=0).fit(X, y)
     assert export_text(forest.get_tree(1)).startswith("x")
-    assert "a linear model of 20 hidden units" in export_text(BoostTreeRegressor(node_model="elm").fit(X, y))
-    kernel = BoostTreeRegressor(node_model=KernelRidge(kernel="rbf"), min_samples_leaf=40).fit(X, y)
+    elm = BoostTreeRegressor(node_model="elm", random_state=0).fit(X, y)
+    assert "a linear model of 20 hidden units" in export_text(elm)
+    kernel = BoostTreeRegressor(node_model=KernelRidge(kernel="rbf"), min_samples_leaf=40, random_state=0).fit(X, y)
     assert "KernelRidge(kernel='rbf')], added to those above it" in export_text(kernel)
     with pytest.raises(TypeError, match=r"got BoostForestClassifier; take one of its trees, forest\.get_tree\(0\)\.$"):
         export_text(forest)
@@ -187,7 +188,7 @@ def test_trees_of_forests_and_of_other_models_can_be_shown():
 @pytest.mark.filterwarnings("ignore:min_samples_leaf:UserWarning")
 def test_a_tree_without_a_split_is_its_model():
     X = pd.DataFrame({"a": np.arange(10.0)})
-    text = export_text(BoostTreeRegressor(reg_lambda=1e-12).fit(X, 3 + 2 * X["a"]), digits=3)
+    text = export_text(BoostTreeRegressor(reg_lambda=1e-12, random_state=0).fit(X, 3 + 2 * X["a"]), digits=3)
     assert re.fullmatch(r"LM1 \(10 rows, RMSE \S+\)\n\nLM1: y = 3\n  \+ 2 \* a", text)
 
 
