@@ -69,7 +69,6 @@ class CrossEntropy(Loss):
 class Logistic(CrossEntropy):
     """Two classes: one score, the log-odds of the second. A single class is taken for the first of two."""
 
-    name = "logistic"
     code = LossCode.LOGISTIC
 
     def outputs(self, scores: Floats) -> Floats:
@@ -99,7 +98,6 @@ class Logistic(CrossEntropy):
 class Softmax(CrossEntropy):
     """More classes: a score for each."""
 
-    name = "softmax"
     code = LossCode.SOFTMAX
 
     @property

@@ -3,8 +3,8 @@
 The core has the derivatives (``src/core/losses``); here is everything else that depends on the loss. A loss is made for
 one target: `fit` keeps what leads back to the user's units or labels.
 
-To add one: a file in ``src/core/losses`` with its line in ``kLosses``, a class here with its line in
-``_losses/__init__.py``. Files store its name.
+To add one: a file in ``src/core/losses`` with its line in ``kLosses``, a class here, and its two directions in
+``_files/codec.py``, which tells the losses of today by the fields of the target.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ class Loss(ABC):
     Targets are encoded for the core: ``y`` is one number per row everywhere below.
     """
 
-    name: ClassVar[str]
     code: ClassVar[int]  #: ``LossCode`` of the core
     task: ClassVar[str]
     averages_scores: ClassVar[bool]  #: a forest averages the scores of its trees, not their probabilities

@@ -17,7 +17,6 @@ from .loss import Loss, OutOfBag
 class SquaredError(Loss):
     """(y - F)² of the scaled target."""
 
-    name = "squared_error"
     code = LossCode.SQUARED_ERROR
     task = "regression"
     averages_scores = True
