@@ -105,7 +105,7 @@ def test_the_estimate_is_within_a_factor_of_two(monkeypatch, task, n, d, setting
         return estimates[-1]
 
     monkeypatch.setattr(tree_memory, "trees_bytes", watched)
-    monkeypatch.setattr(tree_memory, "SMALL", 0)
+    monkeypatch.setattr("boostforest._grow.native.SMALL", 0)
     X, y = example_data(task, n=n, d=d)
     kind = BoostForestRegressor if task == "regression" else BoostForestClassifier
     forest = kind(20, random_state=0, **settings).fit(X, y)

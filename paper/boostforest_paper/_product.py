@@ -8,7 +8,6 @@ from boostforest._base.arrays import ReadOnlyColumns
 from boostforest._base.declare import is_integer, is_real
 from boostforest._base.draws import child, entropy_of, tree_seeds
 from boostforest._base.sampling import Sampling
-from boostforest._base.threads import n_threads
 from boostforest._base.typing import Entropy, Seeds
 from boostforest._base.validation import (
     check_sample_weight,
@@ -17,6 +16,7 @@ from boostforest._base.validation import (
     n_bootstrap_draws,
     warn_if_one_class,
 )
+from boostforest._estimator.base import n_threads
 from boostforest._estimator.classifier import LabelsMixin, find_classes
 from boostforest._estimator.docs import fill_docstring
 from boostforest._estimator.snapshot import fitted_aside, on_snapshot

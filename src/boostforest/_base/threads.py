@@ -1,15 +1,13 @@
-"""Threads: how many, and who else must not have any meanwhile."""
+"""Threads of BLAS: none of its own while we have ours."""
 
 from __future__ import annotations
 
 import contextlib
-import numbers
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import joblib
 import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack
 import threadpoolctl
@@ -19,15 +17,6 @@ from .. import _core
 # Smaller systems never reach BLAS: they have as many unknowns as features, or rows, which are then fewer than twice the
 # features (fit_ridge in src/core/ridge/ridge.cpp).
 _BLAS_FEATURES = _core.BLAS_SIZE // 2
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
-    if n_jobs is not None and n_jobs >= 2**31:
-        raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
-    return int(joblib.effective_n_jobs(n_jobs))
 
 
 @cache

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.sampling import Sampling
-from .._base.threads import n_threads
 from .._base.typing import Floats, Mask
 from .._base.validation import n_bootstrap_draws, warn
+from .base import n_threads
 from .scoring import check_oob_score
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from abc import abstractmethod
 from typing import Any, ClassVar, Self, TypeVar
 
+import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
@@ -13,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
-from .._base.threads import n_threads
 from .._base.typing import Floats, Ints, Labels
 from .._base.validation import (
     check_sample_weight,
@@ -46,6 +47,15 @@ def stored(cls: Class) -> Class:
     """Let model files hold an estimator."""
     STORED[cls.__name__] = cls
     return cls
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` stands for, as joblib sees it here (nested calls get one)."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    if n_jobs is not None and n_jobs >= 2**31:
+        raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
+    return int(joblib.effective_n_jobs(n_jobs))
 
 
 class BoostEstimator(FittedMixin):

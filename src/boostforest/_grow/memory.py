@@ -10,7 +10,7 @@ import numpy as np
 from .._base.draws import distinct
 from .._base.memory import FEWER_CLASSES, SMALL, available_memory, refuse_if_too_much
 from .._base.typing import Floats, TreeParams
-from ..nodes._native import ELM, Constant, largest_hidden_layer, python_trees
+from ..nodes._native import ELM, Constant, python_trees
 from .data import TrainingData
 
 _NODE_BYTES = 29  # of a node, without its coefficients and clip range
@@ -58,9 +58,6 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
     n_rows, n_features = data.X.shape
     sampling, roles = data.sampling, data.roles
     n_inputs = n_features if roles.model_features is None else len(roles.model_features)
-    n_hidden = largest_hidden_layer(params["node_model"])
-    if copies * _at_most(len(params["clip"]), n_rows, n_inputs, n_hidden, data.loss.n_outputs) <= SMALL:
-        return  # most tables are small, and their fits take milliseconds
     weight = n_rows if sampling.weight is None else float(sampling.weight.sum())
     sizes = TreeSizes(
         weight=sampling.n_draws if sampling.bootstrap else weight,
@@ -92,13 +89,6 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
         what += f" and {data.loss.n_classes:,} classes"
         advice.insert(0, FEWER_CLASSES)
     refuse_if_too_much(copies * trees + growing + tables, what, advice)
-
-
-def _at_most(n_trees: int, n_rows: int, n_inputs: int, n_hidden: int, n_outputs: int) -> float:
-    """Return more bytes than trees and tables take, by a short calculation: a leaf for every row, double precision."""
-    per_node = _NODE_BYTES + 16.0 + 8.0 * n_outputs * (1 + max(n_inputs, n_hidden))
-    per_tree = 2.0 * n_rows * per_node + 8.0 * n_hidden * (1 + n_inputs)
-    return per_tree * (n_trees + _GROWING * _MOST_THREADS)
 
 
 def _n_inputs(model: Any, n_features: int) -> int:

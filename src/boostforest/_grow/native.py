@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.draws import tree_seeds
+from .._base.memory import SMALL
 from .._base.progress import Progress
 from .._base.threads import one_blas_thread
 from .._base.typing import Entropy, Seeds, TreeParams
@@ -19,6 +20,8 @@ from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params
+
+_GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +78,8 @@ def grow_trees(
     first_number: int = 0,
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
-    check_trees(data, params, dtype, threads)
+    if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
+        check_trees(data, params, dtype, threads)
     in_python = python_trees(params["node_model"])
     if not in_python:
         return _grow_in_core(data, params, seeds, dtype, threads, verbose)
@@ -90,6 +94,14 @@ def grow_trees(
         in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)
         parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
     return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
+
+
+def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
+    """Return more bytes than trees and tables take, by a short calculation: a leaf for every row and thread."""
+    (n_rows, n_features), n_hidden = data.X.shape, largest_hidden_layer(params["node_model"])
+    per_node = 64 + 8 * data.loss.n_outputs * (1 + max(n_features, n_hidden))
+    per_tree = 2.0 * n_rows * per_node + 8.0 * n_hidden * (1 + n_features)
+    return float(per_tree * (len(params["clip"]) + _GROWING_AT_ONCE))
 
 
 def _grow_in_core(
