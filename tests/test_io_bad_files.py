@@ -59,7 +59,7 @@ LEFT = tensors_of(FOREST)["left"]
 BAD_FILES = {
     "empty": (b"", "it has 0 bytes, too few for a header"),
     "short": (FOREST[:7], "it has 7 bytes"),
-    "text": (b"Hello, this is no model file at all.", "is not a model file"),
+    "text": (b"Hello, this is not a model file at all.", "is not a model file"),
     "pickle": (pickle.dumps(BoostForestRegressor()), "is not a model file"),
     "header longer than the file": ((2**63).to_bytes(8, "little") + FOREST[8:], "would have 9223372036854775808 bytes"),
     "header longer than allowed": ((2**24 + 8).to_bytes(8, "little") + b"{" + b" " * 2**24 + b"       ", "would have"),

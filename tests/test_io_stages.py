@@ -20,7 +20,7 @@ BAD_REGRESSORS = {
     "steps without stages": ({"stage_end": lambda t: None}, "tensors are missing: stage_end"),
     "a step of almost 0": ({"stage_step": lambda t: np.array([1.0, 5e-324])}, "'stage_step' must start with 1"),
     "a step of 0": ({"stage_step": lambda t: np.array([1.0, 0.0])}, "'stage_step' must start with 1"),
-    "a step that is no number": ({"stage_step": lambda t: np.array([1.0, np.nan])}, "'stage_step' has values that are"),
+    "a step that is NaN": ({"stage_step": lambda t: np.array([1.0, np.nan])}, "'stage_step' has values that are"),
     "too many steps": ({"stage_step": lambda t: np.ones(3)}, "'stage_step' must have the shape .2,.; got .3,."),
     "losses of no stages": (
         {"stage_end": lambda t: None, "stage_step": lambda t: None},

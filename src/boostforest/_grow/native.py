@@ -97,7 +97,7 @@ def grow_trees(
 
 
 def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
-    """Return more bytes than trees and tables take, by a short calculation: a leaf for every row and thread."""
+    """Return more bytes than trees and tables take, by a short calculation: every row a leaf."""
     (n_rows, n_features), n_hidden = data.X.shape, largest_hidden_layer(params["node_model"])
     per_node = 64 + 8 * data.loss.n_outputs * (1 + max(n_features, n_hidden))
     per_tree = 2.0 * n_rows * per_node + 8.0 * n_hidden * (1 + n_features)
