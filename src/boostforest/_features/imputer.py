@@ -7,12 +7,14 @@ maximisation. The expected value of a missing one is then linear in those that a
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import numpy.typing as npt
 
 from .. import _core
 from .._base.draws import Entropy, fold_numbers
-from .._base.threads import one_blas_thread
+from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,7 +54,8 @@ def fit_fill(
     rows = (X - mean) / deviation
     total = len(rows) if weight is None else weight.sum()
     fill = np.vstack([np.zeros(n_features), np.eye(n_features)])
-    with one_blas_thread(n_features):  # more of them would wait for each other longer than they work
+    # More threads of BLAS would wait for each other longer than they work.
+    with ONE_BLAS_THREAD if n_features >= BLAS_FEATURES else nullcontext():
         for _ in range(_STEPS):
             sums, products = _core.expected_moments(rows, fill, weight, threads)
             centre = sums / total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
-from .._base.threads import one_blas_thread
+from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Seeds, TreeParams
 from .._base.validation import warn_if_unconverged
 from .._model.columns import ForestColumns
@@ -54,7 +55,8 @@ class Request:
     ) -> Model:
         """Grow a tree for each seed; ``changed`` are pools instead of the request's own."""
         params = self.draw(seeds, data.loss.task, changed)
-        data.roles.check_fit(data.loss.n_classes, params["node_model"])
+        if any(role is not None for role in vars(data.roles).values()):
+            data.roles.check_fit(data.loss.n_classes, params["node_model"])
         columns = grow_trees(
             data,
             params,
@@ -64,7 +66,7 @@ class Request:
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
         )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages.single(len(seeds)))
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
 
 
 def grow_trees(
@@ -86,7 +88,7 @@ def grow_trees(
     from .python.grower import grow_in_python, make_plans
 
     data = data.keeping_table()
-    plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
+    plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
     trees = grow_in_python(data, plans, threads, verbose)
     parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
     if rest := [t for t in range(len(seeds)) if t not in parts]:
@@ -109,10 +111,11 @@ def _grow_in_core(
 ) -> ForestColumns:
     n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
-    with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
+    widest = max(n_features, largest_hidden_layer(params["node_model"]))
+    with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
         sampling, roles = data.sampling, data.roles
         columns: dict[str, Any] = data.table(threads).grow(
-            encode_tree_params(params, seeds, roles.n_split(n_features)),
+            encode_tree_params(params, seeds, data.n_split_features),
             sampling.bootstrap,
             sampling.n_draws,
             sampling.cumulative,
