@@ -16,8 +16,8 @@ from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
 from .._base.validation import check_sample_weight
-from .._estimator.bagging import BaggingMixin
 from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
+from .._estimator.forest import BaggingMixin
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
