@@ -15,7 +15,7 @@ import numpy as np
 from .._base.draws import tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
-from .._base.validation import n_bootstrap_draws, warn
+from .._base.validation import warn
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.groups import Growth
@@ -34,6 +34,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto"},
 }
 POOLS = ("uniform", "adaptive")
+_MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
 _MORE_TREES = {"paper": 1, "best": 2}  # trees that a preset grows, in multiples of n_estimators
 _LEAST_ADAPTIVE = 80  # trees: eight for each setting of the first round, and some of what is found
 
@@ -124,6 +125,20 @@ class BaggingMixin:
                 f"{(~seen).sum()} rows were drawn by every {noun} and have no out-of-bag prediction: use more "
                 f"{noun}s (n_estimators) or draw fewer rows (max_samples)."
             )
+
+
+def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
+    """Return how many rows a replica draws; a share is one of the rows, whatever they weigh."""
+    if max_samples is None:
+        return n_rows
+    is_number = isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool)
+    if is_number and 1 <= int(max_samples) <= _MOST_DRAWS:
+        return int(max_samples)
+    if isinstance(max_samples, float | np.floating) and 0 < max_samples <= 1:
+        return max(1, int(float(max_samples) * n_rows))
+    raise ValueError(
+        f"max_samples must be None, an integer from 1 to {_MOST_DRAWS} or a float in (0, 1]; got {max_samples!r}."
+    )
 
 
 class ForestMixin(BaggingMixin, FittedForestMixin):

@@ -19,10 +19,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from .._base.arrays import mean_and_deviation
 from .._base.draws import fold_numbers
 from .._base.memory import FEWER_CLASSES, SMALL, refuse_if_too_much
 from .._base.typing import Entropy, Floats, Labels
-from .._base.validation import mean_and_deviation
 from .._losses import Loss
 from .encoder import MAX_DIGITS, N_FOLDS, CategoryColumn, TableEncoder, count_features, fit_encoder
 from .frames import Column, Values, array_columns, as_frame, declared_categories, frame_columns, in_order, plain_matrix

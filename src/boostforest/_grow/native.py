@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Seeds, TreeParams
-from .._base.validation import warn_if_unconverged
+from .._base.validation import warn
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
-from .parameters import draw_tree_params, encode_tree_params
+from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
@@ -39,6 +40,27 @@ class Request:
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
         return draw_tree_params(self.pools | (changed or {}), seeds, task, self.shorthands)
+
+    def warn_if_unsplittable(self, data: TrainingData) -> None:
+        """Say that no tree can split, rather than silently return one model each."""
+        sampling, least = data.sampling, smallest(self.pools["min_samples_leaf"])
+        if least is None:
+            return
+        total = float(len(data.y) if sampling.weight is None else sampling.weight.sum())
+        total = sampling.n_draws if sampling.bootstrap else total
+        weighted = sampling.weight is not None or sampling.cumulative is not None
+        batch_size = None if weighted else largest(self.pools["batch_size"])  # rows of a batch may weigh anything
+        needs = f"min_samples_leaf={least} needs at least {2 * least} rows to split"
+        if batch_size is not None and batch_size < min(total, 2 * least):
+            warn(
+                f"{needs}, and batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger "
+                "one, or None."
+            )
+        elif total < 2 * least:
+            warn(
+                f"{needs} (weights count), got {total:g}: every tree is a single node model. Use a smaller "
+                "min_samples_leaf."
+            )
 
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
@@ -129,7 +151,9 @@ def _grow_in_core(
         )
     if progress is not None:
         progress.close()
-    warn_if_unconverged(columns.pop("n_unconverged"))
+    if n_unconverged := columns.pop("n_unconverged"):
+        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
+        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
     rounded = dtype != "float64"
     ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not math.isfinite(columns["params"].sum(dtype=np.float64)):

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.arrays import check_sample_weight
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
-from .._base.validation import check_sample_weight
 from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
 from .._estimator.forest import BaggingMixin
 from .._estimator.scoring import score_rows

@@ -18,9 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from .. import _core
+from .._base.arrays import class_weights
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.validation import class_weights
 from .members import Columns, Kind, Member, make_estimator
 
 Floats = npt.NDArray[np.float64]

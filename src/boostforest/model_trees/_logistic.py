@@ -15,9 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from .._base.arrays import ReadOnlyColumns
+from .._base.arrays import ReadOnlyColumns, check_sample_weight, class_weights, mean_and_deviation
 from .._base.draws import entropy_of
-from .._base.validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
+from .._base.validation import warn_if_one_class
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit

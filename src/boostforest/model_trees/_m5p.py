@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from .._base.arrays import ReadOnlyColumns
-from .._base.validation import check_sample_weight, mean_and_deviation
+from .._base.arrays import ReadOnlyColumns, check_sample_weight, mean_and_deviation
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
