@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-
 from ._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
 from ._pools.docs import describe_pool_forest
 
@@ -119,6 +117,8 @@ class ETForestRegressor(LeafPoolRegressor):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeRegressor
+
         return ExtraTreeRegressor()
 
 
@@ -159,6 +159,8 @@ class ETForestClassifier(LeafPoolClassifier):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeClassifier
+
         return ExtraTreeClassifier()
 
 

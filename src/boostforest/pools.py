@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
 from ._pools.base import PoolClassifier, PoolRegressor
 from ._pools.docs import describe_pool_forest
 
@@ -91,6 +89,8 @@ class PoolForestRegressor(PoolRegressor):
         self.verbose = verbose
 
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeRegressor
+
         estimator = DecisionTreeRegressor() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights
 
@@ -171,5 +171,7 @@ class PoolForestClassifier(PoolClassifier):
         self.verbose = verbose
 
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeClassifier
+
         estimator = DecisionTreeClassifier() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights
