@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from .._base.typing import Floats, Mask
 
 _PROBABILITIES = ("y_proba", "y_prob", "y_score")  # what metrics of probabilities call their second argument
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from .._base.draws import Entropy, fold_numbers
+from .._base.draws import fold_numbers
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
-
-Floats = npt.NDArray[np.float64]
+from .._base.typing import Entropy, Floats, Mask
 
 MAX_FEATURES = 256  # beyond, a row with many missing values takes longer to fill than to predict
 _MAX_ROWS = 10_000  # enough for any covariance of that many features
@@ -31,7 +29,7 @@ def fit_fill(
     deviation: Floats,
     entropy: Entropy,
     threads: int,
-    together: npt.NDArray[np.bool_] | None = None,
+    together: Mask | None = None,
 ) -> Floats | None:
     """Return centre and precision of the standardised features; None without missing values, or with too many features.
 
@@ -65,7 +63,7 @@ def fit_fill(
     return fill
 
 
-def _among_others(fill: Floats, together: npt.NDArray[np.bool_]) -> Floats:
+def _among_others(fill: Floats, together: Mask) -> Floats:
     """Return the distribution of all features, of which those apart are independent."""
     whole = np.vstack([np.zeros(len(together)), np.eye(len(together))])
     whole[0, together] = fill[0]
