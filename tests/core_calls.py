@@ -195,6 +195,7 @@ def calls(core):
             {"seed": 1, "n_rows": N, "n_draws": N, "cumulative": np.cumsum(ONES)},
         ),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
+        "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3}),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (
             core.ridge,
@@ -287,6 +288,7 @@ ALSO_RIGHT = {
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
     ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
+    ("quantise", "values"),
 }  # fmt: skip
 
 

@@ -54,6 +54,8 @@ def models():
         "monotone-regressor": (BoostForestRegressor(**FOREST, **signs), *tables["regression"], "float64"),
         "monotone-classifier": (BoostTreeClassifier(**SMALL, **signs), *tables["binary"], "float32"),
         "halves-regressor": (BoostForestRegressor(**FOREST, dtype="float16"), *tables["regression"], "float16"),
+        "bytes-regressor": (BoostForestRegressor(**FOREST, dtype="int8"), *tables["regression"], "int8"),
+        "bytes-multiclass": (BoostForestClassifier(**FOREST), *tables["multiclass"], "int8"),
         "stages-regressor": (BoostForestRegressor(**staged), *tables["regression"], "float64"),
         "stages-binary": (BoostForestClassifier(**staged, calibrate="isotonic"), *tables["binary"], "float64"),
         "stages-multiclass": (BoostForestClassifier(**tempered), *tables["multiclass"], "float16"),
@@ -66,7 +68,9 @@ def round_model(fitted):
     """Round a model so that its scores are exact sums: the same on any machine, in any order of summation."""
     model = fitted._model
     forest, features, loss = model.columns, model.features, model.loss
-    short = {name: np.round(64 * getattr(forest, name)) / 64 for name in ("params", "lower", "upper")}
+    short = {name: np.round(64 * getattr(forest, name)) / 64 for name in ("lower", "upper")}
+    if forest.exponent is None:
+        short["params"] = np.round(64 * forest.params) / 64
     scaling = {"mean": np.round(8 * features.mean) / 8, "scale": 2.0 ** np.round(np.log2(features.scale))}
     fill = features.fill
     if fill is not None:  # missing values depend on one feature that has none: exact sums again
@@ -129,7 +133,10 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     for name in sys.argv[1:]:
         estimator, X, y, dtype = models()[name]
-        fitted = round_model(estimator.fit(X, y))
+        fitted = estimator.fit(X, y)
+        if dtype == "int8":  # the file has it, and so has what is loaded
+            fitted._model = replace(fitted._model, columns=fitted.forest_.astype(dtype))
+        fitted = round_model(fitted)
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
         fitted.save_model(path, dtype=dtype)

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
-from boostforest._model.columns import COEFFICIENTS, DTYPES
+from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from model_files import field, tensors_of, with_metadata, with_tensors
 from test_core import TABLES
 from twin import example_data
 
 SHORT = ("float32", "float16")
+FLOATS = ("float64", *SHORT)
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 SETTINGS = {
     "plain": {},
@@ -47,9 +48,32 @@ def output(model, X):
     return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
 
 
+def quantised(columns):
+    """Return whole numbers and exponents: what half of a tree's models need at least, or more."""
+    numbers, exponents = [], []
+    for tree, width in enumerate(1 + columns.n_inputs):
+        begin, end = columns.tree_params_start[tree : tree + 2]
+        values = columns.params[begin:end].astype(np.float32).astype(np.float64).reshape(-1, width)
+        largest = np.abs(values).max(axis=1)
+        needed = np.full(len(largest), -126)
+        while (large := largest > 127 * 2.0**needed).any():
+            needed[large] += 1
+        exponent = np.maximum(needed, np.sort(needed)[(len(needed) - 1) // 2])
+        numbers.append(np.rint(values / 2.0 ** exponent[:, None]).ravel())
+        exponents.append(exponent)
+    return np.concatenate(numbers), np.concatenate(exponents)
+
+
 def rounded(exact, dtype):
     """Return a float64 forest whose coefficients were rounded by NumPy."""
-    short = {name: getattr(exact.forest_, name).astype(dtype).astype(np.float64) for name in COEFFICIENTS}
+    columns = exact.forest_
+    if dtype == "int8":
+        numbers, exponents = quantised(columns)
+        width = np.repeat(1 + columns.n_inputs, np.diff(columns.tree_outputs_start))
+        short = {name: getattr(columns, name).astype(np.float16).astype(np.float64) for name in ("lower", "upper")}
+        short["params"] = numbers * 2.0 ** np.repeat(exponents, width)
+    else:
+        short = {name: getattr(columns, name).astype(dtype).astype(np.float64) for name in COEFFICIENTS}
     forest = copy.copy(exact)
     forest._model = replace(forest._model, columns=replace(exact.forest_, **short))
     return forest
@@ -74,6 +98,60 @@ def test_a_forest_is_that_of_float64_with_its_coefficients_rounded(task, params,
         assert own.dtype == (dtype if name in COEFFICIENTS else column.dtype)
         assert_array_equal(own, column.astype(own.dtype), err_msg=name)
     assert_allclose(output(short, 3 * X), output(rounded(exact, dtype), 3 * X), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("params", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("task", FORESTS)
+@pytest.mark.filterwarnings("ignore:min_samples_leaf")
+def test_int8_is_whole_numbers_in_units_that_a_trees_models_share(task, params):
+    if task == "multiclass" and "monotonic_cst" in params:
+        pytest.skip("constraints need one output")
+    exact, X = fit(task, "float64", **params)
+    short, _ = fit(task, "int8", **params)
+    numbers, exponents = quantised(exact.forest_)
+    own = short.forest_
+    assert own.dtype == own.exponent.dtype == np.int8 and own.lower.dtype == own.upper.dtype == np.float16
+    assert_array_equal(own.params, numbers)
+    assert_array_equal(own.exponent, exponents)
+    for name in ("lower", "upper"):
+        assert_array_equal(getattr(own, name), getattr(exact.forest_, name).astype(np.float16))
+    for name in ("loss", "gain"):
+        assert_allclose(getattr(own, name), getattr(exact.forest_, name), rtol=2**-8)
+    alike = rounded(exact, "int8")
+    alike._model = replace(alike._model, columns=replace(alike.forest_, threshold=own.threshold))
+    assert_allclose(output(short, 3 * X), output(alike, 3 * X), rtol=1e-11, atol=1e-13)
+    assert_allclose(short.forest_.linear_models(), alike.forest_.linear_models())
+    converted = exact.forest_.astype("int8")
+    assert_array_equal(converted.params, own.params)
+    assert_array_equal(converted.exponent, own.exponent)
+    assert_array_equal(converted.astype("float64").params, alike.forest_.params)
+
+
+def test_thresholds_of_int8_are_short_and_part_the_rows_of_their_tree_alike():
+    exact, X = fit("regression", "float64", n_estimators=20)
+    short, _ = fit("regression", "int8", n_estimators=20)
+    drawn = np.array([_core.bootstrap_counts(int(seed), len(X), len(X), None) > 0 for seed in exact.tree_seeds_]).T
+    assert_array_equal(short.apply(X)[drawn], exact.apply(X)[drawn])
+    before, after = exact.forest_.threshold, short.forest_.threshold
+    assert_allclose(after, before, rtol=2**-7)
+    digits = np.frexp(after)[0] * 2**12
+    assert (digits == np.rint(digits)).mean() > 0.9
+
+
+@pytest.mark.parametrize("values", [[np.inf, 1.0], [np.nan, 1.0], [1.0, -np.inf]])
+def test_quantising_marks_what_is_not_finite(values):
+    numbers, exponents = _core.quantise(np.array([*values, 1.0, 2.0], dtype=np.float32), 2)
+    assert exponents[0] == _core.NO_EXPONENT > exponents[1] and not numbers[:2].any()
+
+
+@given(values=st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_quantised_numbers_are_as_near_as_their_unit_allows(values):
+    numbers, (exponent,) = _core.quantise(np.array(values, dtype=np.float32), len(values))
+    assert np.abs(numbers.astype(int)).max() <= 127
+    unit = 2.0 ** int(exponent)
+    assert_allclose(numbers * unit, values, atol=unit / 2, rtol=1e-12)
+    assert exponent == -126 or np.abs(values).max() > 127 * unit / 2
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])
@@ -153,10 +231,10 @@ def test_constraints_hold_to_the_last_bit():
 def test_a_model_takes_half_or_a_third_of_the_memory():
     X, y = example_data("regression", n=300, d=20)
     sizes = [fit("regression", dtype, data=(X, y))[0].model_size_ for dtype in DTYPES]
-    assert sizes[1] < 0.6 * sizes[0] and sizes[2] < 0.4 * sizes[0]
+    assert sizes[1] < 0.6 * sizes[0] and sizes[2] < 0.4 * sizes[0] and sizes[3] < 0.3 * sizes[0]
 
 
-@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("dtype", [*SHORT, "int8"])
 def test_threads_change_nothing(dtype):
     one, X = fit("multiclass", dtype, n_estimators=9)
     two, _ = fit("multiclass", dtype, n_estimators=9, n_jobs=2)
@@ -175,19 +253,20 @@ def test_a_warm_start_goes_on_in_the_same_type():
     assert grown.forest_.n_trees == 6
 
 
-@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("dtype", [*SHORT, "int8"])
 def test_trees_of_models_in_python_are_joined_with_others(dtype):
     forest, X = fit("regression", dtype, node_model=["ridge", KernelRidge(alpha=1.0)], min_samples_leaf=30)
     assert forest.forest_.in_python.any() and not forest.forest_.in_python.all()
-    assert forest.forest_.dtype == forest.forest_.lower.dtype == dtype
+    assert forest.forest_.dtype == dtype and forest.forest_.lower.dtype == clip_range_dtype(dtype)
     trees = [forest.get_tree(i).predict(X) for i in range(4)]
     assert_allclose(forest.predict(X), np.mean(trees, axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
 @pytest.mark.parametrize("task", ["regression", "binary"])
-def test_forests_in_stages_and_adaptive_pools_have_it_too(task, tmp_path):
-    forest, X = fit(task, "float16", n_estimators=80, n_stages=2, pool="adaptive", oob_score=True)
-    assert forest.forest_.dtype == "float16"
+def test_forests_in_stages_and_adaptive_pools_have_it_too(task, dtype, tmp_path):
+    forest, X = fit(task, dtype, n_estimators=80, n_stages=2, pool="adaptive", oob_score=True)
+    assert forest.forest_.dtype == dtype
     forest.save_model(tmp_path / "a")
     assert_array_equal(output(load_model(tmp_path / "a"), X), output(forest, X))
 
@@ -207,12 +286,13 @@ def test_copies_and_files_keep_the_type(task, dtype, tmp_path):
     for other in (load_model(tmp_path / "a"), pickle.loads(pickle.dumps(forest)), copy.deepcopy(forest)):
         assert other.dtype == dtype == other.forest_.dtype
         assert_array_equal(output(other, X), output(forest, X))
-    content = (tmp_path / "a").read_bytes()
-    assert {tensors_of(content)[name].dtype.name for name in COEFFICIENTS} == {dtype}
+    tensors = tensors_of((tmp_path / "a").read_bytes())
+    assert tensors["params"].dtype == dtype
+    assert tensors["lower"].dtype == tensors["upper"].dtype == clip_range_dtype(dtype)
 
 
-@pytest.mark.parametrize("own", DTYPES)
-@pytest.mark.parametrize("written", DTYPES)
+@pytest.mark.parametrize("own", FLOATS)
+@pytest.mark.parametrize("written", FLOATS)
 def test_a_file_of_another_type_is_read_as_the_models_own(own, written, tmp_path):
     forest, _ = fit("regression", own)
     forest.save_model(tmp_path / "a", dtype=written)
@@ -221,6 +301,61 @@ def test_a_file_of_another_type_is_read_as_the_models_own(own, written, tmp_path
     assert loaded.forest_.dtype == own
     assert_array_equal(loaded.forest_.params, forest.forest_.params.astype(written).astype(own))
     assert_array_equal(loaded.forest_.lower, forest.forest_.lower)
+
+
+def test_a_file_of_int8_is_read_as_int8(tmp_path):
+    forest, X = fit("multiclass", "float64")
+    forest.save_model(tmp_path / "a", dtype="int8")
+    loaded = load_model(tmp_path / "a")
+    assert loaded.forest_.dtype == "int8" and loaded.dtype == "float64"
+    assert_allclose(output(loaded, 2 * X), output(rounded(forest, "int8"), 2 * X), rtol=1e-11)
+
+
+def test_the_parts_of_an_int8_forest_make_the_whole():
+    forest, X = fit("multiclass", "int8", n_estimators=6, node_model=["ridge", "elm"])
+    parts = [forest.forest_.take(0, 2), forest.forest_.take(2), forest.forest_.take(3, 6)]
+    whole = ForestColumns.concatenate(parts)
+    for name, column in forest.forest_.arrays().items():
+        assert_array_equal(getattr(whole, name), column, err_msg=name)
+    trees = [forest.get_tree(i).predict_proba(X) for i in range(6)]
+    assert_allclose(forest.predict_proba(X), np.mean(trees, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("params", "dtype"), [({}, "int8"), ({"bootstrap": False}, "float16")])
+def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dtype):
+    X, y = example_data("regression", n=300, d=5)
+    forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params).fit(X, y)
+    exact = clone(forest).set_params(dtype="float64").fit(X, y)
+    assert forest.forest_.dtype == dtype and forest.dtype == "auto"
+    assert_array_equal(forest.forest_.params, exact.forest_.astype(dtype).params)
+    if not params:
+        assert_array_equal(forest.oob_prediction_, exact.oob_prediction_)
+
+
+def test_auto_keeps_digits_that_the_loss_needs():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = X @ [1.0, 1e-3]  # known to six digits: the loss sees all of them
+    forest = BoostForestRegressor(20, dtype="auto", random_state=0, reg_lambda=1e-9, clip=False).fit(X, y)
+    assert forest.forest_.dtype in ("float64", "float32")
+
+
+def test_auto_goes_on_with_the_type_of_the_first_fit():
+    X, y = example_data("regression", n=120, d=5)
+    forest = BoostForestRegressor(30, dtype="auto", warm_start=True, random_state=0).fit(X, y)
+    dtype = forest.forest_.dtype
+    assert forest.set_params(n_estimators=40).fit(X, y).forest_.dtype == dtype and forest.forest_.n_trees == 40
+
+
+def test_auto_judges_all_stages_together():
+    X, y = example_data("regression", n=200, d=5)
+    params = {"n_stages": 2, "node_model": "constant", "max_leaf_nodes": 4}
+    forest = BoostForestRegressor(80, oob_score=True, random_state=0, **params).fit(X, y)
+    assert forest.n_stages_ == 2
+    model, sampling = forest._model, forest._make_sampling(len(y), None, False, None)
+    outputs, seen = model.out_of_bag_outputs(X, sampling, 1)
+    assert_array_equal(seen, np.isfinite(forest.oob_prediction_))
+    assert_allclose(model.loss.decode(outputs)[seen], forest.oob_prediction_[seen], rtol=1e-12)
+    assert clone(forest).set_params(dtype="auto").fit(X, y).forest_.dtype == "int8"
 
 
 def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(tmp_path):
@@ -234,11 +369,11 @@ def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(tmp_path):
 # What is refused.
 
 
-@pytest.mark.parametrize("dtype", SHORT)
+@pytest.mark.parametrize("dtype", [*SHORT, "int8"])
 def test_what_does_not_fit_is_refused_and_the_forest_stays(dtype):
     forest, X = fit("regression", dtype)
     before = forest.predict(X)
-    y = np.linspace(0.5, 1, len(X)) * (1e6 if dtype == "float16" else 1e39)
+    y = np.linspace(0.5, 1, len(X)) * (1e39 if dtype == "float32" else 1e6)
     with pytest.raises(ValueError, match=f"too large to compute with in dtype='{dtype}'; rescale them, or use scale="):
         forest.set_params(scale=False).fit(X, y)
     assert_array_equal(forest.predict(X), before)
@@ -257,6 +392,31 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
         (with_metadata(content, dtype='"float64"'), "'lower' must be float64; got float32"),
         (with_metadata(content, dtype=None), "'lower' must be float64; got float32"),
         (with_tensors(content, lower=lower.astype(np.float64)), "'lower' must be float32; got float64"),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):
+            load_model(path)
+
+
+def test_int8_is_refused_where_it_does_not_fit_a_file(tmp_path):
+    forest, _ = fit("regression", "int8")
+    path = tmp_path / "a"
+    with pytest.raises(ValueError, match="dtype must be None or 'int8' for a model whose coefficients are int8"):
+        forest.save_model(path, dtype="float32")
+    large, _ = fit("regression", "float64", scale=False)
+    columns = replace(large.forest_, upper=np.where(large.forest_.upper < np.inf, 1e5, np.inf))
+    large._model = replace(large._model, columns=columns)
+    with pytest.raises(ValueError, match=r"dtype='int8' holds clip ranges up to 65504 .*: use a larger dtype\.$"):
+        large.save_model(path, dtype="int8")
+    forest.save_model(path)
+    content = path.read_bytes()
+    exponent = tensors_of(content)["exponent"]
+    for bad, reason in (
+        (with_tensors(content, exponent=exponent[:-1]), "models without exponents"),
+        (with_tensors(content, exponent=np.append(exponent, exponent)), "exponents of no model"),
+        (with_tensors(content, exponent=exponent.astype(np.int32)), "'exponent' must be int8"),
+        (with_tensors(content, params=tensors_of(content)["params"].astype(np.float64)), "'params' must be int8"),
+        (with_metadata(content, dtype='"float16"'), "'params' must be float16; got int8"),
     ):
         path.write_bytes(bad)
         with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):

@@ -47,7 +47,7 @@ def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settin
         match=r"^\d+ trees of 1,201 features and 600 classes would take about [\d.]+ GB of memory, and 8 GB are "
         r"available: "
         r"use fewer classes \(a regressor, if the target is a number\), fewer trees \(n_estimators\), fewer features, "
-        r'a larger min_samples_leaf or dtype="float32"\.$',
+        r'a larger min_samples_leaf or dtype="int8"\.$',
     ):
         forest.fit(X, y)
     assert not hasattr(forest, "forest_")
@@ -56,7 +56,7 @@ def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settin
 def test_one_tree_is_told_nothing_of_n_estimators(with_memory):
     with_memory(3e8)
     X, y = prices()
-    with pytest.raises(MemoryError, match=r"^1 tree of 1,201 features .* number\), fewer features, a larger .*float16"):
+    with pytest.raises(MemoryError, match=r"^1 tree of 1,201 features .* number\), fewer features, a larger .*int8"):
         BoostTreeClassifier(dtype="float32").fit(X, y)
 
 
@@ -90,6 +90,8 @@ SHAPES = [
     ("regression", 2000, 5, {"monotonic_cst": [1, 0, 0, 0, 0], "dtype": "float32"}),
     ("regression", 800, 8, {"bootstrap": False, "max_leaf_nodes": 9}),
     ("binary", 3000, 20, {"dtype": "float16"}),
+    ("binary", 3000, 20, {"dtype": "int8"}),
+    ("regression", 2000, 5, {"dtype": "int8"}),
     ("multiclass", 1500, 30, {"max_samples": 0.5}),
     ("multiclass", 1500, 10, {"node_model": ELM(n_hidden=40), "max_depth": 4}),
     ("multiclass", 1500, 10, {"node_model": "constant"}),
@@ -114,7 +116,7 @@ def test_the_estimate_is_within_a_factor_of_two(monkeypatch, task, n, d, setting
 
 
 def test_models_in_python_are_not_guessed_at():
-    sizes = TreeSizes(weight=1e9, n_distinct=10**9, n_inputs=1000, n_outputs=1000, all_nodes=True, coefficient=8)
+    sizes = TreeSizes(weight=1e9, n_distinct=10**9, n_inputs=1000, n_outputs=1000, all_nodes=True, dtype="float64")
     params = {"node_model": [KernelRidge()], "min_samples_leaf": [1], "max_leaf_nodes": [None], "max_depth": [None]}
     assert trees_bytes(params, sizes, 1) == (0, 0)
 

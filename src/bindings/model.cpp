@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../core/forest/forest.hpp"
+#include "../core/forest/quantise.hpp"
 #include "../core/forest/stored_forest.hpp"
 #include "bindings.hpp"
 
@@ -48,17 +49,18 @@ class ColumnReader {
 };
 
 Stored stored_type(const Coefficients& column) {
-    const bool is_single = column.dtype() == nb::dtype<float>(), is_half = column.dtype() == nb::dtype<Half>();
-    require(is_single || is_half || column.dtype() == nb::dtype<double>(),
-            "damaged model: coefficients must be floats");
-    return is_single ? Stored::kSingle : is_half ? Stored::kHalf : Stored::kDouble;
+    if (column.dtype() == nb::dtype<float>()) return Stored::kSingle;
+    if (column.dtype() == nb::dtype<Half>()) return Stored::kHalf;
+    if (column.dtype() == nb::dtype<Byte>()) return Stored::kByte;
+    require(column.dtype() == nb::dtype<double>(), "damaged model: coefficients must be floats or bytes");
+    return Stored::kDouble;
 }
 
 StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
     const Coefficients lower = from.coefficients("lower"), upper = from.coefficients("upper"),
                        params = from.coefficients("params");
-    const Stored stored = stored_type(params);
-    require(stored_type(lower) == stored && stored_type(upper) == stored,
+    const Stored stored = stored_type(params), clip_range = stored == Stored::kByte ? Stored::kHalf : stored;
+    require(stored_type(lower) == clip_range && stored_type(upper) == clip_range,
             "damaged model: lower, upper and params must have the same type");
     return {.tree_start = from.column<std::int64_t>("tree_start"),
             .kind = from.column<std::uint8_t>("kind"),
@@ -72,6 +74,7 @@ StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
             .lower = lower.data(),
             .upper = upper.data(),
             .params = params.data(),
+            .exponent = from.optional_column<std::int8_t>("exponent").value_or(std::span<const std::int8_t>{}),
             .n_lower = lower.shape(0),
             .n_upper = upper.shape(0),
             .n_params = params.shape(0),
@@ -158,9 +161,22 @@ void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
 }
 
+auto quantised(const Array<float, 1>& values, std::size_t group) {
+    require(group > 0 && group < std::size_t{1} << 31 && values.shape(0) % group == 0,
+            "values must be groups of so many");
+    auto numbers = new_array<Byte>(values.shape(0));
+    auto exponents = new_array<std::int8_t>(values.shape(0) / group);
+    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), numbers.data(),
+             exponents.data());
+    return nb::make_tuple(numbers, exponents);
+}
+
 }  // namespace
 
 void register_model(nb::module_& module) {
+    module.attr("NO_EXPONENT") = int{kNoExponent};
+    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"),
+               "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),

@@ -95,17 +95,21 @@ auto copy_to_numpy(const std::vector<From>& values) {
 }
 
 Stored read_stored(const std::string& dtype) {
-    require(dtype == "float64" || dtype == "float32" || dtype == "float16", "dtype must be a float");
-    return dtype == "float64" ? Stored::kDouble : dtype == "float32" ? Stored::kSingle : Stored::kHalf;
+    if (dtype == "float32") return Stored::kSingle;
+    if (dtype == "float16") return Stored::kHalf;
+    if (dtype == "int8") return Stored::kByte;
+    require(dtype == "float64", "dtype must be a float or int8");
+    return Stored::kDouble;
 }
 
 nb::dict to_dict(JoinedTrees& trees) {
     nb::dict result;
     std::visit(
-        [&](auto& columns) {
+        [&]<class C>(JoinedTrees::JoinedColumns<C>& columns) {
             columns.for_each_node_column([&](const char* name, auto& column) { result[name] = to_numpy(column); },
                                          columns);
             result["params"] = to_numpy(columns.params);
+            if constexpr (std::is_same_v<C, Byte>) result["exponent"] = to_numpy(columns.exponent);
         },
         trees.columns);
     result["hidden"] = copy_to_numpy<double>(trees.hidden);

@@ -138,6 +138,13 @@ class LogisticTree:
     def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """Write the leaf of every row to out."""
 
+NO_EXPONENT: int = 127
+
+def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int) -> tuple:
+    """
+    Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit.
+    """
+
 class Model:
     """Checked, read-only view of the columns of a forest."""
 

@@ -30,6 +30,7 @@ class Dtype(StrEnum):
     float64 = "float64"
     float32 = "float32"
     float16 = "float16"
+    int8 = "int8"
 
 
 class Decimal(StrEnum):

@@ -25,6 +25,7 @@ from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import tree_pools
+from .._grow.rounding import with_smallest_dtype
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
 from .._model.columns import DTYPES
@@ -128,15 +129,18 @@ class BoostEstimator(FittedMixin):
             X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
             roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
             roles.check_same(before.columns)
-            if before.columns.dtype != self.dtype:
+            if self.dtype not in ("auto", before.columns.dtype.name):
                 raise ValueError(
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
         data = TrainingData(X, features, encoded, loss, sampling, roles)
-        request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
+        chooses = self.dtype == "auto" and before is None
+        dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
+        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
-        return self._grow(request, data, y, before)
+        model = self._grow(request, data, y, before)
+        return with_smallest_dtype(model, data, threads) if chooses else model
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         """Grow the trees that are not there yet; ``y`` is the target as the user has it."""
@@ -146,8 +150,8 @@ class BoostEstimator(FittedMixin):
         """Check the arguments that are not tree parameters."""
         if not isinstance(self.scale, bool | np.bool_):
             raise ValueError(f"scale must be True or False; got {self.scale!r}.")
-        if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {self.dtype!r}.")
+        if not isinstance(self.dtype, str) or self.dtype not in (*DTYPES, "auto"):
+            raise ValueError(f"dtype must be one of {', '.join(map(repr, (*DTYPES, 'auto')))}; got {self.dtype!r}.")
         if not isinstance(self.missing_fill, str) or self.missing_fill not in ("linear", "mean"):
             raise ValueError(f'missing_fill must be "linear" or "mean"; got {self.missing_fill!r}.')
         check_encoding(self.max_one_hot, self.missing_indicator)
@@ -220,10 +224,10 @@ class BoostEstimator(FittedMixin):
         ----------
         path : str or path-like
             The file, by custom ``*.safetensors``.
-        dtype : {"float64", "float32", "float16"}, default=None
+        dtype : {"float64", "float32", "float16", "int8"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again. Thresholds are never rounded: every row keeps its leaf.
+            type again, but int8 stays int8. Thresholds are never rounded: every row keeps its leaf.
 
         See Also
         --------

@@ -25,7 +25,7 @@ from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn,
 from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
-from .._model.columns import ForestColumns
+from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors, to_json
@@ -58,6 +58,8 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
+    if "int8" in (dtype, model.columns.dtype):
+        model = replace(model, columns=_quantised(model.columns, dtype))
     stored, lost = encode_params(params)
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
@@ -75,7 +77,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     }
     if len(model.columns.hidden) == 0:
         tensors |= {"hidden_start": None, "hidden": None}
-    tensors["params"] = _shorten(tensors["params"], dtype)
+    if dtype != model.columns.dtype:
+        tensors["params"] = _shorten(tensors["params"], dtype)
     if isinstance(model.loss, SquaredError):
         tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
     if model.columns.in_python.any():
@@ -99,6 +102,19 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         "dtype": model.columns.dtype.name,
     }
     return *FORMAT.write(tensors, metadata), lost
+
+
+def _quantised(columns: ForestColumns, dtype: str) -> ForestColumns:
+    """Return the trees with parameters of eight bits, or say why that cannot be."""
+    if dtype != "int8":
+        raise ValueError(f"dtype must be None or 'int8' for a model whose coefficients are int8; got {dtype!r}")
+    short = columns.astype(dtype)
+    if not is_finite(short, columns):
+        raise ValueError(
+            f"dtype={dtype!r} holds clip ranges up to {np.finfo(np.float16).max:g} and finite coefficients, and the "
+            "model has larger ones: use a larger dtype"
+        )
+    return short
 
 
 def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._features.imputer import MAX_FEATURES, is_distribution
-from .._model.columns import DTYPES
+from .._model.columns import DTYPES, clip_range_dtype
 from .container import ITEMS, Metadata, Tensors, parse_json, to_json
 
 # ------------------------------------------------------------------------------------------------------ what a field is
@@ -49,7 +49,8 @@ class Field:
     """A tensor, or a piece of metadata."""
 
     name: str  #: "<…>" stands for any text
-    dtype: str  #: types in files, the one in memory first; "coefficient": what ``dtype`` in the metadata says
+    #: types in files, the one in memory first; "coefficient", "clip range": what ``dtype`` in the metadata says
+    dtype: str
     shape: str  #: dimensions, "()" for none; those of the same name have the same size, "any" and "…" have any
     doc: str
     when: When
@@ -244,6 +245,10 @@ class Schema:
         }
         return arrays, {field.name: to_json(metadata[field.name]) for field in self._json}
 
+    def version(self, tensors: Tensors) -> int:
+        """Return the version of the format that these tensors need, at least the second."""
+        return max(2, *(self._field(name).since for name in tensors))
+
     def parse_metadata(self, metadata: Metadata) -> dict[str, Any]:
         """Return what the metadata of a file stands for; the fields have yet to be checked."""
         required = {field.name for field in self._json if field.default is None}
@@ -309,8 +314,7 @@ def _in_memory(field: Field, name: str, array: npt.NDArray[Any], content: Conten
     """Check type and shape of a tensor, and return it in the type that models have."""
     if field.dtype == "any" or "<" in field.name:  # checked by themselves: as classes, or against a network
         return array
-    coefficient = np.dtype(content.metadata["dtype"])
-    dtypes = [coefficient if d == "coefficient" else ITEMS[d].newbyteorder("=") for d in field.dtype.split(", ")]
+    dtypes = _dtypes(field, content.metadata["dtype"])
     if array.dtype not in dtypes:
         raise ValueError(f"tensor {name!r} must be {dtypes[0]}; got {array.dtype}")
     sizes = content.sizes | {"any": array.size}
@@ -319,6 +323,15 @@ def _in_memory(field: Field, name: str, array: npt.NDArray[Any], content: Conten
         raise ValueError(f"tensor {name!r} must have the shape {shape}; got {array.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
         return array.astype(dtypes[0], copy=False)
+
+
+def _dtypes(field: Field, coefficient: str) -> list[np.dtype[Any]]:
+    """Return the types that a field may have where coefficients are of this type."""
+    own = {"coefficient": np.dtype(coefficient), "clip range": np.dtype(clip_range_dtype(coefficient))}
+    names = field.dtype.split(", ")
+    if coefficient == "int8" and names[0] == "coefficient":
+        names = names[:1]  # whole numbers mean nothing without their units
+    return [own[name] if name in own else ITEMS[name].newbyteorder("=") for name in names]
 
 
 def _size(dimension: str, sizes: dict[str, int]) -> int:
@@ -330,11 +343,14 @@ def _size(dimension: str, sizes: dict[str, int]) -> int:
     return sizes[name] + int(more or 0)
 
 
+_SAID = re.compile("coefficient|clip range")
+
+
 def table(fields: Iterable[Field]) -> str:
     """Return fields as a table of ``docs/dev/format.md``, without columns that are empty."""
     head = ["name", "dtype", "shape", "when", "since", "what"]
     rows = [
-        [f"`{f.name}`", f.dtype.replace("coefficient", "as `dtype` says"), f.shape, f.when.says, str(f.since), f.doc]
+        [f"`{f.name}`", _SAID.sub("as `dtype` says", f.dtype), f.shape, f.when.says, str(f.since), f.doc]
         for f in fields
     ]
     shown = [i for i in range(len(head)) if any(row[i] for row in rows)]

@@ -80,12 +80,17 @@ TENSORS = (
     ),
     Field("loss", "F32, F64", "nodes", "training loss after the node's model", ALWAYS),
     Field("gain", "F32, F64", "nodes", "gain of the split", ALWAYS),
-    Field("lower", "coefficient", "nodes", "lower end of the clip range of the node's model, −∞ for none", ALWAYS),
-    Field("upper", "coefficient", "nodes", "upper end of the clip range, ∞ for none", ALWAYS, (CLIP_RANGE,)),
+    Field("lower", "clip range", "nodes", "lower end of the clip range of the node's model, −∞ for none", ALWAYS),
+    Field("upper", "clip range", "nodes", "upper end of the clip range, ∞ for none", ALWAYS, (CLIP_RANGE,)),
     Field(
         "params", f"coefficient, {_FLOATS}", "any",
         "the models, one behind the other in the order of their nodes; per output: intercept, then the slopes if it is "
         "linear (one per feature that models see)", ALWAYS, (FINITE,),
+    ),
+    Field(
+        "exponent", "I8", "any",
+        "per model and output: its coefficients are the whole numbers in `params` times 2 to this power",
+        When("with `dtype` int8"), since=3,
     ),
     Field(
         "param_start", "I64", "nodes",
@@ -221,7 +226,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`2`", _HEAD),
+    Field("format_version", "text", "", "`3`, or `2` where nothing of version 3 is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "
@@ -267,8 +272,9 @@ METADATA = (
     ),
     Field(
         "dtype", "JSON", "",
-        '`"float64"`, `"float32"` or `"float16"`: the type of the coefficients in memory. `lower` and `upper` have it '
-        'in the file too, `params` may have another, and is read as this one. Without it: `"float64"`', ALWAYS, since=2,
+        '`"float64"`, `"float32"`, `"float16"` or (since version 3) `"int8"`: the type of the coefficients in memory. '
+        '`lower` and `upper` have it in the file too, F16 with `"int8"`; `params` may have another, but for `"int8"`, '
+        'and is read as this one. Without it: `"float64"`', ALWAYS, since=2,
         default='"float64"',
     ),
     Field("sha256", "text", "", "the checksum", _HEAD),

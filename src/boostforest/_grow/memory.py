@@ -10,6 +10,7 @@ import numpy as np
 from .._base.draws import distinct
 from .._base.memory import FEWER_CLASSES, SMALL, available_memory, refuse_if_too_much
 from .._base.typing import Floats, TreeParams
+from .._model.columns import clip_range_dtype
 from ..nodes._native import ELM, Constant, python_trees
 from .data import TrainingData
 
@@ -29,7 +30,7 @@ class TreeSizes:
     n_inputs: int  #: features that node models see
     n_outputs: int
     all_nodes: bool  #: all nodes keep their models, not the leaves alone
-    coefficient: int  #: bytes of one
+    dtype: str  #: of the coefficients
 
 
 def trees_bytes(params: TreeParams, sizes: TreeSizes, n_threads: int) -> tuple[float, float]:
@@ -44,9 +45,11 @@ def trees_bytes(params: TreeParams, sizes: TreeSizes, n_threads: int) -> tuple[f
     leaves = np.maximum(np.minimum(np.minimum(leaves, limits), 2**depths), 1)
     nodes = 2 * leaves - 1
     per_model = sizes.n_outputs * (1 + n_inputs)
-    kept = (nodes if sizes.all_nodes else leaves) * per_model * sizes.coefficient
+    n_models = nodes if sizes.all_nodes else leaves
+    coefficient, clip_end = (np.dtype(d).itemsize for d in (sizes.dtype, clip_range_dtype(sizes.dtype)))
+    kept = n_models * (per_model * coefficient + (sizes.n_outputs if sizes.dtype == "int8" else 0))
     hidden = np.array([8 * model.n_hidden * (1 + sizes.n_inputs) if isinstance(model, ELM) else 0 for model in models])
-    trees = kept + nodes * (_NODE_BYTES + 2 * sizes.coefficient) + hidden
+    trees = kept + nodes * (_NODE_BYTES + 2 * clip_end) + hidden
     growing = nodes * per_model * 8
     in_python = python_trees(models)  # nobody knows how large other models are
     trees[in_python] = growing[in_python] = 0
@@ -65,7 +68,7 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
         n_inputs=n_inputs,
         n_outputs=data.loss.n_outputs,
         all_nodes=roles.monotonic_cst is not None or (data.loss.averages_scores and any(params["clip"])),
-        coefficient=np.dtype(dtype).itemsize,
+        dtype=dtype,
     )
     n_threads = min(n_threads, len(params["clip"]), _MOST_THREADS)
     largest = max(n_rows if size is None else min(size, n_rows) for size in params["batch_size"])
@@ -83,8 +86,8 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
     advice = ["fewer features", "a larger min_samples_leaf"]
     if n_trees > 1:
         advice.insert(0, "fewer trees (n_estimators)")
-    if dtype != "float16":
-        advice.append('dtype="float32"' if dtype == "float64" else 'dtype="float16"')
+    if dtype != "int8":
+        advice.append('dtype="int8"')
     if data.loss.n_classes > 2:
         what += f" and {data.loss.n_classes:,} classes"
         advice.insert(0, FEWER_CLASSES)

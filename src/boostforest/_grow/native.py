@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import _core
 from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
@@ -156,7 +157,13 @@ def _grow_in_core(
         warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
     rounded = dtype != "float64"
     ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
-    if not ranges_fit or not math.isfinite(columns["params"].sum(dtype=np.float64)):
+    if not ranges_fit or not _are_finite(columns):
         fewer = f" in dtype={dtype!r}" if rounded else ""
         raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
     return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.loss.n_outputs)
+
+
+def _are_finite(columns: dict[str, Any]) -> bool:
+    if "exponent" in columns:
+        return bool((columns["exponent"] < _core.NO_EXPONENT).all())
+    return math.isfinite(columns["params"].sum(dtype=np.float64))

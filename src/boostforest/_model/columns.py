@@ -19,10 +19,15 @@ from ..nodes._native import PYTHON
 
 Coefficients = npt.NDArray[np.floating[Any]]
 
-DTYPES = ("float64", "float32", "float16")  # that coefficients may have
-COEFFICIENTS = ("lower", "upper", "params")  # they have the same type
+DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
+COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
 _PER_TREE = ("kind", "sum_path")
-_PER_FOREST = ("tree_start", "params", "hidden_start", "hidden", *ROLES)
+_PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", *ROLES)
+
+
+def clip_range_dtype(dtype: str) -> str:
+    """Return the type of clip ranges where parameters have this one."""
+    return "float16" if dtype == "int8" else dtype
 
 
 @dataclass(eq=False, frozen=True)
@@ -48,11 +53,13 @@ class ForestColumns(ReadOnlyColumns):
     lower: Coefficients  #: clip range of the node's model
     upper: Coefficients
     params: Coefficients  #: of all models, in the order of their nodes; per output: intercept, then the slopes if any
+    #: (in units of ``exponent`` if they are int8)
     hidden_start: Longs  #: per tree: first value of its hidden layer, and the number of values at the end
     hidden: Floats  #: hidden layers of the trees that have one: biases of the units, then their weights by feature
     split_features: Ints | None = None  #: features that may be split on, ascending; None: all
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
+    exponent: Signs | None = None  #: with int8, per model and output: its parameters are multiples of 2 to this power
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
@@ -79,8 +86,32 @@ class ForestColumns(ReadOnlyColumns):
         """Return the same trees with coefficients of another type."""
         if self.dtype == dtype:
             return self
+        ranges = clip_range_dtype(dtype)
         with np.errstate(over="ignore"):
-            return replace(self, **{name: getattr(self, name).astype(dtype) for name in COEFFICIENTS})
+            changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
+            if dtype == "int8":
+                changed["params"], changed["exponent"] = self._quantised()
+            else:
+                changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
+        return replace(self, **changed)
+
+    def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return parameters as whole numbers and the exponents of their units, tree by tree."""
+        parts = [
+            _core.quantise(self.params[begin:end].astype(np.float32), 1 + n_inputs)
+            for begin, end, n_inputs in zip(
+                self.tree_params_start[:-1], self.tree_params_start[1:], self.n_inputs.tolist(), strict=True
+            )
+        ]
+        params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return params, exponent
+
+    def coefficients(self) -> Coefficients:
+        """Return the parameters as floats, in the order of ``params``."""
+        if self.exponent is None:
+            return self.params
+        n_inputs = np.repeat(self.n_inputs, np.diff(self.tree_outputs_start))
+        return np.ldexp(self.params.astype(np.float64), np.repeat(self.exponent, 1 + n_inputs))
 
     @property
     def n_trees(self) -> int:
@@ -136,23 +167,27 @@ class ForestColumns(ReadOnlyColumns):
         return self.n_features if self.split_features is None else len(self.split_features)
 
     @cached_property
-    def _at_all_nodes(self) -> npt.NDArray[np.bool_]:
+    def at_all_nodes(self) -> npt.NDArray[np.bool_]:
         """Per tree: whether all nodes have models, but for a root that is split."""
         return read_only(self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool))
 
     @cached_property
+    def tree_outputs_start(self) -> Longs:
+        """First output of every tree among those of all models, and their number at the end."""
+        n_nodes = np.diff(self.tree_start)
+        n_models = np.where(self.at_all_nodes, n_nodes - (n_nodes > 1), (n_nodes + 1) // 2)
+        return read_only(np.cumsum([0, *np.where(self.in_python, 0, n_models * self.n_outputs).tolist()]))
+
+    @cached_property
     def tree_params_start(self) -> Longs:
         """First parameter of every tree in ``params``, and the number of parameters at the end."""
-        n_nodes = np.diff(self.tree_start)
-        n_models = np.where(self._at_all_nodes, n_nodes - (n_nodes > 1), (n_nodes + 1) // 2)
-        n_params = n_models * self.n_outputs * (1 + self.n_inputs)
-        return read_only(np.cumsum([0, *np.where(self.in_python, 0, n_params).tolist()]))
+        return read_only(np.cumsum([0, *(np.diff(self.tree_outputs_start) * (1 + self.n_inputs)).tolist()]))
 
     @property
     def has_model(self) -> npt.NDArray[np.bool_]:
         """Per node: whether it has a model of the core, with parameters in ``params``."""
         inner = self.feature >= 0
-        has_model = ~inner | self._at_all_nodes[self.tree_of_node]
+        has_model = ~inner | self.at_all_nodes[self.tree_of_node]
         root = self.tree_start[:-1]
         has_model[root] = ~inner[root]
         has_model[self.in_python[self.tree_of_node]] = False
@@ -176,10 +211,11 @@ class ForestColumns(ReadOnlyColumns):
 
     def _models(self) -> Iterator[tuple[int, Longs, Coefficients]]:
         """Yield kind, nodes and parameters of the models of each tree: nodes × outputs × (1 + inputs)."""
+        coefficients = self.coefficients()
         for tree, nodes in self._model_nodes():
             begin, end = self.tree_params_start[tree : tree + 2]
             shape = len(nodes), self.n_outputs, 1 + self.n_inputs[tree]
-            yield int(self.kind[tree]), nodes, self.params[begin:end].reshape(shape)
+            yield int(self.kind[tree]), nodes, coefficients[begin:end].reshape(shape)
 
     def linear_models(self) -> Floats:
         """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
@@ -249,12 +285,14 @@ class ForestColumns(ReadOnlyColumns):
             if name not in _PER_TREE + _PER_FOREST
         }
         hidden_start = self.hidden_start[first : last + 1]
+        outputs = slice(self.tree_outputs_start[first], self.tree_outputs_start[last])
         return replace(
             self,
             tree_start=self.tree_start[first : last + 1] - begin,
             kind=self.kind[first:last].copy(),
             sum_path=self.sum_path[first:last].copy(),
             params=self.params[self.tree_params_start[first] : self.tree_params_start[last]].copy(),
+            exponent=None if self.exponent is None else self.exponent[outputs].copy(),
             hidden_start=hidden_start - hidden_start[0],
             hidden=self.hidden[hidden_start[0] : hidden_start[-1]].copy(),
             **nodes,
@@ -275,3 +313,11 @@ class ForestColumns(ReadOnlyColumns):
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
         return replace(parts[0], **joined)
+
+
+def is_finite(short: ForestColumns, exact: ForestColumns) -> bool:
+    """Tell whether coefficients that were rounded are still numbers."""
+    ranges = all(np.array_equal(np.isinf(getattr(short, n)), np.isinf(getattr(exact, n))) for n in ("lower", "upper"))
+    if short.exponent is not None:
+        return ranges and bool((short.exponent < _core.NO_EXPONENT).all())
+    return ranges and bool(np.isfinite(short.params).all())

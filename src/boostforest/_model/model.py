@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.sampling import Sampling
-from .._base.typing import Entropy, Floats, Ints, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Ints, Mask, Seeds, TreeParams
 from .._features.features import Features
 from .._losses import Loss, OutOfBag
 from .columns import ForestColumns
@@ -195,6 +195,16 @@ class Model:
                 n_trees[rows] += 1
                 squares[rows] += part**2
         return OutOfBag(total, squares, n_trees)
+
+    def out_of_bag_outputs(self, X: Floats, sampling: Sampling, threads: int) -> tuple[Floats, Mask]:
+        """Return predictions of training rows by the trees that have not drawn them, and which rows have such trees."""
+        means, seen = [], np.ones(len(X), dtype=bool)
+        for stage, (first, end) in enumerate(self.stages.parts):
+            part = self if len(self.stages) == 1 else self.take(first, end)
+            oob = part.out_of_bag(X, sampling, threads, stage > 0)
+            means.append(oob.mean)
+            seen &= oob.seen
+        return means[0] if self._is_plain else self._combined(means), seen
 
     # -------------------------------------------------------------------------------------------------------- parts
 

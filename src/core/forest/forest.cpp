@@ -13,6 +13,7 @@ namespace boostforest {
 JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored) : waiting_(params.size()) {
     if (stored == Stored::kSingle) columns.emplace<1>();
     if (stored == Stored::kHalf) columns.emplace<2>();
+    if (stored == Stored::kByte) columns.emplace<3>();
     double total = 0;
     for (const TreeParams& tree : params) share_.push_back(total += 1 / tree.split.min_samples_leaf);
     for (double& share : share_) share /= total;
@@ -45,6 +46,7 @@ void JoinedTrees::append(const GrownTree& grown) {
                 [&](const char*, auto& column, const auto* place) { column.append(place, tree.n_nodes, share); },
                 joined, from);
             joined.params.append(from.params, tree.n_params, share);
+            if constexpr (std::is_same_v<C, Byte>) joined.exponent.append(from.exponent, tree.n_exponents, share);
         },
         columns);
     tree_start.push_back(tree_start.back() + tree.n_nodes);

@@ -25,7 +25,8 @@ class JoinedTrees {
 
     template <class C>
     using JoinedColumns = Columns<GrowingArray, C>;
-    std::variant<JoinedColumns<double>, JoinedColumns<float>, JoinedColumns<Half>> columns;  // in the order of Stored
+    std::variant<JoinedColumns<double>, JoinedColumns<float>, JoinedColumns<Half>, JoinedColumns<Byte>>
+        columns;                                // in the order of Stored
     std::vector<std::int64_t> tree_start{0};    // first node of each tree, then the number of nodes
     std::vector<std::uint8_t> kind;             // ModelKind of each tree
     std::vector<std::uint8_t> sum_path;         // as in TreeView

@@ -14,13 +14,18 @@ void require(bool condition, const char* message, std::int64_t tree = -1) {
     throw std::invalid_argument("damaged model: " + where + message);
 }
 
+const void* value_at(const void* column, std::int64_t i, std::size_t n_bytes) {
+    return static_cast<const char*>(column) + static_cast<std::size_t>(i) * n_bytes;
+}
+
 }  // namespace
 
 StoredForest::StoredForest(const StoredColumns& columns) : columns_(columns) {
     check_lengths();
     check_roles();
-    std::int64_t n_params = 0;  // up to the end of each tree
-    for (std::size_t t = 0; t < columns_.kind.size(); ++t) n_params = add_tree(t, n_params);
+    std::int64_t n_params = 0, n_exponents = 0;  // up to the end of each tree
+    for (std::size_t t = 0; t < columns_.kind.size(); ++t) n_params = add_tree(t, n_params, n_exponents);
+    require(static_cast<std::size_t>(n_exponents) == columns_.exponent.size(), "there are exponents of no model");
     require(static_cast<std::size_t>(n_params) == columns_.n_params, "there are parameters of no model");
 }
 
@@ -79,8 +84,8 @@ void StoredForest::check_nodes(std::int64_t tree, std::int64_t begin, std::int64
     }
 }
 
-// Checks a tree whose parameters start at first_param; returns where they end.
-std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param) {
+// Checks a tree whose parameters start at first_param; returns where they end, and sets where its exponents do.
+std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param, std::int64_t& first_exponent) {
     const StoredColumns& c = columns_;
     const std::int64_t begin = c.tree_start[t], end = c.tree_start[t + 1];
     const auto tree = static_cast<std::int64_t>(t);
@@ -99,14 +104,18 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param) {
     const std::int64_t per_model = n_outputs() * (1 + n_inputs),
                        n_params = static_cast<std::int64_t>(c.n_params) - first_param;
     require(n_models <= n_params / per_model, "has models without parameters", tree);
+    const std::int64_t own_exponents = c.stored == Stored::kByte ? n_models * n_outputs() : 0;
+    require(own_exponents <= static_cast<std::int64_t>(c.exponent.size()) - first_exponent,
+            "has models without exponents", tree);
     trees_.push_back({.feature = c.feature.data() + begin,
                       .threshold = c.threshold.data() + begin,
                       .missing_left = c.missing_left.data() + begin,
                       .left = c.left.data() + begin,
                       .stored = c.stored,
-                      .lower = at(c.lower, begin),
-                      .upper = at(c.upper, begin),
-                      .params = at(c.params, first_param),
+                      .lower = value_at(c.lower, begin, clip_range_bytes(c.stored)),
+                      .upper = value_at(c.upper, begin, clip_range_bytes(c.stored)),
+                      .params = value_at(c.params, first_param, stored_bytes(c.stored)),
+                      .exponent = c.exponent.data() + first_exponent,
                       .n_params = n_params,
                       .leaf_number = at_leaves ? leaf_numbers_.back().data() : nullptr,
                       .n_nodes = end - begin,
@@ -119,6 +128,7 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param) {
                       .monotone = c.monotone ? c.monotone->data() : nullptr,
                       .slope_of = slope_of_.data(),
                       .n_samples = c.n_samples.data() + begin});
+    first_exponent += own_exponents;
     return first_param + n_models * per_model;
 }
 
@@ -145,10 +155,6 @@ std::int64_t StoredForest::count_inputs(std::size_t t, ModelKind kind) const {
     require(inside && fits, "has no hidden layer that fits its node model", static_cast<std::int64_t>(t));
     if (kind == ModelKind::kHidden) return (end - begin) / per_unit;
     return kind == ModelKind::kLinear ? model_features().n : 0;
-}
-
-const void* StoredForest::at(const void* column, std::int64_t i) const {
-    return static_cast<const char*>(column) + static_cast<std::size_t>(i) * stored_bytes(columns_.stored);
 }
 
 }  // namespace boostforest

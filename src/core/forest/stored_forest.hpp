@@ -23,6 +23,7 @@ struct StoredColumns {
     std::span<const float> n_samples;
     Stored stored;  // what the next three hold
     const void *lower, *upper, *params;
+    std::span<const std::int8_t> exponent;       // as in TreeView; empty unless params are bytes
     std::size_t n_lower, n_upper, n_params;      // how many values these have
     std::span<const std::int64_t> hidden_start;  // per tree: first value of its hidden layer; then their
     std::span<const double> hidden;              //   number, and the values
@@ -47,10 +48,9 @@ class StoredForest {
     void check_lengths() const;
     void check_roles();
     void check_nodes(std::int64_t tree, std::int64_t begin, std::int64_t end) const;
-    std::int64_t add_tree(std::size_t t, std::int64_t first_param);
+    std::int64_t add_tree(std::size_t t, std::int64_t first_param, std::int64_t& first_exponent);
     std::int64_t number_leaves(std::int64_t begin, std::int64_t end);
     std::int64_t count_inputs(std::size_t t, ModelKind kind) const;
-    const void* at(const void* column, std::int64_t i) const;
 
     StoredColumns columns_;
     std::vector<std::int32_t> slope_of_;                   // see TreeView

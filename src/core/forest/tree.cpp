@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "quantise.hpp"
+
 namespace boostforest {
 
 namespace {
@@ -44,6 +46,7 @@ auto with_type(Stored stored, Body body) {
     switch (stored) {
         case Stored::kSingle: return body.template operator()<float>();
         case Stored::kHalf: return body.template operator()<Half>();
+        case Stored::kByte: return body.template operator()<Byte>();
         default: return body.template operator()<double>();
     }
 }
@@ -54,15 +57,23 @@ To* copy_rounded(const From* from, std::int64_t n, To* to) {
     return std::transform(from, from + n, to, [](From value) { return round_to<To>(value); });
 }
 
+// Eight digits in base 2: enough for what is only looked at.
+float to_few_digits(float value) {
+    int power = 0;
+    const float fraction = std::frexp(value, &power);
+    return std::isfinite(value) ? std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), power - 8) : value;
+}
+
 }  // namespace
 
-void TreeBuilder::start(int n_params_per_node, PathForm form, Stored stored) {
+void TreeBuilder::start(int n_outputs, int n_params_per_output, PathForm form, Stored stored) {
     TreeColumns::for_each_node_column([](const char*, auto& column) { column.clear(); }, columns_);
     columns_.params.clear();
     parent_.clear();
     param_start_.clear();
     rounded_.clear();
-    n_params_ = n_params_per_node;
+    n_outputs_ = n_outputs;
+    n_params_ = n_outputs * n_params_per_output;
     form_ = form;
     stored_ = stored;
     add_node(-1);
@@ -112,10 +123,10 @@ void TreeBuilder::finish_model(std::int32_t node, bool is_read) {
 }
 
 void TreeBuilder::round(std::int32_t node) {
-    const std::size_t size = n_params_ * stored_bytes(stored_);
+    const std::size_t size = n_params_ * stored_bytes(rounded_early());
     const std::size_t start = size * std::max(node - 1, 0);  // a root has a model only if it is alone
     rounded_.resize(std::max(rounded_.size(), start + size));
-    with_type(stored_,
+    with_type(rounded_early(),
               [&]<class C>() { copy_rounded(model(node), n_params_, reinterpret_cast<C*>(rounded_.data() + start)); });
 }
 
@@ -135,21 +146,35 @@ template <class C>
 PackedTree TreeBuilder::pack() const {
     const std::int64_t n_nodes = this->n_nodes();
     const std::int64_t n_models = form_ == PathForm::kLeafSums ? (n_nodes + 1) / 2 : n_nodes - (n_nodes > 1 ? 1 : 0);
-    PackedTree tree = PackedTree::with_room<C>(n_nodes, n_models * n_params_);
+    constexpr bool kQuantised = std::is_same_v<C, Byte>;
+    PackedTree tree = PackedTree::with_room<C>(n_nodes, n_models * n_params_, kQuantised ? n_models * n_outputs_ : 0);
     auto to = tree.columns<C>();
     TreeColumns::for_each_node_column(
         [&](const char*, const auto& column, auto* place) { copy_rounded(column.data(), n_nodes, place); }, columns_,
         to);
-    if (rounds_early()) {
-        std::memcpy(to.params, rounded_.data(), rounded_.size());
-        return tree;
-    }
-    for (std::int32_t node = 0; node < n_nodes; ++node) {
-        const double* own = model(node);
-        if (own == nullptr || (form_ == PathForm::kLeafSums && columns_.feature[node] >= 0)) continue;
-        to.params = copy_rounded(own, n_params_, to.params);
+    if constexpr (kQuantised) {
+        for (float* column : {to.loss, to.gain}) std::transform(column, column + n_nodes, column, to_few_digits);
+        std::vector<float> params(tree.n_params);
+        put_params(params.data());
+        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, to.params, to.exponent);
+    } else {
+        put_params(to.params);
     }
     return tree;
+}
+
+// The models that are kept, in the order of their nodes.
+template <class C>
+void TreeBuilder::put_params(C* to) const {
+    if (rounds_early()) {
+        std::memcpy(to, rounded_.data(), rounded_.size());
+        return;
+    }
+    for (std::int32_t node = 0; node < n_nodes(); ++node) {
+        const double* own = model(node);
+        if (own == nullptr || (form_ == PathForm::kLeafSums && columns_.feature[node] >= 0)) continue;
+        to = copy_rounded(own, n_params_, to);
+    }
 }
 
 PackedTree TreeBuilder::finish() const {

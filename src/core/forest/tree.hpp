@@ -24,8 +24,9 @@ struct Columns {
     Column<float> n_samples;            // weight of the training rows that reached the node
     Column<float> loss;                 // training loss of those rows after the node's model
     Column<float> gain;                 // criterion's gain of the split (0 for a leaf)
-    Column<C> lower, upper;             // clip range of the node's model (-inf, inf where nothing is clipped)
-    Column<C> params;                   // parameters (see ModelKind) of the nodes that have a model, in their order
+    Column<typename ClipRange<C>::Type> lower, upper;  // clip range of the node's model (-inf, inf: nothing is clipped)
+    Column<C> params;              // parameters (see ModelKind) of the nodes that have a model, in their order
+    Column<std::int8_t> exponent;  // where C is Byte: per model and output the power of two that these are multiples of
 
     // The list of node columns, written once: visit(name, column) for each, or visit(name, column of a, of b).
     template <class Visit, class... Selves>
@@ -50,10 +51,10 @@ template <class T>
 using Place = T*;
 
 // A finished tree in one block of memory: the node columns one after another in the order of for_each_node_column, each
-// from a multiple of 8 bytes on, then the parameters; coefficients as the forest keeps them.
+// from a multiple of 8 bytes on, then the parameters and their exponents; coefficients as the forest keeps them.
 struct PackedTree {
     std::unique_ptr<char[]> bytes;
-    std::int64_t n_nodes = 0, n_params = 0;
+    std::int64_t n_nodes = 0, n_params = 0, n_exponents = 0;
 
     // Where the columns are; C must be what the tree was packed with.
     template <class C>
@@ -64,8 +65,8 @@ struct PackedTree {
     }
 
     template <class C>
-    static PackedTree with_room(std::int64_t n_nodes, std::int64_t n_params) {
-        PackedTree tree{nullptr, n_nodes, n_params};
+    static PackedTree with_room(std::int64_t n_nodes, std::int64_t n_params, std::int64_t n_exponents) {
+        PackedTree tree{nullptr, n_nodes, n_params, n_exponents};
         Columns<Place, C> places{};
         tree.bytes = std::make_unique_for_overwrite<char[]>(tree.lay_out(places, nullptr));
         return tree;
@@ -82,6 +83,7 @@ struct PackedTree {
         };
         places.for_each_node_column([&](const char*, auto*& place) { put(place, n_nodes); }, places);
         put(places.params, n_params);
+        put(places.exponent, n_exponents);
         return at;
     }
 };
@@ -96,7 +98,7 @@ enum class PathForm : std::uint8_t {
 // Grows by one pair of children at a time. Memory is kept from tree to tree.
 class TreeBuilder {
    public:
-    void start(int n_params_per_node, PathForm form, Stored stored);
+    void start(int n_outputs, int n_params_per_output, PathForm form, Stored stored);
 
     // Adds both children of a node; returns the left one.
     std::int32_t add_children(std::int32_t parent, int feature, double threshold, bool missing_left, double gain);
@@ -120,17 +122,21 @@ class TreeBuilder {
    private:
     template <class C>
     PackedTree pack() const;
+    template <class C>
+    void put_params(C* to) const;
     void round(std::int32_t node);
 
     // Models that no other node needs are rounded as they come: a large tree would take four times as much until then.
+    // Eight bits need the whole tree: until then they are single precision.
     bool rounds_early() const { return form_ == PathForm::kOwnModels && stored_ != Stored::kDouble; }
+    Stored rounded_early() const { return stored_ == Stored::kByte ? Stored::kSingle : stored_; }
     void add_node(std::int32_t parent);
 
     TreeColumns columns_;  // params in the order of add_model
     std::vector<std::int32_t> parent_;
     std::vector<std::int64_t> param_start_;  // of each node in params; -1: none
     std::vector<char> rounded_;              // models that were rounded early, in the order of the nodes
-    int n_params_ = 0;
+    int n_outputs_ = 1, n_params_ = 0;       // of a node's model
     PathForm form_ = PathForm::kOwnModels;
     Stored stored_ = Stored::kDouble;
 };

@@ -23,8 +23,9 @@ struct TreeView {
     Stored stored;                     // what the next three hold
     const void* lower;                 // clip range of the node's output (-inf, inf where nothing is clipped)
     const void* upper;
-    const void* params;     // the tree's parameters, model after model in the order of their nodes
-    std::int64_t n_params;  // values that may be read from params on: those of later trees as well
+    const void* params;           // the tree's parameters, model after model in the order of their nodes
+    const std::int8_t* exponent;  // per model and output the power of two that they are multiples of; only of bytes
+    std::int64_t n_params;        // values that may be read from params on: those of later trees as well
     const std::int32_t*
         leaf_number;                // leaves before the node, where only leaves have models; otherwise null: all nodes
                                     //   have one but a root that is split

@@ -73,7 +73,7 @@ Leaf Grower::start() {
     const bool hands_down = loss_.has_unit_curvature() && model_->uses_gram() && inputs_->indicators() == nullptr &&
                             inputs_->width() > kSmallWidth && !is_monotone() && !is_best_first();
     grams_.start(hands_down, inputs_->n(), inputs_->width(), params_->node.reg_lambda);
-    builder_.start(loss_.n_outputs() * (1 + inputs_->n()),
+    builder_.start(loss_.n_outputs(), 1 + inputs_->n(),
                    is_monotone()  ? PathForm::kAllSums
                    : is_clipped() ? PathForm::kOwnModels  // a clipped sum is not linear
                                   : PathForm::kLeafSums,
@@ -131,6 +131,7 @@ Split Grower::find_split(const Leaf& leaf) {
 // Returns the children, which have no models yet.
 std::array<Leaf, 2> Grower::split(const Leaf& leaf, Split split) {
     std::array<Leaf, 2> children = partition_.part(leaf, split);
+    if (stored_ == Stored::kByte) split.threshold = partition_.shorter_threshold(children, split);
     const std::int32_t left =
         builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
     for (int side = 0; side < 2; ++side) {

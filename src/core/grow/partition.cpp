@@ -1,6 +1,8 @@
 #include "partition.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "../kernels/kernels.hpp"
 
@@ -118,6 +120,27 @@ std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
     for (Leaf& child : children) weigh(leaf, child);
     if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
     return children;
+}
+
+// At least eight digits in base 2: fewer would draw the thresholds of different trees together.
+double Partition::shorter_threshold(const std::array<Leaf, 2>& children, const Split& split) const {
+    constexpr int kFewest = 8, kAll = 53;
+    double most = -std::numeric_limits<double>::infinity(), least = -most;  // on the left, on the right
+    for (int side = 0; side < 2; ++side)
+        for (std::int64_t i = children[side].begin; i < children[side].end; ++i) {
+            const std::int32_t row = rows_.data()[i];
+            if (data_.missing != nullptr && data_.missing->test(row, split.feature)) continue;
+            const double value = data_.x[static_cast<std::int64_t>(row) * width_ + split.feature];
+            if (side == 0) most = std::max(most, value);
+            if (side == 1) least = std::min(least, value);
+        }
+    int power = 0;
+    const double fraction = std::frexp(split.threshold, &power);
+    for (int digits = kFewest; digits < kAll; ++digits) {
+        const double shorter = std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), power - digits);
+        if (most <= shorter && shorter < least) return shorter;
+    }
+    return split.threshold;
 }
 
 }  // namespace boostforest

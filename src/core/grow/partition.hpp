@@ -41,6 +41,9 @@ class Partition {
     // rows, weight and count are set. Decides where rows without the split's feature go if the split has seen none.
     std::array<Leaf, 2> part(const Leaf& leaf, Split& split);
 
+    // The threshold with as few digits as part these children alike.
+    double shorter_threshold(const std::array<Leaf, 2>& children, const Split& split) const;
+
    private:
     bool goes_left(std::int32_t row, const Split& split) const;
     bool left_is_larger(const Leaf& leaf, const Split& split) const;

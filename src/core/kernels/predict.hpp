@@ -10,32 +10,40 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-// Where all nodes have models of one output, but for a root that is split: where that of a node starts; below 0: none.
-inline Index param_start(const TreeView& tree, std::int32_t node) {
-    return (Index{node} - (tree.n_nodes > 1)) * (1 + tree.n_inputs);
+// Where all nodes have models of one output, but for a root that is split: the number of a node's; below 0: none.
+inline Index model_of(const TreeView& tree, std::int32_t node) {
+    return Index{node} - (tree.n_nodes > 1);
 }
 
 // T: what the tree stores, see Stored.
 template <class T>
 inline double lower(const TreeView& tree, std::int32_t node) {
-    return widen(static_cast<const T*>(tree.lower)[node]);
+    return widen(static_cast<const typename ClipRange<T>::Type*>(tree.lower)[node]);
 }
 template <class T>
 inline double upper(const TreeView& tree, std::int32_t node) {
-    return widen(static_cast<const T*>(tree.upper)[node]);
+    return widen(static_cast<const typename ClipRange<T>::Type*>(tree.upper)[node]);
+}
+
+// What a sum of a model's parameters is to be multiplied with. Models of several outputs have a number for each.
+template <class T>
+inline double unit(const TreeView& tree, Index model) {
+    if constexpr (sizeof(T) == 1) return power_of_two(tree.exponent[model]);
+    return 1;
 }
 
 // Slopes are not padded in params: where a padded read would run past the end, they are read one by one.
 template <class T>
-inline double linear_model(const TreeView& tree, Index start, const double* row, int width) {
+inline double linear_model(const TreeView& tree, Index model, const double* row, int width) {
+    const Index start = model * (1 + tree.n_inputs);
     const T* p = static_cast<const T*>(tree.params) + start;
     double total = widen(p[0]);
-    if (tree.n_inputs == 0) return total;
+    if (tree.n_inputs == 0) return total * unit<T>(tree, model);
     if (start + 1 + width > tree.n_params) {
         for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * row[j];
-        return total;
+        return total * unit<T>(tree, model);
     }
-    return total + dot(row, p + 1, width);
+    return (total + dot(row, p + 1, width)) * unit<T>(tree, model);
 }
 
 // Rows go down a tree together, one level at a time: the steps of different rows do not wait for each other, and
@@ -78,14 +86,15 @@ inline bool goes_left(const TreeView& tree, std::int32_t node, double value) {
 
 // linear_model with `value` in place of the row's own value in one column (-1: none).
 template <class V, class T>
-double model_at(const TreeView& tree, Index start, const double* row, int width, int column, double value) {
+double model_at(const TreeView& tree, Index model, const double* row, int width, int column, double value) {
     constexpr int kSize = Traits<V>::kSize;
+    const Index start = model * (1 + tree.n_inputs);
     const T* p = static_cast<const T*>(tree.params) + start;
-    if (tree.n_inputs == 0) return widen(p[0]);
+    if (tree.n_inputs == 0) return widen(p[0]) * unit<T>(tree, model);
     if (start + 1 + width > tree.n_params) {
         double total = widen(p[0]);
         for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * (j == column ? value : row[j]);
-        return total;
+        return total * unit<T>(tree, model);
     }
     V total{};
     for (int j = 0; j < width; j += kSize) {
@@ -93,7 +102,7 @@ double model_at(const TreeView& tree, Index start, const double* row, int width,
         if (column >= j && column < j + kSize) x[column - j] = value;
         total += x * load<V>(p + 1 + j);
     }
-    return widen(p[0]) + sum(total);
+    return (widen(p[0]) + sum(total)) * unit<T>(tree, model);
 }
 
 // Fewer rows than this do not decide where a boundary is.
@@ -131,9 +140,9 @@ inline double boundary(const TreeView& tree, const double* row, const double* in
         const double low = lower<T>(tree, side), high = upper<T>(tree, side);
         least = low < least ? low : least;
         most = high > most ? high : most;
-        const Index start = param_start(tree, node_at_cut(tree, row, side, feature, cut, steps_left));
-        const auto model = input_width == 4 ? model_at<V4, T> : model_at<V8, T>;
-        total += 0.5 * model(tree, start, inputs, input_width, tree.slope_of[feature], cut);
+        const Index model = model_of(tree, node_at_cut(tree, row, side, feature, cut, steps_left));
+        const auto score_of = input_width == 4 ? model_at<V4, T> : model_at<V8, T>;
+        total += 0.5 * score_of(tree, model, inputs, input_width, tree.slope_of[feature], cut);
     }
     return within(total, score + least, score + most);
 }
@@ -156,8 +165,8 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
         const std::int32_t feature = tree.feature[node];
         const double* row = x + Index{i} * width;
         const double* own_inputs = inputs + Index{i} * input_width;
-        if (const Index start = param_start(tree, node); start >= 0) {
-            const double value = linear_model<T>(tree, start, own_inputs, input_width);
+        if (const Index model = model_of(tree, node); model >= 0) {
+            const double value = linear_model<T>(tree, model, own_inputs, input_width);
             out[i] = within(value, out[i] + lower<T>(tree, node), out[i] + upper<T>(tree, node));
         }
         if (feature < 0) {
@@ -176,11 +185,10 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
                   double* out, Index stride) {
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        const Index step = 1 + tree.n_inputs, first = param_start(tree, 0);
         walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
-            const Index start = first + node * step;
-            if (start < 0) return;  // the root
-            const double value = linear_model<T>(tree, start, inputs + Index{i} * input_width, input_width);
+            const Index model = model_of(tree, node);
+            if (model < 0) return;  // the root
+            const double value = linear_model<T>(tree, model, inputs + Index{i} * input_width, input_width);
             const double low = lower<T>(tree, node), high = upper<T>(tree, node);
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
@@ -189,11 +197,10 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     }
     std::int32_t leaf[kRowsAtOnce];
     walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
-    const Index step = 1 + tree.n_inputs;
     for (Index i = 0; i < n; ++i)
         for (int c = 0; c < tree.n_outputs; ++c) {
-            const Index start = (Index{tree.leaf_number[leaf[i]]} * tree.n_outputs + c) * step;
-            out[c * stride + i] = linear_model<T>(tree, start, inputs + i * input_width, input_width);
+            const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs + c;
+            out[c * stride + i] = linear_model<T>(tree, model, inputs + i * input_width, input_width);
         }
 }
 
@@ -216,7 +223,8 @@ void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, 
                  int input_width, double* out, Index stride) {
     const auto scores = tree.stored == Stored::kDouble   ? stored_scores<double>
                         : tree.stored == Stored::kSingle ? stored_scores<float>
-                                                         : stored_scores<Half>;
+                        : tree.stored == Stored::kHalf   ? stored_scores<Half>
+                                                         : stored_scores<Byte>;
     scores(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
 }
 

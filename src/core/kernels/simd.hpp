@@ -64,7 +64,9 @@ inline V load(const double* p) {
     return *reinterpret_cast<const typename Traits<V>::Memory*>(p);
 }
 template <class V>
-inline V load(const float* p);  // these two: stored.hpp
+inline V load(const float* p);  // these three: stored.hpp
+template <class V>
+inline V load(const Byte* p);
 template <class V>
 inline V load(const Half* p);
 template <class V>

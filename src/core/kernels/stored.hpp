@@ -30,6 +30,9 @@ inline double widen(double value) {
 inline double widen(float value) {
     return value;
 }
+inline double widen(Byte value) {
+    return value;
+}
 inline double widen(Half value) {
 #if defined(__F16C__)
     return _cvtsh_ss(value.bits);
@@ -52,6 +55,32 @@ inline V load(const float* p) {
     V values;
     for (int j = 0; j < Traits<V>::kSize; ++j) values[j] = p[j];
     return values;
+}
+
+template <class V>
+inline V load(const Byte* p) {
+#if defined(__AVX512F__) && defined(__AVX2__)
+    if constexpr (Traits<V>::kSize == 8)
+        return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+#endif
+#if defined(__AVX2__)
+    if constexpr (Traits<V>::kSize == 4) {
+        int four;
+        __builtin_memcpy(&four, p, sizeof(four));
+        return _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(four)));
+    }
+#endif
+    V values;
+    for (int j = 0; j < Traits<V>::kSize; ++j) values[j] = p[j];
+    return values;
+}
+
+// Two to the power e, which is at least -1022.
+inline double power_of_two(int e) {
+    const auto bits = static_cast<std::uint64_t>(1023 + e) << 52;
+    double value;
+    __builtin_memcpy(&value, &bits, sizeof(value));
+    return value;
 }
 
 template <class V>
