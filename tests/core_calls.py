@@ -194,6 +194,7 @@ def calls(core):
             core.bootstrap_counts,
             {"seed": 1, "n_rows": N, "n_draws": N, "cumulative": np.cumsum(ONES)},
         ),
+        **coding_calls(core),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
         "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3}),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
@@ -205,6 +206,33 @@ def calls(core):
         "linear_svr": (core.linear_svr, {"x": WHOLE, "z": Y, "v": ONES} | svr),
         "loss": (core.loss, {"code": 2, "n_classes": 3, "scores": np.zeros((3, N)), "y": CLASSES, "w": ONES}),
         "probabilities": (core.probabilities, {"scores": np.zeros((3, N))}),
+    }
+
+
+def coding_calls(core):
+    """Return calls of what codes the columns of files: three trees of three nodes, two outputs, three parameters."""
+    start, left = np.array([0, 3, 6, 9]), np.array([1, 0, 0] * 3, dtype=np.int32)
+    symbols, contexts = np.arange(N, dtype=np.uint8), (np.arange(N) % 3).astype(np.uint8)
+    shapes = {"n_models": np.full(3, 2), "group": np.full(3, 3), "n_outputs": 2, "order": np.array([0, 1] * 3)}
+    shapes |= {"exponent": np.zeros(12, dtype=np.int8), "differences": True}
+    params = np.arange(36, dtype=np.int8)
+    coded = {"contexts": contexts, "n_contexts": 3}
+    return {
+        "encode_bytes": (core.encode_bytes, {"symbols": symbols} | coded),
+        "decode_bytes": (
+            core.decode_bytes,
+            {"stream": core.encode_bytes(symbols, contexts, 3), "n": N} | coded,
+        ),
+        "encode_params": (core.encode_params, {"params": params} | shapes),
+        "decode_params": (
+            core.decode_params,
+            {"stream": core.encode_params(params, **shapes), "n_params": 36} | shapes,
+        ),
+        "depth_first_nodes": (core.depth_first_nodes, {"tree_start": start, "left": left}),
+        "left_children": (
+            core.left_children,
+            {"tree_start": start, "is_split": np.array([1, 0, 0] * 3, dtype=np.uint8)},
+        ),
     }
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from boostforest import load_model
+from boostforest._files.coding import PREFIX, decode_columns
 from model_files import DTYPES as ITEMS
 from model_files import GOLDEN, chain, seal, split, tensors_of, with_metadata, with_tensors
 
@@ -192,8 +193,18 @@ def splice(rng, content):
     return with_tensors(content, **{name: other[name] for name in names})
 
 
+def uncoded(content):
+    """Return a file with all columns as they are."""
+    text = split(content)[0]["__metadata__"].get("coded")
+    if text is None or not any(name.startswith(PREFIX) for name in tensors_of(content)):
+        return content
+    changed = dict.fromkeys(tensors_of(content)) | decode_columns(tensors_of(content), text)
+    return with_metadata(with_tensors(content, **changed), coded=None)
+
+
 def rewire(rng, content):
     """Give every tree another shape, other features and thresholds: all of that may be valid."""
+    content = uncoded(content)
     tensors = tensors_of(content)
     start, n_features = tensors["tree_start"], len(tensors["feature_mean"])
     feature, left = np.full_like(tensors["feature"], -1), np.zeros_like(tensors["left"])
@@ -213,7 +224,7 @@ def rewire(rng, content):
 
 def lengthen(rng, content):
     """Make one tree a chain."""
-    return chain(content, rng.choice([1, 2, 100, 1500]), rng.random() < 0.5)
+    return chain(uncoded(content), rng.choice([1, 2, 100, 1500]), rng.random() < 0.5)
 
 
 def move_field(rng, content):

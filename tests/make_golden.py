@@ -15,6 +15,7 @@ import pandas as pd
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._features.encoder import TableEncoder
+from boostforest._files import coding
 from boostforest._files.files import FORMAT_VERSION
 from boostforest._losses import SquaredError
 from boostforest.nodes import ELM, LinearSVR
@@ -41,6 +42,7 @@ def models():
     signs = {"monotonic_cst": [1, -1, 0], "split_features": [0, 1]}
     categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
     staged = FOREST | {"n_estimators": 64, "n_stages": 2, "max_leaf_nodes": 3}
+    deep = {"n_estimators": 3, "min_samples_leaf": 5, "node_model": ["ridge", ELM(n_hidden=2)], "random_state": 7}
     tempered = staged | {"calibrate": "temperature"}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
@@ -56,6 +58,9 @@ def models():
         "halves-regressor": (BoostForestRegressor(**FOREST, dtype="float16"), *tables["regression"], "float16"),
         "bytes-regressor": (BoostForestRegressor(**FOREST, dtype="int8"), *tables["regression"], "int8"),
         "bytes-multiclass": (BoostForestClassifier(**FOREST), *tables["multiclass"], "int8"),
+        "coded-regressor": (BoostForestRegressor(**deep, dtype="int8"), *tables["regression"], "int8"),
+        "coded-multiclass": (BoostForestClassifier(**deep, dtype="int8"), *tables["multiclass"], "int8"),
+        "coded-binary": (BoostForestClassifier(**FOREST), *tables["binary"], "float16"),
         "stages-regressor": (BoostForestRegressor(**staged), *tables["regression"], "float64"),
         "stages-binary": (BoostForestClassifier(**staged, calibrate="isotonic"), *tables["binary"], "float64"),
         "stages-multiclass": (BoostForestClassifier(**tempered), *tables["multiclass"], "float16"),
@@ -139,6 +144,8 @@ def main():
         fitted = round_model(fitted)
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
+        if name.startswith("coded"):
+            coding._SMALL, coding._GAIN = 0, np.inf  # otherwise so small a file has nothing coded
         fitted.save_model(path, dtype=dtype)
         values = rows.astype(object).where(rows.notna(), None).to_numpy() if isinstance(rows, pd.DataFrame) else rows
         record = {"columns": getattr(fitted, "feature_names_in_", np.array([])).tolist(), "rows": values.tolist()}

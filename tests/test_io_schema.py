@@ -34,7 +34,7 @@ def test_the_golden_files_hold_nothing_else_and_older_ones_nothing_newer():
     for path in GOLDEN:
         content = path.read_bytes()
         version = int(path.stem[1 : path.stem.index("-")])
-        found = [tensors[name] for name in tensors_of(content)]
+        found = [tensors[re.sub(r"^coded\..*", "coded.<name>", name)] for name in tensors_of(content)]
         found += [metadata[name] for name in split(content)[0]["__metadata__"]]
         assert max(field.since for field in found) <= version
 

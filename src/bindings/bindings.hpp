@@ -128,6 +128,7 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features);
 using Fill = std::optional<Array<double, 2>>;
 std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features);
 
+void register_coding(nb::module_& module);
 void register_expected(nb::module_& module);
 void register_gbdt_pl(nb::module_& module);
 void register_l1_logistic(nb::module_& module);

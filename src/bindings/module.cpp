@@ -55,6 +55,7 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a model that lives until the interpreter ends, in a notebook say, is not a leak
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
     boostforest::register_codes(module);           // codes and seed tags
+    boostforest::register_coding(module);          // coded columns of model files
     boostforest::register_expected(module);        // what missing values are expected to be
     boostforest::register_gbdt_pl(module);         // boosted piecewise linear trees: fit and prediction
     boostforest::register_l1_logistic(module);     // logistic regressions of nodes

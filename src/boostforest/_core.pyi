@@ -92,6 +92,28 @@ class AttemptTag(enum.IntEnum):
 
 MAX_ROOT_ATTEMPTS: int = 100
 
+MAX_CONTEXTS: int = 32
+
+def encode_bytes(symbols: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], contexts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_contexts: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """Code bytes by how often each occurs in its context."""
+
+def decode_bytes(stream: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, contexts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_contexts: int) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """Read what encode_bytes has written."""
+
+def encode_params(params: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_models: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], group: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_outputs: int, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], exponent: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], differences: bool) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """Code the parameters of a forest in int8."""
+
+def decode_params(stream: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_params: int, n_models: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], group: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_outputs: int, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], exponent: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], differences: bool) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]:
+    """Read what encode_params has written."""
+
+def depth_first_nodes(tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """The nodes of every tree depth first, counted from its root."""
+
+def left_children(tree_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_split: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """
+    The left children of trees that were grown depth first, given in that order which nodes are split.
+    """
+
 def filled_rows(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Rows as node models see them, one after another: scaled, missing values filled.

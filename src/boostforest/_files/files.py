@@ -18,6 +18,7 @@ from .._base.validation import warn
 from .._model.columns import DTYPES
 from .._model.model import Model
 from .codec import Estimators, StoredEstimator, decode, encode
+from .coding import PREFIX, decode_columns, encode_columns
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
 from .schema import FORMAT as SCHEMA
@@ -25,6 +26,7 @@ from .schema import FORMAT as SCHEMA
 FORMAT = "boostforest"
 FORMAT_VERSION = 3
 
+_CODED = "coded"  # metadata: which columns are
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
 _LONG_FIELD = 2**16  # bytes of metadata that leave the header, should it be too long
 
@@ -45,12 +47,15 @@ def save(
         tensors, metadata, lost = encode(params, model, dtype)
         # What is written can be read.
         decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
+        tensors, coded = encode_columns(tensors)
         head = {
             "format": FORMAT,
             "format_version": str(SCHEMA.version(tensors)),
             "boostforest_version": version("boostforest"),
             "estimator": name,
         }
+        if coded is not None:
+            head[_CODED] = coded
         chunks = _to_chunks(tensors, head | metadata)
     except ValueError as error:
         raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
@@ -71,6 +76,8 @@ def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEs
             name, metadata = _take_head(header)
             tensors = read_tensors(file, header)
         metadata |= _take_fields(tensors, metadata)
+        if _CODED in metadata or any(tensor.startswith(PREFIX) for tensor in tensors):
+            tensors = decode_columns(tensors, metadata.pop(_CODED, None))
         return decode(name, estimators, tensors, metadata, own_module)
     except ValueError as error:
         raise ValueError(f"{path!r} cannot be loaded: {_reason(error)}") from error

@@ -214,6 +214,11 @@ TENSORS = (
         "0", _CLASSIFIERS, (check_classes,),
     ),
     Field(
+        "coded.<name>", "U8", "any",
+        "the column `<name>` in fewer bytes, in the place of that tensor; see [Coded columns](#coded-columns)",
+        When("where it is shorter"), since=3,
+    ),
+    Field(
         "metadata.<name>", "U8", "any",
         "the metadata field `<name>` as ASCII text, where the header has no room for it; it is missing there then",
         When("long headers"),
@@ -276,6 +281,11 @@ METADATA = (
         '`lower` and `upper` have it in the file too, F16 with `"int8"`; `params` may have another, but for `"int8"`, '
         'and is read as this one. Without it: `"float64"`', ALWAYS, since=2,
         default='"float64"',
+    ),
+    Field(
+        "coded", "text", "",
+        "JSON: an object that has for the name of every coded column its type and its number of values: "
+        '`{"feature": ["I32", 5000]}`', When("with coded columns"), since=3,
     ),
     Field("sha256", "text", "", "the checksum", _HEAD),
 )  # fmt: skip

@@ -1,0 +1,266 @@
+"""Columns in fewer bytes, without loss: what a coded column is, and back.
+
+The column ``name`` is coded as the tensor ``coded.<name>``: a byte that says how, then streams of the core's entropy
+coder, each behind the number of its bytes. Which columns are coded, their types and their numbers of values stand in
+the metadata; they are compared with the bytes that are there before memory is taken. ``docs/dev/format.md`` has the
+details.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._base.typing import Longs
+from .._model.columns import ForestColumns
+from .container import ITEMS, Tensors, parse_json, to_json
+
+Bytes = npt.NDArray[np.uint8]
+
+PREFIX = "coded."
+MAX_EXPANSION = 256  # bytes of a column for each of its coded ones; fewer are filled up with zeros
+_SMALL = 4096  # bytes: shorter columns stay as they are
+_GAIN = 0.9  # of the bytes, at most: others do too
+
+_PLAIN, _OF_SPLITS, _STRUCTURE, _MODELS, _DIFFERENCES = range(5)  # how a column is coded
+_RAW, _ALONE, _BY_BYTE_ABOVE = range(3)  # how a plane is
+_COLUMNS = {
+    "feature",
+    "threshold",
+    "missing_left",
+    "left",
+    "n_samples",
+    "loss",
+    "gain",
+    "lower",
+    "upper",
+    "params",
+    "exponent",
+}  # that may be coded
+_SHAPES = (
+    ("tree_start", np.int64),
+    ("left", np.int32),
+    ("kind", np.uint8),
+    ("exponent", np.int8),
+    ("sum_path", np.bool_),
+)  # what the parameters' places follow from
+_AT_LEAVES = {"feature": -1, "threshold": 0, "missing_left": 0, "gain": 0}  # what these hold where nothing is split
+
+# ------------------------------------------------------------------------------------------------------------- encoding
+
+
+def encode_columns(tensors: Tensors) -> tuple[Tensors, str | None]:
+    """Return the tensors with columns coded where that takes fewer bytes, and what the metadata says of them."""
+    kept, table = {}, {}
+    for name, array in tensors.items():
+        coded = None if _stays(name, array) else _encode_column(name, array, tensors)
+        if coded is None or len(coded) > _GAIN * array.nbytes:
+            kept[name] = array
+        else:
+            kept[PREFIX + name] = coded
+            table[name] = [_type_name(array.dtype), array.size]
+    return kept, to_json(table) if table else None
+
+
+def _stays(name: str, array: npt.NDArray[Any]) -> bool:
+    # The last digits of floats are noise, and there are many of them.
+    is_noise = name == "params" and array.dtype.kind == "f" and array.itemsize > 2
+    return name not in _COLUMNS or array.nbytes < _SMALL or is_noise
+
+
+def _type_name(dtype: np.dtype[Any]) -> str:
+    return next(name for name, item in ITEMS.items() if item == dtype.newbyteorder("<"))
+
+
+def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Bytes:
+    if name == "left" and (bits := _split_bits(array, tensors)) is not None:
+        parts = _joined(_STRUCTURE, [bits])
+    elif name == "params" and array.dtype == np.int8:
+        ways = ((_MODELS, False), (_DIFFERENCES, True))
+        shapes = _model_shapes(tensors)
+        coded = {way: _core.encode_params(array, *shapes, differences) for way, differences in ways}
+        way = min(coded, key=lambda way: len(coded[way]))
+        parts = _joined(way, [coded[way]])
+    elif name in _AT_LEAVES and (array[tensors["left"] == 0] == _AT_LEAVES[name]).all():
+        parts = _joined(_OF_SPLITS, _encode_planes(array[tensors["left"] > 0]))
+    else:
+        parts = _joined(_PLAIN, _encode_planes(array))
+    missing = -(-array.nbytes // MAX_EXPANSION) - len(parts)
+    return np.append(parts, np.zeros(max(missing, 0), dtype=np.uint8))
+
+
+def _joined(way: int, streams: list[Bytes]) -> Bytes:
+    head = np.array([len(stream) for stream in streams], dtype="<u8").view(np.uint8)
+    return np.concatenate([np.array([way], dtype=np.uint8), head, *streams])
+
+
+def _split_bits(left: npt.NDArray[Any], tensors: Tensors) -> Bytes | None:
+    """Return a bit per node, whether it is split, if the children follow from them."""
+    start = tensors["tree_start"]
+    is_split = (left[_depth_first(start, left)] > 0).astype(np.uint8)
+    return np.packbits(is_split) if np.array_equal(_core.left_children(start, is_split), left) else None
+
+
+def _encode_planes(array: npt.NDArray[Any]) -> list[Bytes]:
+    """Return a stream for each byte of the values, the highest first."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    planes = little.view(np.uint8).reshape(-1, array.itemsize).T[::-1]
+    streams: list[Bytes] = []
+    above: Bytes | None = None
+    for plane in map(np.ascontiguousarray, planes):
+        ways = {_RAW: plane, _ALONE: _core.encode_bytes(plane, None, 1)}
+        if above is not None:
+            ways[_BY_BYTE_ABOVE] = _core.encode_bytes(plane, *_contexts(above))
+        way = min(ways, key=lambda way: len(ways[way]))
+        streams.append(np.append(np.uint8(way), ways[way]))
+        above = plane
+    return streams
+
+
+def _contexts(above: Bytes) -> tuple[Bytes, int]:
+    """Return a context for each of the most frequent bytes, and one for all others; and how many there are."""
+    counts = np.bincount(above, minlength=256)
+    frequent = np.argsort(-counts, kind="stable")[: _core.MAX_CONTEXTS - 1]
+    context = np.zeros(256, dtype=np.uint8)
+    context[frequent] = np.arange(1, len(frequent) + 1, dtype=np.uint8)
+    return context[above], _core.MAX_CONTEXTS
+
+
+# ------------------------------------------------------------------------------------------------------------- decoding
+
+
+def decode_columns(tensors: Tensors, text: str | None) -> Tensors:
+    """Return the tensors with all columns as they were; ``text`` is what the metadata says of them."""
+    table = {} if text is None else parse_json(text, "metadata 'coded'")
+    if not isinstance(table, dict) or {PREFIX + name for name in table} != {n for n in tensors if n.startswith(PREFIX)}:
+        raise ValueError("metadata 'coded' must name the tensors that are coded")
+    plain = {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
+    coded = {name: _column(PREFIX + name, np.uint8, tensors) for name in table}
+    dtypes = {name: _check_size(name, entry, coded[name], plain) for name, entry in table.items()}
+    # Children first: other columns have values for inner nodes alone. Parameters last: they need shapes and units.
+    for name in sorted(table, key=lambda name: (name != "left", name == "params")):
+        array = _decode_column(name, coded[name], dtypes[name], table[name][1], plain)
+        plain[name] = array.astype(dtypes[name].newbyteorder("="), copy=False)
+    return plain
+
+
+def _check_size(name: str, entry: Any, coded: Bytes, plain: Tensors) -> np.dtype[Any]:
+    """Check what is said of a column, before memory is taken for it; return its type."""
+    is_entry = isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) and type(entry[1]) is int
+    if not is_entry or entry[0] not in ITEMS or entry[0] == "BOOL":
+        raise ValueError(f"metadata 'coded' must give type and number of values of {name!r}")
+    dtype, n = ITEMS[entry[0]], entry[1]
+    if name in plain or name not in _COLUMNS:
+        raise ValueError(f"tensor '{PREFIX}{name}' must stand for a column, and once")
+    if not 0 <= n * dtype.itemsize <= MAX_EXPANSION * len(coded):
+        raise ValueError(f"tensor '{PREFIX}{name}' is too short for {n} values")
+    return dtype
+
+
+def _decode_column(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> npt.NDArray[Any]:
+    way = int(coded[0]) if len(coded) else -1
+    if way == _PLAIN:
+        return _decode_planes(coded, dtype, n)
+    if way == _OF_SPLITS and name in _AT_LEAVES:
+        is_split = _column("left", np.int32, plain) > 0
+        if len(is_split) != n:
+            raise ValueError(f"tensor '{PREFIX}{name}' must have a value for each node")
+        array = np.full(n, _AT_LEAVES[name], dtype=dtype)
+        array[is_split] = _decode_planes(coded, dtype, int(np.count_nonzero(is_split)))
+        return array
+    if way == _STRUCTURE and name == "left":
+        (bits,) = _streams(coded, 1)
+        if len(bits) != -(-n // 8):
+            raise ValueError("tensor 'coded.left' must have a bit for each node")
+        return _core.left_children(_column("tree_start", np.int64, plain), np.unpackbits(bits, count=n))
+    if way in (_MODELS, _DIFFERENCES) and name == "params" and dtype == np.int8:
+        (stream,) = _streams(coded, 1)
+        return _core.decode_params(stream, n, *_model_shapes(plain), way == _DIFFERENCES)
+    raise ValueError(f"tensor '{PREFIX}{name}' is coded in an unknown way")
+
+
+def _streams(coded: Bytes, n_streams: int) -> list[Bytes]:
+    """Return the streams of a coded column; what is behind them must be zeros."""
+    at = 1 + 8 * n_streams
+    if len(coded) < at:
+        raise ValueError("a coded column is damaged")
+    streams = []
+    for length in coded[1:at].copy().view("<u8").tolist():
+        if length > len(coded) - at:
+            raise ValueError("a coded column is damaged")
+        streams.append(coded[at : at + length])
+        at += length
+    if coded[at:].any():
+        raise ValueError("a coded column is damaged")
+    return streams
+
+
+def _decode_planes(coded: Bytes, dtype: np.dtype[Any], n: int) -> npt.NDArray[Any]:
+    planes = np.empty((n, dtype.itemsize), dtype=np.uint8)
+    above: Bytes | None = None
+    for place, stream in enumerate(_streams(coded, dtype.itemsize)):
+        way = stream[0] if len(stream) else -1
+        if way == _RAW and len(stream) == 1 + n:
+            plane = stream[1:]
+        elif way == _ALONE:
+            plane = _core.decode_bytes(stream[1:], n, None, 1)
+        elif way == _BY_BYTE_ABOVE and above is not None:
+            plane = _core.decode_bytes(stream[1:], n, *_contexts(above))
+        else:
+            raise ValueError("a coded column is damaged")
+        planes[:, dtype.itemsize - 1 - place] = above = plane
+    return planes.reshape(-1).view(dtype)
+
+
+# --------------------------------------------------------------------------------------------------------------- shapes
+
+
+def _column(name: str, dtype: Any, tensors: Tensors) -> npt.NDArray[Any]:
+    """Return a tensor that a column needs to be decoded, if it is as it must be."""
+    if name not in tensors:
+        raise ValueError(f"tensors are missing: {name}")
+    array = tensors[name]
+    if array.dtype != dtype:
+        raise ValueError(f"tensor {name!r} must be {np.dtype(dtype)}; got {array.dtype}")
+    if array.ndim != 1:
+        raise ValueError(f"tensor {name!r} must have the shape ({array.size},); got {array.shape}")
+    return array
+
+
+def _depth_first(tree_start: npt.NDArray[Any], left: npt.NDArray[Any]) -> Longs:
+    """Return the nodes of all trees depth first, counted over the whole forest."""
+    order: Longs = _core.depth_first_nodes(tree_start, left)
+    return np.asarray(order + np.repeat(tree_start[:-1], np.diff(tree_start)))
+
+
+def _model_shapes(tensors: Tensors) -> tuple[Longs, Longs, int, Longs, npt.NDArray[np.int8]]:
+    """Return models and parameters per output of every tree, the outputs, an order of the models, and their units.
+
+    Models that leaves alone have are ordered depth first: neighbours then have most of their path in common.
+    """
+    start, left, kind = (_column(n, t, tensors) for n, t in _SHAPES[:3])
+    exponent, sum_path = (_column(n, t, tensors) for n, t in _SHAPES[3:])
+    dfs = _depth_first(start, left)
+    optional = {"hidden_start": np.int64, "model_features": np.int32, "monotonic_cst": np.int8}
+    roles = {name: _column(name, dtype, tensors) for name, dtype in optional.items() if name in tensors}
+    hidden_start = roles.pop("hidden_start", np.zeros(len(start), dtype=np.int64))
+    if not len(start) == len(kind) + 1 == len(sum_path) + 1 == len(hidden_start):
+        raise ValueError("a coded column needs as many trees as there are")
+    classes = tensors.get("classes", np.empty(1))
+    shape: dict[str, Any] = dict.fromkeys(f.name for f in fields(ForestColumns))
+    shape |= {"tree_start": start, "kind": kind, "sum_path": sum_path, "hidden_start": hidden_start, **roles}
+    shape |= {"feature": np.where(left > 0, 0, -1), "n_features": len(_column("feature_mean", np.float64, tensors))}
+    forest = ForestColumns(**shape | {"n_outputs": len(classes) if classes.ndim and len(classes) > 2 else 1})
+    number = np.full(len(dfs), -1, dtype=np.int64)  # of a node's model in its tree
+    has_model = forest.has_model
+    number[has_model] = np.cumsum(has_model)[has_model] - 1
+    n_models = np.add.reduceat(has_model, start[:-1], dtype=np.int64)
+    number -= np.repeat(np.cumsum(n_models) - n_models, np.diff(start))
+    at_all = np.repeat(forest.at_all_nodes, np.diff(start))
+    visited = np.where(at_all, np.arange(len(dfs)), dfs)
+    order = number[visited][has_model[visited]]
+    return n_models, 1 + forest.n_inputs, forest.n_outputs, order, exponent
