@@ -196,7 +196,7 @@ def calls(core):
         ),
         **coding_calls(core),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
-        "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3}),
+        "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3, "are_summed": True}),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (
             core.ridge,

@@ -161,13 +161,13 @@ void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
 }
 
-auto quantised(const Array<float, 1>& values, std::size_t group) {
+auto quantised(const Array<float, 1>& values, std::size_t group, bool are_summed) {
     require(group > 0 && group < std::size_t{1} << 31 && values.shape(0) % group == 0,
             "values must be groups of so many");
     auto numbers = new_array<Byte>(values.shape(0));
     auto exponents = new_array<std::int8_t>(values.shape(0) / group);
-    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), numbers.data(),
-             exponents.data());
+    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), are_summed,
+             numbers.data(), exponents.data());
     return nb::make_tuple(numbers, exponents);
 }
 
@@ -175,7 +175,7 @@ auto quantised(const Array<float, 1>& values, std::size_t group) {
 
 void register_model(nb::module_& module) {
     module.attr("NO_EXPONENT") = int{kNoExponent};
-    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"),
+    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"), nb::arg("are_summed"),
                "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))

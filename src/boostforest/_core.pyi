@@ -162,7 +162,7 @@ class LogisticTree:
 
 NO_EXPONENT: int = 127
 
-def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int) -> tuple:
+def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int, are_summed: bool) -> tuple:
     """
     Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit.
     """

@@ -150,7 +150,7 @@ dtype : {"float64", "float32", "float16", "int8", "auto"}, default="float64"
     finished; thresholds are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions moved
     by up to 1e-7 and 2e-3 standard deviations of the target on small tables. "int8" takes 0.25: whole numbers in units
     that a tree's models share, larger ones for the few that need them; there thresholds have as few digits as part the
-    training rows alike, and `loss` and `gain` of the nodes three. Losses changed by up to a thousandth. "auto": the
+    training rows alike, `loss` and `gain` of the nodes two. Losses changed by up to a thousandth. "auto": the
     smallest of them whose out-of-bag loss is within a thousandth of float64's (without out-of-bag rows: that moves
     predictions of the training rows by less than a thousandth of their standard deviation); figures out of bag are
     those before rounding.

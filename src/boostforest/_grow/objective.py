@@ -45,6 +45,11 @@ class Objective:
         rows = self.counted(rows)
         return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
 
+    def figure(self, outputs: Floats, rows: Mask) -> float:
+        """Return the loss of outputs as people read it: log-loss, or the root of the mean squared error."""
+        mean = self.average(self.losses(self.loss.scores(outputs)), rows)
+        return float(np.sqrt(mean)) if self.loss.task == "regression" else mean
+
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""
         weight: Floats = np.ones(rows.sum()) if self.weight is None else self.weight[rows]

@@ -47,4 +47,4 @@ class _Judge:
         if not self._data.sampling.bootstrap:
             return np.nan
         outputs, seen = model.out_of_bag_outputs(self._data.X, self._data.sampling, self._threads)
-        return self._objective.average(self._objective.losses(model.loss.scores(outputs)), seen)
+        return self._objective.figure(outputs, seen)

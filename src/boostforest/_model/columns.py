@@ -98,9 +98,13 @@ class ForestColumns(ReadOnlyColumns):
     def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
         parts = [
-            _core.quantise(self.params[begin:end].astype(np.float32), 1 + n_inputs)
-            for begin, end, n_inputs in zip(
-                self.tree_params_start[:-1], self.tree_params_start[1:], self.n_inputs.tolist(), strict=True
+            _core.quantise(self.params[begin:end].astype(np.float32), 1 + n_inputs, summed)
+            for begin, end, n_inputs, summed in zip(
+                self.tree_params_start[:-1],
+                self.tree_params_start[1:],
+                self.n_inputs.tolist(),
+                self.sum_path.tolist(),
+                strict=True,
             )
         ]
         params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))

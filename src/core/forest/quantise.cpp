@@ -21,7 +21,8 @@ int exponent_for(float size) {
 
 }  // namespace
 
-void quantise(const float* values, std::int64_t n_values, int group, Byte* numbers, std::int8_t* exponents) {
+void quantise(const float* values, std::int64_t n_values, int group, bool are_summed, Byte* numbers,
+              std::int8_t* exponents) {
     const std::int64_t n_groups = n_values / group;
     if (n_groups == 0) return;
     std::vector<int> smallest(n_groups);
@@ -36,10 +37,10 @@ void quantise(const float* values, std::int64_t n_values, int group, Byte* numbe
         smallest[g] = is_finite ? exponent_for(largest) : kNoExponent;
     }
     std::vector<int> sorted = smallest;
-    const auto middle = sorted.begin() + (n_groups - 1) / 2;
-    std::nth_element(sorted.begin(), middle, sorted.end());
+    const auto shared = sorted.begin() + (are_summed ? (n_groups - 1) * 9 / 10 : (n_groups - 1) / 2);
+    std::nth_element(sorted.begin(), shared, sorted.end());
     for (std::int64_t g = 0; g < n_groups; ++g) {
-        const int exponent = std::max(smallest[g], *middle);
+        const int exponent = std::max(smallest[g], *shared);
         exponents[g] = static_cast<std::int8_t>(exponent);
         const double units = exponent == kNoExponent ? 0 : std::ldexp(1.0, -exponent);
         for (int j = 0; j < group; ++j) {

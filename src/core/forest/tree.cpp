@@ -57,11 +57,14 @@ To* copy_rounded(const From* from, std::int64_t n, To* to) {
     return std::transform(from, from + n, to, [](From value) { return round_to<To>(value); });
 }
 
-// Eight digits in base 2: enough for what is only looked at.
-float to_few_digits(float value) {
+// Digits in base 2 of clip ranges, and of what is only looked at.
+constexpr int kRangeDigits = 8, kShownDigits = 6;
+
+template <class T>
+T to_few_digits(T value, int digits) {
     int power = 0;
-    const float fraction = std::frexp(value, &power);
-    return std::isfinite(value) ? std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), power - 8) : value;
+    const T fraction = std::frexp(value, &power);
+    return std::isfinite(value) ? std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), power - digits) : value;
 }
 
 }  // namespace
@@ -153,10 +156,16 @@ PackedTree TreeBuilder::pack() const {
         [&](const char*, const auto& column, auto* place) { copy_rounded(column.data(), n_nodes, place); }, columns_,
         to);
     if constexpr (kQuantised) {
-        for (float* column : {to.loss, to.gain}) std::transform(column, column + n_nodes, column, to_few_digits);
+        for (std::int64_t i = 0; i < n_nodes; ++i) {
+            to.lower[i] = to_half(to_few_digits(columns_.lower[i], kRangeDigits));
+            to.upper[i] = to_half(to_few_digits(columns_.upper[i], kRangeDigits));
+            to.loss[i] = to_few_digits(to.loss[i], kShownDigits);
+            to.gain[i] = to_few_digits(to.gain[i], kShownDigits);
+        }
         std::vector<float> params(tree.n_params);
         put_params(params.data());
-        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, to.params, to.exponent);
+        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, form_ == PathForm::kOwnModels, to.params,
+                 to.exponent);
     } else {
         put_params(to.params);
     }
