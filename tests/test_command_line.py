@@ -1,6 +1,7 @@
 """The command line, as a new user meets it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -100,6 +101,33 @@ def test_evaluate_reports_the_metrics_of_the_task(house, target, metrics):
     assert_allclose(report["summary"][min(metrics)]["mean"], np.mean(values))
     out, _ = run("evaluate", house / "house.csv", "-t", target, "--trees", 10, "--folds", 3)
     assert all(name in out for name in metrics)
+
+
+def test_compress_makes_a_smaller_file_and_shows_what_each_step_costs(house):
+    fit(house, "-t", "sold")
+    shown, _ = run("compress", house / "model.bf", house / "house.csv", "-t", "sold", "-o", house / "small.bf")
+    assert "forest as it is" in shown and "log-loss" in shown
+    size = (house / "small.bf").stat().st_size
+    assert size < (house / "model.bf").stat().st_size
+    arguments = "compress", house / "model.bf", house / "house.csv", "-t", "sold", "-o", house / "tiny.bf"
+    report = json.loads(run(*arguments, "--max-bytes", f"{size / 1e3 - 1}k", "--json")[0])
+    assert report["bytes"] == (house / "tiny.bf").stat().st_size == report["steps"][-1]["bytes"] <= size - 1000
+    assert boostforest.load_model(house / "tiny.bf").forest_.n_trees == report["steps"][-1]["n_trees"] < 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--max-bytes", "much"], r"--max-bytes must be a size such as 200k, 1.5M or 300000; got 'much'"),
+        (["--max-bytes", "0"], r"--max-bytes must be a size"),
+        (["--max-bytes", "10"], r"max_bytes=10 cannot be reached: the smallest forest that was found has \d+ bytes"),
+        (["--tolerance", "-1"], r"tolerance must be a number from 0 to 1; got -1.0"),
+    ],
+)
+def test_compress_refuses_what_cannot_be(house, arguments, reason):
+    fit(house, "-t", "price")
+    said = refused("compress", house / "model.bf", house / "house.csv", "-t", "price", "-o", house / "s.bf", *arguments)
+    assert re.search(reason, said) and not (house / "s.bf").exists()
 
 
 def test_inspect_says_what_is_in_the_file(house):

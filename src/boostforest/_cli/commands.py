@@ -1,4 +1,4 @@
-"""The five commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
+"""The six commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -201,17 +201,8 @@ def score(
     with said_plainly(quiet):
         source = _source(table, sql, sep, decimal, encoding)
         estimator = _loaded(model, jobs)
-        choice = Choice(target, weight=weight)
-        read = read_table(source)
-        choice.check(read)
-        names, as_text = tables.model_features(read, estimator)
-        if target in names:
-            raise Refused(f"--target {cut(target)} is a feature of {model}, not what it predicts")
+        read, rows, y = _rows_with_target(source, estimator, model, Choice(target, weight=weight), drop_missing_target)
         classes = getattr(estimator, "classes_", None)
-        if classes is not None and classes.dtype.kind not in "biuf":
-            as_text.append(target)
-        rows = tables.take_rows(read, names, choice, drop_missing_target, as_text)
-        y = tables.known_labels(read.columns[target], rows.y, classes, read.label)
         figures = evaluation.figures(estimator, rows.X, y, rows.weight)
         if as_json:
             return reports.print_json({"model": str(model), "n_rows": len(y), "metrics": figures})
@@ -220,6 +211,69 @@ def score(
         reports.print_table(
             out, f"{model} on {read.label}, {count_text(len(y), 'row')}", ["", "value", "better"], cells
         )
+    return None
+
+
+def _rows_with_target(
+    source: Source, estimator: Any, model: Path, choice: Choice, drop_missing: bool
+) -> tuple[Any, Any, Any]:
+    """Return a table, its rows as a model takes them, and the target as the model knows it."""
+    read = read_table(source)
+    choice.check(read)
+    names, as_text = tables.model_features(read, estimator)
+    if choice.target in names:
+        raise Refused(f"--target {cut(choice.target)} is a feature of {model}, not what it predicts")
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None and classes.dtype.kind not in "biuf":
+        as_text.append(choice.target)
+    rows = tables.take_rows(read, names, choice, drop_missing, as_text)
+    return read, rows, tables.known_labels(read.columns[choice.target], rows.y, classes, read.label)
+
+
+@app.command()
+def compress(
+    model: options.Model,
+    target: options.Target,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
+    table: options.Table = None,
+    max_bytes: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Largest size of the file: 200k, 1.5M, 300000.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="By what part fewer digits may raise the loss; 0.001: by a thousandth.")
+    ] = 0.001,
+    drop_missing_target: options.DropMissing = False,
+    jobs: options.Jobs = -1,
+    sql: options.Sql = None,
+    sep: options.Sep = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.Encoding = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make a saved forest smaller, judged by rows of a table that its fit has not seen."""
+    with said_plainly(quiet):
+        source = _source(table, sql, sep, decimal, encoding)
+        if str(output) == "-":
+            raise Refused("--output - cannot be: a model is a file; name one")
+        tables.check_output(output, source, model)
+        n_bytes = None if max_bytes is None else options.read_size(max_bytes)
+        estimator = _loaded(model, jobs)
+        if not hasattr(estimator, "compress"):
+            raise Refused(f"compress needs a forest; {model} holds a {type(estimator).__name__}")
+        _, rows, y = _rows_with_target(source, estimator, model, Choice(target), drop_missing_target)
+        small = estimator.compress(tolerance, n_bytes, rows.X, y)
+        small.set_params(n_jobs=None).save_model(output)
+        steps = small.compression_report_
+        if as_json:
+            return reports.print_json({"model": str(output), "bytes": output.stat().st_size, "steps": steps})
+        cells = [
+            [s["step"], f"{s['n_trees']:,}", reports.bytes_text(s["bytes"]), reports.figure_text(s["loss"])]
+            for s in steps
+        ]
+        what = "log-loss" if hasattr(small, "classes_") else "RMSE"
+        title = f"{output}, {reports.bytes_text(output.stat().st_size)}"
+        reports.print_table(out, title, ["step", "trees", "file", what], cells)
     return None
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from .messages import Refused, cut
 
 
 class Task(StrEnum):
@@ -65,3 +68,15 @@ DecimalOption = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, such as latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the result and errors.")]
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgG]?)[bB]?")
+
+
+def read_size(text: str) -> int:
+    """Return the bytes that a size such as 200k or 1.5M stands for."""
+    found = _SIZE.fullmatch(text)
+    n = 0 if found is None else int(float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[found[2].lower()])
+    if n < 1:
+        raise Refused(f"--max-bytes must be a size such as 200k, 1.5M or 300000; got {cut(text)}")
+    return n

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import os
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -140,6 +142,7 @@ class BoostEstimator(FittedMixin):
         request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
+        model = replace(model, known=replace(model.known, target=hashlib.sha256(encoded.tobytes()).digest()))
         return with_smallest_dtype(model, data, threads) if chooses else model
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from .._base.typing import Floats, Ints, Longs
 from .._features.roles import ROLES
+from .._files.files import file_size
+from .._grow.compress import check_compression, compress, judge_of
 from .._grow.report import plot_pool
 from .._model.model import Calibration, Model, Stages
-from .base import BoostEstimator
+from .base import STORED, BoostEstimator
 from .fitted import FromModel
 
 _SHARED = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
@@ -29,6 +32,10 @@ class FittedForestMixin(BoostEstimator):
     oob_score_ = FromModel[float](lambda m: m.known.score, "Score on the rows that trees have not drawn.")
     oob_losses_ = FromModel[Floats](lambda m: m.known.losses, "Out-of-bag loss after each stage.")
     pool_report_ = FromModel[list[dict[str, Any]]](lambda m: m.known.pool_report, "What an adaptive pool has tried.")
+
+    compression_report_ = FromModel[list[dict[str, Any]]](
+        lambda m: m.known.compression_report, "What each step of ``compress`` has made of size and loss."
+    )
 
     @property
     def n_stages_(self) -> int:
@@ -62,6 +69,51 @@ class FittedForestMixin(BoostEstimator):
         model, X = self._read(X)
         for outputs in model.staged_outputs(X, self._threads()):
             yield model, outputs
+
+    def compress(self, tolerance: float = 0.001, max_bytes: int | None = None, X: Any = None, y: Any = None) -> Self:
+        """Return a smaller forest that predicts nearly the same.
+
+        Thresholds and coefficients get as few digits as the loss allows, for a file and in memory. If that is not small
+        enough, trees are left out: those that are kept are chosen one by one, each the best addition to those before.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.001
+            By how much fewer digits may raise the loss (log-loss, or the root of the mean squared error): 0.001 is a
+            thousandth.
+        max_bytes : int, default=None
+            Largest size of the file that ``save_model`` writes. None: no trees are left out.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+            Rows to judge by. They are needed: a forest does not keep its training rows. The training rows themselves
+            (in the order of the fit) are judged out of bag; other rows should not have been seen in the fit.
+
+        Returns
+        -------
+        small : object
+            A forest of the same class. ``compression_report_`` has a row per step: what was done, the number of trees,
+            bytes of the file, and loss. What the forest has learned out of bag (intervals, sets of classes, scores) is
+            gone if trees were left out.
+        """
+        check_compression(tolerance, max_bytes)
+        if X is None or y is None:
+            raise ValueError(
+                "compress needs X and y: the training rows, which are judged out of bag, or rows that the forest has "
+                "not seen."
+            )
+        model, rows = self._read(X)
+        judge = judge_of(model, rows, y, self._threads())
+        name, params = type(self).__name__, self.get_params(deep=False) | {"n_jobs": None}  # as long as any other
+
+        def size_of(smaller: Model) -> int:
+            own = params | {"dtype": smaller.columns.dtype.name, "n_estimators": smaller.n_trees}
+            return file_size(name, STORED, own, smaller)
+
+        small = copy.copy(self)
+        small._model = compress(model, judge, float(tolerance), max_bytes, size_of)
+        small.set_params(dtype=small._model.columns.dtype.name)
+        if small._model.n_trees < model.n_trees:
+            small.set_params(n_estimators=small._model.n_trees)
+        return small
 
     def get_tree(self, i: int) -> Any:
         """Return one tree of the forest as an estimator of its own.

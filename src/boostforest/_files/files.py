@@ -44,19 +44,7 @@ def save(
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be None or one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
     try:
-        tensors, metadata, lost = encode(params, model, dtype)
-        # What is written can be read.
-        decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
-        tensors, coded = encode_columns(tensors)
-        head = {
-            "format": FORMAT,
-            "format_version": str(SCHEMA.version(tensors)),
-            "boostforest_version": version("boostforest"),
-            "estimator": name,
-        }
-        if coded is not None:
-            head[_CODED] = coded
-        chunks = _to_chunks(tensors, head | metadata)
+        chunks, lost = _chunks_of(name, estimators, params, model, dtype)
     except ValueError as error:
         raise ValueError(f"The model cannot be saved to {path!r}: {_reason(error)}") from error
     replace_file(path, chunks)
@@ -65,6 +53,30 @@ def save(
             f"{', '.join(lost)} cannot be stored in a model file: after load_model the default is used, which "
             "matters only if the model is fitted again."
         )
+
+
+def file_size(name: str, estimators: Estimators, params: dict[str, Any], model: Model) -> int:
+    """Return how many bytes a file of the model would have."""
+    return sum(len(chunk) for chunk in _chunks_of(name, estimators, params, model, model.columns.dtype.name)[0])
+
+
+def _chunks_of(
+    name: str, estimators: Estimators, params: dict[str, Any], model: Model, dtype: str
+) -> tuple[list[bytes | memoryview], list[str]]:
+    """Return the bytes of a file, and the parameters that have no place in it."""
+    tensors, metadata, lost = encode(params, model, dtype)
+    # What is written can be read.
+    decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
+    tensors, coded = encode_columns(tensors)
+    head = {
+        "format": FORMAT,
+        "format_version": str(SCHEMA.version(tensors)),
+        "boostforest_version": version("boostforest"),
+        "estimator": name,
+    }
+    if coded is not None:
+        head[_CODED] = coded
+    return _to_chunks(tensors, head | metadata), lost
 
 
 def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEstimator:

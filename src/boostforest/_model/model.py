@@ -77,6 +77,8 @@ class Known:
     prediction: Floats | None = None  #: of the training rows, or their probabilities; not in files
     losses: Floats | None = None  #: after each stage
     pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
+    compression_report: list[dict[str, Any]] | None = None  #: what each step of ``compress`` has cost; not in files
+    target: bytes | None = None  #: SHA-256 of the training target: which rows are those; not in files
     left_out: LeftOut | None = None  #: what prediction intervals need
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same

@@ -1,0 +1,254 @@
+"""Smaller forests, each step with what it costs: coefficients and thresholds of fewer digits, then fewer trees."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from .._base.sampling import Sampling
+from .._base.typing import Floats, Mask
+from .._losses import CrossEntropy
+from .._model.columns import ForestColumns, is_finite
+from .._model.model import Known, Model, Stages
+from .objective import Objective
+
+_THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
+_SHOWN_DIGITS = 6  # of what is only looked at
+_MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
+_MOST_VALUES = 4_000  # rows × outputs that trees are chosen by
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Rows that tell what a smaller forest is worth: out of bag if they were drawn from, or rows of their own."""
+
+    X: Floats
+    objective: Objective
+    sampling: Sampling | None  #: how trees have drawn from these rows; None: they have not
+    threads: int
+
+    def loss(self, model: Model) -> float:
+        """Return log-loss, or the root of the mean squared error in the target's units."""
+        if self.sampling is None:
+            outputs, seen = model.outputs(self.X, self.threads), np.ones(len(self.X), dtype=bool)
+        else:
+            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads)
+        return self.objective.figure(outputs, seen) * model.loss.unit
+
+
+def check_compression(tolerance: Any, max_bytes: Any) -> None:
+    """Check the arguments that say how small a forest must be."""
+    is_number = isinstance(tolerance, numbers.Real) and not isinstance(tolerance, bool)
+    if not is_number or not 0 <= float(tolerance) <= 1:
+        raise ValueError(f"tolerance must be a number from 0 to 1; got {tolerance!r}.")
+    is_count = isinstance(max_bytes, numbers.Integral) and not isinstance(max_bytes, bool)
+    if max_bytes is not None and not (is_count and max_bytes >= 1):
+        raise ValueError(f"max_bytes must be None or an integer of at least 1; got {max_bytes!r}.")
+
+
+def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
+    """Return the judge that rows with a target make: out of bag if they are those of the fit."""
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    if isinstance(model.loss, CrossEntropy):
+        unknown = y[~np.isin(y, model.loss.classes)]
+        if len(unknown):
+            raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
+    else:
+        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    objective = Objective(model.loss, model.loss.encode(y))
+    if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
+        return Judge(X, objective, None, threads)
+    unweighted = hashlib.sha256(b"").digest()
+    if model.draws is None or not model.draws[0] or model.draws[3] != unweighted or model.draws[1] != len(y):
+        raise ValueError(
+            "compress cannot judge the training rows out of bag: all trees must have drawn from them with "
+            "bootstrap=True and without weights; give rows that the forest has not seen."
+        )
+    return Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads)
+
+
+def compress(
+    model: Model, judge: Judge, tolerance: float, max_bytes: int | None, size_of: Callable[[Model], int]
+) -> Model:
+    """Return a smaller model that knows what each step has cost; ``size_of`` is the size of a model's file."""
+    loss = judge.loss(model)
+    limit = (1 + tolerance) * loss
+    report = [_row("forest as it is", model, size_of(model), loss)]
+
+    def note(step: str, smaller: Model, loss: float) -> Model:
+        report.append(_row(step, smaller, size_of(smaller), loss))
+        return smaller
+
+    shown: dict[str, Any] = {n: _few_digits(getattr(model.columns, n), _SHOWN_DIGITS) for n in ("loss", "gain")}
+    small = replace(model, columns=replace(model.columns, **shown))
+    small, step = _fewest(small, _thresholds(small), judge, limit)
+    if step:
+        note(step, small, judge.loss(small))
+    exact = small
+    small, step = _fewest(small, _coefficients(small), judge, limit)
+    if step:
+        note(step, small, judge.loss(small))
+    if max_bytes is not None and report[-1]["bytes"] > max_bytes:
+        step, small, loss = _fewer_trees(exact, judge, max_bytes, size_of)
+        note(step, small, loss)
+    return replace(small, known=replace(small.known, compression_report=report))
+
+
+def _row(step: str, model: Model, n_bytes: int, loss: float) -> dict[str, Any]:
+    return {"step": step, "n_trees": model.n_trees, "bytes": n_bytes, "loss": loss}
+
+
+# --------------------------------------------------------------------------------------------------------- fewer digits
+
+
+def _fewest(model: Model, candidates: list[tuple[str, ForestColumns]], judge: Judge, limit: float) -> tuple[Model, str]:
+    """Return the model with the last candidate up to which all keep the loss below the limit, and what it is."""
+    found, step = model, ""
+    for says, columns in candidates:
+        smaller = replace(model, columns=columns)
+        if not is_finite(columns, model.columns) or judge.loss(smaller) > limit:
+            if found is not model:  # those that come later are coarser still
+                break
+            continue
+        found, step = smaller, says
+    return found, step
+
+
+def _few_digits(values: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
+    """Round to so many digits in base 2."""
+    finite = np.isfinite(values)
+    fraction, power = np.frexp(np.where(finite, values, 0))
+    rounded = np.ldexp(np.rint(np.ldexp(fraction, digits)), power - digits)
+    return np.where(finite, rounded, values).astype(values.dtype)
+
+
+def _thresholds(model: Model) -> list[tuple[str, ForestColumns]]:
+    columns = model.columns
+    return [
+        (f"thresholds of {n} bits", replace(columns, threshold=_few_digits(columns.threshold, n)))
+        for n in reversed(_THRESHOLD_DIGITS)
+    ]
+
+
+def _coefficients(model: Model) -> list[tuple[str, ForestColumns]]:
+    """Return the forest with float16, with int8, and with int8 in larger and larger units."""
+    columns = model.columns
+    found = []
+    if columns.dtype.itemsize > 2:
+        found.append(("coefficients in float16", columns.astype("float16")))
+    short = columns.astype("int8")
+    if columns.dtype != np.int8:
+        ranges: dict[str, Any] = {name: _few_digits(getattr(short, name), 8) for name in ("lower", "upper")}
+        short = replace(short, **ranges)
+        found.append(("coefficients in int8", short))
+    return found + [(f"units {2**k} times as large", _coarser(short, k)) for k in range(1, _MOST_SHIFTS + 1)]
+
+
+def _coarser(columns: ForestColumns, shift: int) -> ForestColumns:
+    """Return int8 trees whose smallest units are larger by a power of two."""
+    assert columns.exponent is not None
+    start = columns.tree_outputs_start
+    exponent = columns.exponent.astype(np.int64)
+    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)])
+    raised = np.maximum(exponent, np.minimum(np.repeat(least, np.diff(start)) + shift, 120))
+    width = np.repeat(1 + columns.n_inputs, np.diff(start))
+    params = np.rint(np.ldexp(columns.params.astype(np.float64), np.repeat(exponent - raised, width)))
+    return replace(columns, params=params.astype(np.int8), exponent=raised.astype(np.int8))
+
+
+# ---------------------------------------------------------------------------------------------------------- fewer trees
+
+
+def _fewer_trees(
+    model: Model, judge: Judge, max_bytes: int, size_of: Callable[[Model], int]
+) -> tuple[str, Model, float]:
+    """Return trees that fit, the best ones first, with as many digits as are best for so many bytes."""
+    candidates = [(says, replace(model, columns=columns)) for says, columns in _coefficients(model)]
+    candidates = [(says, short) for says, short in candidates if is_finite(short.columns, model.columns)]
+    smallest = candidates[-1][1]
+    order = tree_order(smallest, judge, int(1.5 * model.n_trees * max_bytes / size_of(smallest)) + 10)
+    found = []
+    for says, short in candidates:
+        n = _most_trees(short, order, max_bytes, size_of)
+        if n > 0:
+            small = _best_trees(short, order, n)
+            found.append((judge.loss(small), says, small))
+    if not found:
+        small = _best_trees(smallest, order, len(model.stages))
+        raise ValueError(
+            f"max_bytes={max_bytes} cannot be reached: the smallest forest that was found has {size_of(small)} bytes, "
+            f"with {small.n_trees} of {model.n_trees} trees and a loss of {judge.loss(small):.6g}."
+        )
+    loss, says, small = min(found, key=lambda entry: entry[0])
+    return f"{small.n_trees} of {model.n_trees} trees, {says}", small, loss
+
+
+def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callable[[Model], int]) -> int:
+    """Return how many trees of an order fit; 0: not even one of each stage."""
+    low, high = len(model.stages) - 1, len(order) + 1  # so many fit, and so many do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = size_of(_best_trees(model, order, middle)) <= max_bytes
+        low, high = (middle, high) if fits else (low, middle)
+    return low if low >= len(model.stages) else 0
+
+
+def _best_trees(model: Model, order: list[int], n: int) -> Model:
+    """Return the first trees of an order as a forest, stage by stage."""
+    kept = np.sort(order[:n])
+    ends = tuple(int(np.searchsorted(kept, end)) for end in model.stages.ends)
+    return replace(
+        model,
+        columns=ForestColumns.concatenate([model.columns.take(int(t)) for t in kept]),
+        seeds=model.seeds[kept],
+        params={name: [values[t] for t in kept] for name, values in model.params.items()},
+        stages=Stages(ends, model.stages.steps),
+        known=Known(),  # what was learned out of bag is of all trees
+    )
+
+
+def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
+    """Return trees, at most so many, of which the first ones make the best forest that can be built tree by tree.
+
+    The trees of several stages correct each other: they keep their order, and each stage its share.
+    """
+    if len(model.stages) > 1:
+        share = [
+            (np.arange(end - first) - (np.arange(end - first) == 0)) / (end - first)
+            for first, end in model.stages.parts
+        ]
+        return [int(t) for t in np.argsort(np.concatenate(share), kind="stable")]
+    outputs, absent = _outputs_of_trees(model, judge)
+    losses_of = replace(judge.objective, y=judge.objective.y[: outputs.shape[1]]).losses
+    # A row that no chosen tree may judge gets the mean of all: with few trees these are many.
+    total = (outputs * absent).sum(axis=0) / np.maximum(absent.sum(axis=0), 1)
+    count = np.ones((outputs.shape[1], 1))
+    order: list[int] = []
+    left = list(range(model.n_trees))
+    while left and len(order) < most:
+        means = ((total + outputs[t] * absent[t]) / (count + absent[t]) for t in left)
+        best = left.pop(int(np.argmin([losses_of(model.loss.scores(mean)).mean() for mean in means])))
+        order.append(best)
+        total += outputs[best] * absent[best]
+        count += absent[best]
+    return order
+
+
+def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return trees × rows × outputs, and which rows each tree has not drawn: trees × rows × 1."""
+    n_trees, n_rows = model.n_trees, len(judge.X)
+    rows: Mask = np.ones((n_trees, n_rows), dtype=bool)
+    if judge.sampling is not None:
+        rows = np.array([judge.sampling.counts(seed, n_rows) == 0 for seed in model.seeds])
+    most = max(1, _MOST_VALUES // model.loss.n_outputs)
+    outputs = [model.sums(judge.X[:most], judge.threads, trees=slice(t, t + 1)) for t in range(n_trees)]
+    return np.array(outputs), rows[:, :most, None]

@@ -1,0 +1,162 @@
+"""Smaller forests: what they keep, what each step costs, and what is refused."""
+
+import itertools
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import log_loss, root_mean_squared_error
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest._base.sampling import Sampling
+from boostforest._grow.compress import _coarser, judge_of, tree_order
+from twin import example_data
+
+FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+
+
+def fitted(task, n_trees=40, **params):
+    """Return a forest, its training rows, and others."""
+    X, y = example_data(task, n=400, d=4)
+    forest = FORESTS[task](n_trees, random_state=0, **params).fit(X[:250], y[:250])
+    return forest, (X[:250], y[:250]), (X[250:], y[250:])
+
+
+def loss_of(forest, X, y):
+    if hasattr(forest, "classes_"):
+        return log_loss(y, forest.predict_proba(X), labels=forest.classes_)
+    return root_mean_squared_error(y, forest.predict(X))
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_fewer_digits_keep_the_loss_of_rows_that_are_given(task, tmp_path):
+    forest, _, (X, y) = fitted(task)
+    small = forest.compress(0.01, X=X, y=y)
+    report = small.compression_report_
+    assert [row["n_trees"] for row in report] == [40] * len(report)
+    assert all(a["bytes"] > b["bytes"] for a, b in itertools.pairwise(report))
+    assert_allclose(report[0]["loss"], loss_of(forest, X, y), rtol=1e-9)
+    assert_allclose(report[-1]["loss"], loss_of(small, X, y), rtol=1e-9)
+    assert report[-1]["loss"] <= 1.01 * report[0]["loss"] and report[-1]["bytes"] < 0.5 * report[0]["bytes"]
+    for model, row in ((forest, report[0]), (small, report[-1])):
+        model.save_model(tmp_path / "a")
+        assert abs((tmp_path / "a").stat().st_size - row["bytes"]) < 64
+    assert_array_equal(load_model(tmp_path / "a").predict(X), small.predict(X))
+
+
+def test_training_rows_are_judged_out_of_bag():
+    forest, (X, y), _ = fitted("regression", oob_score=True)
+    report = forest.compress(X=X, y=y).compression_report_
+    seen = np.isfinite(forest.oob_prediction_)
+    assert_allclose(report[0]["loss"], root_mean_squared_error(y[seen], forest.oob_prediction_[seen]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["training rows", "other rows"])
+@pytest.mark.parametrize("task", FORESTS)
+def test_max_bytes_leaves_trees_out(task, given):
+    forest, training, others = fitted(task)
+    X, y = training if given == "training rows" else others
+    most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] // 2
+    small = forest.compress(max_bytes=most, X=X, y=y)
+    last = small.compression_report_[-1]
+    assert last["bytes"] <= most and last["n_trees"] == small.forest_.n_trees == small.n_estimators < 40
+    assert loss_of(small, *others) < 1.3 * loss_of(forest, *others)
+    assert_allclose(small.predict(X[:5]), pickle.loads(pickle.dumps(small)).predict(X[:5]))
+
+
+@pytest.mark.parametrize("params", [{"n_stages": 2, "node_model": "constant", "max_leaf_nodes": 4}])
+def test_every_stage_keeps_its_share(params):
+    forest, _, (X, y) = fitted("regression", 80, **params)
+    assert forest.n_stages_ == 2
+    most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] * 3 // 4
+    small = forest.compress(max_bytes=most, X=X, y=y)
+    kept = np.diff([0, *small.stages_.ends]) / np.diff([0, *forest.stages_.ends])
+    assert small.n_stages_ == 2 and abs(kept[0] - kept[1]) < 0.06 and kept.max() < 1
+
+
+def test_the_forest_itself_stays_as_it_is():
+    forest, _, (X, y) = fitted("binary")
+    before, params = forest.predict_proba(X), forest.get_params()
+    forest.compress(max_bytes=20_000, X=X, y=y)
+    assert_array_equal(forest.predict_proba(X), before)
+    assert forest.get_params() == params
+    with pytest.raises(AttributeError, match="has no compression_report_"):
+        _ = forest.compression_report_
+
+
+def test_a_compressed_forest_can_be_fitted_again():
+    forest, (X, y), _ = fitted("binary")
+    small = forest.compress(X=X, y=y)
+    again = clone(small).fit(X, y)
+    assert again.forest_.dtype == small.forest_.dtype and again.forest_.n_trees == 40
+
+
+def test_larger_units_are_multiples():
+    forest, _, _ = fitted("multiclass", dtype="int8")
+    coarse = _coarser(forest.forest_, 3)
+    exact, rough = forest.forest_.coefficients(), coarse.coefficients()
+    width = 1 + forest.forest_.n_inputs[0]
+    assert (np.abs(exact - rough) <= 0.5 * 2.0 ** np.repeat(coarse.exponent.astype(float), width)).all()
+    assert (coarse.exponent - forest.forest_.exponent).max() == 3 and (coarse.exponent >= forest.forest_.exponent).all()
+
+
+def test_the_first_trees_of_the_order_are_better_than_the_first_of_the_forest():
+    forest, _, (X, y) = fitted("regression")
+    judge = judge_of(forest._model, X, y, 1)
+    order = tree_order(forest._model, judge, 8)
+    assert len(set(order)) == 8
+    trees = [forest.get_tree(i).predict(X) for i in range(40)]
+    best, first = (root_mean_squared_error(y, np.mean([trees[i] for i in some], axis=0)) for some in (order, range(8)))
+    assert best < first
+
+
+def test_rows_of_the_fit_are_told_by_their_target():
+    forest, training, others = fitted("regression")
+    assert isinstance(judge_of(forest._model, *training, 1).sampling, Sampling)
+    assert judge_of(forest._model, *others, 1).sampling is None
+
+
+# ------------------------------------------------------------------------------
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"tolerance": -0.1}, r"tolerance must be a number from 0 to 1; got -0\.1\."),
+        ({"tolerance": "small"}, "tolerance must be a number from 0 to 1; got 'small'"),
+        ({"tolerance": np.nan}, "tolerance must be a number from 0 to 1; got nan"),
+        ({"max_bytes": 0}, "max_bytes must be None or an integer of at least 1; got 0"),
+        ({"max_bytes": 1e5}, "max_bytes must be None or an integer of at least 1; got 100000.0"),
+        ({"max_bytes": 100}, r"max_bytes=100 cannot be reached: .* \d+ bytes, with 1 of 40 trees and a loss of 0\.\d+"),
+        ({"X": None}, "compress needs X and y: the training rows, which are judged out of bag, or rows"),
+        ({"y": None}, "compress needs X and y"),
+        ({"y": np.full(150, 7)}, r"y has the class .*7.*, which the forest does not know"),
+        ({"y": np.zeros(3)}, "inconsistent numbers of samples"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused(arguments, reason):
+    forest, _, (X, y) = fitted("binary")
+    with pytest.raises(ValueError, match=reason):
+        forest.compress(**{"X": X, "y": y} | arguments)
+
+
+@pytest.mark.parametrize("params", [{"bootstrap": False}, {"class_weight": "balanced"}], ids=str)
+def test_training_rows_without_a_bag_are_refused(params):
+    forest, training, others = fitted("binary", **params)
+    with pytest.raises(ValueError, match="compress cannot judge the training rows out of bag"):
+        forest.compress(X=training[0], y=training[1])
+    assert forest.compress(X=others[0], y=others[1]).compression_report_
+
+
+def test_a_loaded_forest_needs_rows_of_its_own(tmp_path: Path):
+    forest, training, _ = fitted("regression")
+    forest.save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    with pytest.raises(ValueError, match="compress needs X and y"):
+        loaded.compress()
+    assert judge_of(loaded._model, *training, 1).sampling is None
