@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.metrics import log_loss, root_mean_squared_error
 from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import _coarser, judge_of, tree_order
+from boostforest._model.pruning import prune, without_weak_subtrees
 from twin import example_data
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
@@ -160,3 +162,54 @@ def test_a_loaded_forest_needs_rows_of_its_own(tmp_path: Path):
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
     assert judge_of(loaded._model, *training, 1).sampling is None
+
+
+# ------------------------------------------------------------------------------
+# Subtrees that are taken off.
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"clip": False}, {"node_model": ["elm", "ridge"]}, {"max_leaf_nodes": 12}], ids=str
+)
+@pytest.mark.parametrize("task", FORESTS)
+def test_a_pruned_forest_is_a_forest(task, params):
+    params = {name: value for name, value in params.items() if name in FORESTS[task]().get_params()}
+    forest, _, (X, _) = fitted(task, 10, **params)
+    columns = forest.forest_
+    small = without_weak_subtrees(columns, 0.5)
+    assert 0.3 * len(columns.feature) < len(small.feature) < 0.75 * len(columns.feature)
+    assert small.n_trees == 10 and small.dtype == np.float64
+    forest._model = replace(forest._model, columns=small)
+    assert np.isfinite(forest.predict_proba(X) if hasattr(forest, "classes_") else forest.predict(X)).all()
+    leaves = np.bincount(small.tree_of_node[small.feature < 0], weights=small.n_samples[small.feature < 0])
+    assert_allclose(leaves, small.n_samples[small.tree_start[:-1]])
+
+
+def test_nothing_changes_where_nothing_is_taken_off():
+    forest, _, _ = fitted("multiclass", 5)
+    same = prune(forest.forest_, np.zeros(len(forest.forest_.feature), dtype=bool))
+    for name, column in forest.forest_.arrays().items():
+        assert_array_equal(getattr(same, name), column, err_msg=name)
+
+
+def test_clipped_sums_end_earlier_and_other_leaves_get_the_mean_of_those_below():
+    for clip in (True, False):
+        forest, _, _ = fitted("regression", 1, clip=clip, min_samples_leaf=20)
+        columns = forest.forest_
+        node = int(np.flatnonzero((columns.feature >= 0) & (columns.depth == 1))[0])
+        cut = np.arange(len(columns.feature)) == node
+        small = prune(columns, cut)
+        new = np.flatnonzero((small.feature < 0) & (small.depth == 1) & (small.n_samples == columns.n_samples[node]))[0]
+        below = [n for n in np.flatnonzero(columns.feature < 0) if node in ancestors(columns, n)]
+        expected = columns.linear_models()[node] if clip else np.average(
+            columns.linear_models()[below], axis=0, weights=columns.n_samples[below]
+        )  # fmt: skip
+        assert_allclose(small.linear_models()[new], expected)
+        assert len(small.feature) == len(columns.feature) - 2 * (len(below) - 1)
+
+
+def ancestors(columns, node):
+    found = []
+    while (node := int(columns.parent[node])) >= 0:
+        found.append(node)
+    return found

@@ -53,6 +53,13 @@ def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settin
     assert not hasattr(forest, "forest_")
 
 
+def test_a_model_may_take_half_of_the_memory(with_memory):
+    X, y = prices()
+    with_memory(1e11)
+    with pytest.raises(MemoryError, match=r"^250 trees .* 100 GB are available, half of which a model may take: use"):
+        BoostForestClassifier().fit(X, y)
+
+
 def test_one_tree_is_told_nothing_of_n_estimators(with_memory):
     with_memory(3e8)
     X, y = prices()

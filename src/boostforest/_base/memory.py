@@ -11,14 +11,15 @@ SMALL = 2**28  # bytes that nobody asks about
 UNKNOWN = 64 * 2**30
 
 
-def refuse_if_too_much(n_bytes: float, what: str, advice: list[str]) -> None:
-    """Raise MemoryError with one sentence if there is not so much memory."""
+def refuse_if_too_much(n_bytes: float, what: str, advice: list[str], is_model: bool = False) -> None:
+    """Raise MemoryError with one sentence if there is not so much memory; of a model not twice as much."""
     if n_bytes <= SMALL:
         return
     available = available_memory()
-    if n_bytes > available:
+    if n_bytes > (available / 2 if is_model else available):
+        there = f"{_gigabytes(available)} are available" + (", half of which a model may take" if is_model else "")
         raise MemoryError(
-            f"{what} would take about {_gigabytes(n_bytes)} of memory, and {_gigabytes(available)} are available: "
+            f"{what} would take about {_gigabytes(n_bytes)} of memory, and {there}: "
             f"use {', '.join(advice[:-1])} or {advice[-1]}."
         )
 

@@ -74,7 +74,8 @@ class FittedForestMixin(BoostEstimator):
         """Return a smaller forest that predicts nearly the same.
 
         Thresholds and coefficients get as few digits as the loss allows, for a file and in memory. If that is not small
-        enough, trees are left out: those that are kept are chosen one by one, each the best addition to those before.
+        enough, subtrees of small gain are taken off and trees left out: those that are kept are chosen one by one, each
+        the best addition to those before.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Smaller forests, each step with what it costs: coefficients and thresholds of fewer digits, then fewer trees."""
+"""Smaller forests, each step with what it costs: numbers of fewer digits, then fewer nodes and trees."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from .._base.typing import Floats, Mask
 from .._losses import CrossEntropy
 from .._model.columns import ForestColumns, is_finite
 from .._model.model import Known, Model, Stages
+from .._model.pruning import without_weak_subtrees
 from .objective import Objective
 
 _THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
 _SHOWN_DIGITS = 6  # of what is only looked at
 _MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
+_PRUNED = (0.0, 0.5, 0.75)  # shares of the nodes that are tried
 _MOST_VALUES = 4_000  # rows × outputs that trees are chosen by
 
 
@@ -171,17 +173,19 @@ def _coarser(columns: ForestColumns, shift: int) -> ForestColumns:
 def _fewer_trees(
     model: Model, judge: Judge, max_bytes: int, size_of: Callable[[Model], int]
 ) -> tuple[str, Model, float]:
-    """Return trees that fit, the best ones first, with as many digits as are best for so many bytes."""
-    candidates = [(says, replace(model, columns=columns)) for says, columns in _coefficients(model)]
-    candidates = [(says, short) for says, short in candidates if is_finite(short.columns, model.columns)]
-    smallest = candidates[-1][1]
-    order = tree_order(smallest, judge, int(1.5 * model.n_trees * max_bytes / size_of(smallest)) + 10)
+    """Return trees that fit, the best ones first, with as many nodes and digits as are best for so many bytes."""
     found = []
-    for says, short in candidates:
-        n = _most_trees(short, order, max_bytes, size_of)
-        if n > 0:
-            small = _best_trees(short, order, n)
-            found.append((judge.loss(small), says, small))
+    for share in (0.0,) if model.columns.in_python.any() else _PRUNED:
+        fewer = replace(model, columns=without_weak_subtrees(model.columns, share)) if share else model
+        candidates = [(says, replace(fewer, columns=columns)) for says, columns in _coefficients(fewer)]
+        candidates = [(says, short) for says, short in candidates if is_finite(short.columns, fewer.columns)]
+        smallest = candidates[-1][1]
+        order = tree_order(smallest, judge, int(1.5 * model.n_trees * max_bytes / size_of(smallest)) + 10)
+        for says, short in candidates:
+            n = _most_trees(short, order, max_bytes, size_of)
+            if n > 0:
+                small = _best_trees(short, order, n)
+                found.append((judge.loss(small), f"{share:.0%} fewer nodes, {says}" if share else says, small))
     if not found:
         small = _best_trees(smallest, order, len(model.stages))
         raise ValueError(

@@ -77,7 +77,7 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
 
     trees, growing = trees_bytes(params, sizes, n_threads)
     n_bytes = copies * trees + growing + tables
-    if n_bytes <= SMALL or n_bytes <= available_memory():
+    if n_bytes <= SMALL or max(n_bytes, 2 * trees) <= available_memory():
         return
     sizes = replace(sizes, n_distinct=_distinct_rows(data.X))  # rows that are alike cannot be told apart
     trees, growing = trees_bytes(params, sizes, n_threads)
@@ -92,6 +92,7 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
         what += f" and {data.loss.n_classes:,} classes"
         advice.insert(0, FEWER_CLASSES)
     refuse_if_too_much(copies * trees + growing + tables, what, advice)
+    refuse_if_too_much(trees, what, advice, is_model=True)
 
 
 def _n_inputs(model: Any, n_features: int) -> int:

@@ -213,19 +213,19 @@ class ForestColumns(ReadOnlyColumns):
             begin, end = self.tree_start[tree : tree + 2]
             yield tree, begin + np.flatnonzero(has_model[begin:end])
 
-    def _models(self) -> Iterator[tuple[int, Longs, Coefficients]]:
-        """Yield kind, nodes and parameters of the models of each tree: nodes × outputs × (1 + inputs)."""
+    def models_of_trees(self) -> Iterator[tuple[int, Longs, Coefficients]]:
+        """Yield each tree, its nodes with models, and their parameters: nodes × outputs × (1 + inputs)."""
         coefficients = self.coefficients()
         for tree, nodes in self._model_nodes():
             begin, end = self.tree_params_start[tree : tree + 2]
             shape = len(nodes), self.n_outputs, 1 + self.n_inputs[tree]
-            yield int(self.kind[tree]), nodes, coefficients[begin:end].reshape(shape)
+            yield tree, nodes, coefficients[begin:end].reshape(shape)
 
     def linear_models(self) -> Floats:
         """Return intercept and slopes of the models on features: nodes × outputs × (1 + features), NaN without one."""
         models = np.full((len(self.feature), self.n_outputs, 1 + self.n_features), np.nan)
-        for kind, nodes, params in self._models():
-            if kind in (ModelKind.CONSTANT, ModelKind.LINEAR):
+        for tree, nodes, params in self.models_of_trees():
+            if self.kind[tree] in (ModelKind.CONSTANT, ModelKind.LINEAR):
                 whole = np.zeros((len(nodes), self.n_outputs, 1 + self.n_features))
                 whole[:, :, 0] = params[:, :, 0]
                 whole[:, :, 1 + self.seen_features[: params.shape[2] - 1]] = params[:, :, 1:]
@@ -265,8 +265,8 @@ class ForestColumns(ReadOnlyColumns):
         """Return intercept and slopes of the models on hidden units: nodes × outputs × (1 + units), NaN without one."""
         n_units = int(self.n_inputs[self.kind == ModelKind.HIDDEN].max(initial=0))
         models = np.full((len(self.feature), self.n_outputs, 1 + n_units), np.nan)
-        for kind, nodes, params in self._models():
-            if kind == ModelKind.HIDDEN:
+        for tree, nodes, params in self.models_of_trees():
+            if self.kind[tree] == ModelKind.HIDDEN:
                 models[nodes, :, : params.shape[2]] = params
         return models
 
