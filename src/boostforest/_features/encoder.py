@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .levels import LevelMeans
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
-N_FOLDS = 5  # of the cross-fitted means
+N_FOLDS = 5  # of the cross-fitted means of levels
 MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
-PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,11 @@ class TableEncoder:
     def transform_training(self, X: Floats, targets: Floats, weight: Floats | None, folds: Ints) -> Floats:
         """Return the features of the training rows: no mean has seen the target of the row it stands in."""
         out = self.transform(X)
-        for j, column in self.categories.items():
-            if column.means is not None:
-                out[:, self.start[j] : self.start[j + 1]] = _cross_fitted(column, X[:, j], targets, weight, folds)
+        wanted = [j for j, column in self.categories.items() if column.means is not None]
+        if wanted:
+            found = LevelMeans(X, self.categories, targets, weight).of_other_folds(wanted, folds)
+            for j, features in found.items():
+                out[:, self.start[j] : self.start[j + 1]] = features
         return out
 
     def feature_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -202,16 +205,14 @@ def fit_encoder(
 ) -> TableEncoder | None:
     """Decide what becomes of every column; None if all of them stay as they are."""
     marked = _to_mark(X, missing_indicator)
-    columns: list[TableColumn] = []
-    for j in range(X.shape[1]):
-        column = categories.get(j)
-        if column is None:
-            columns.append(NumberColumn(bool(marked[j])))
-        elif _is_one_hot(column, max_one_hot, targets.shape[1]):
-            columns.append(column)
-        else:
-            columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
-    return TableEncoder(tuple(columns)) if categories or marked.any() else None
+    if not categories and not marked.any():
+        return None
+    columns: list[TableColumn] = [categories.get(j, NumberColumn(bool(marked[j]))) for j in range(X.shape[1])]
+    wanted = [j for j, column in categories.items() if not _is_one_hot(column, max_one_hot, targets.shape[1])]
+    if wanted:
+        for j, means in LevelMeans(X, categories, targets, weight).of_all_rows(wanted).items():
+            columns[j] = replace(categories[j], means=means)
+    return TableEncoder(tuple(columns))
 
 
 def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
@@ -234,30 +235,3 @@ def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
     if missing_indicator == "auto" and marked.any():
         marked &= np.where(gaps, np.inf, X).min(axis=0) == np.where(gaps, -np.inf, X).max(axis=0)
     return marked
-
-
-def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None) -> Floats:
-    """Return the mean target of every level, drawn towards the overall mean as by PRIOR_WEIGHT rows of it."""
-    known = ~np.isnan(numbers)
-    levels, targets = numbers[known].astype(np.intp), targets[known]
-    w = np.ones(len(levels)) if weight is None else weight[known]
-    total = w.sum()
-    if total > 0:
-        w = w * (np.count_nonzero(w) / total)  # the unit of the weights does not matter, nor do rows without any
-    prior = w @ targets / max(w.sum(), 1.0)
-    sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
-    counts = np.bincount(levels, w, column.n_levels)[:, None]
-    means: Floats = (sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT)
-    return means
-
-
-def _cross_fitted(
-    column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None, folds: Ints
-) -> Floats:
-    """Return for every row the mean of its level over the rows of the other folds."""
-    out = np.empty((len(numbers), targets.shape[1]))
-    for fold in range(int(folds.max()) + 1):
-        here, others = folds == fold, folds != fold
-        means = _level_means(column, numbers[others], targets[others], None if weight is None else weight[others])
-        out[here] = replace(column, means=means).features(numbers[here])
-    return out
