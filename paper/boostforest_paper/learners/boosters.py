@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostforest_paper.learners import Outputs, Params, Settings, grids, learner, variant
+from boostforest_paper.learners import Outputs, Params, Settings, frames, grids, learner, variant
 from boostforest_paper.types import Floats
 
 PATIENCE = 50  # the paper's early_stopping_rounds
@@ -44,6 +44,7 @@ def xgboost_leaves(n_leaves: int) -> Params:
     stop=stop_xgboost,
     staged=staged_xgboost,
     leaves=xgboost_leaves,
+    frames=frames.xgboost,
 )
 def xgboost(settings: Settings, **params: Any) -> Any:
     """Make XGBoost."""
@@ -74,6 +75,7 @@ LIGHTGBM = {
     "stop": stop_lightgbm,
     "staged": staged_lightgbm,
     "leaves": lambda n_leaves: {"num_leaves": n_leaves},
+    "frames": frames.with_categories,
 }
 
 
@@ -91,7 +93,12 @@ variant("LightGBM (31 leaves)", "LightGBM", n_estimators=100, num_leaves=31, max
 variant("LightGBM-linear (31 leaves)", "LightGBM (31 leaves)", linear_tree=True, linear_lambda=0.01)
 
 
-@learner("HistGradientBoosting", "scikit-learn", leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves})
+@learner(
+    "HistGradientBoosting",
+    "scikit-learn",
+    leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves},
+    frames=frames.with_categories,
+)
 def hist_gradient_boosting(settings: Settings, **params: Any) -> Any:
     """Make scikit-learn's histogram booster; its threads are those of the environment."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -100,7 +107,7 @@ def hist_gradient_boosting(settings: Settings, **params: Any) -> Any:
     return make(random_state=settings.seed, **params)
 
 
-@learner("CatBoost", "catboost")
+@learner("CatBoost", "catboost", frames=frames.NamedCategories)
 def catboost(settings: Settings, **params: Any) -> Any:
     """Make CatBoost, which neither prints nor writes its log files."""
     import catboost as cat

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, grids, learner, variant
+from boostforest_paper.learners import Settings, frames, grids, learner, variant
 from boostforest_paper.learners.forests import max_leaf_nodes
 from boostforest_paper.learners.stages import staged_outputs
 from boostforest_paper.types import Task
 
-OWN = {"scales_itself": True, "leaves": max_leaf_nodes}
+OWN = {"scales_itself": True, "leaves": max_leaf_nodes, "frames": frames.as_it_comes}
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
 REGRESSION: tuple[Task, ...] = ("regression",)
 LEAF_SIZES = (5, 10, 15)  # of table Ex_alpha_MSL

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, learner
+from boostforest_paper.learners import Settings, frames, learner
 from boostforest_paper.types import Task
 
 REGRESSION: tuple[Task, ...] = ("regression",)
 
 
-@learner("EBM", "interpret-core")
+@learner("EBM", "interpret-core", frames=frames.as_it_comes)
 def ebm(settings: Settings, **params: Any) -> Any:
     """Make an explainable boosting machine."""
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -19,7 +19,7 @@ def ebm(settings: Settings, **params: Any) -> Any:
     return make(n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
-@learner("ChimeraBoost", "chimeraboost", warm_up=True)
+@learner("ChimeraBoost", "chimeraboost", warm_up=True, frames=frames.NamedCategories)
 def chimera_boost(settings: Settings, **params: Any) -> Any:
     """Make ChimeraBoost."""
     from chimeraboost import ChimeraBoostClassifier, ChimeraBoostRegressor
