@@ -13,10 +13,16 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import (
+    BoostForestClassifier,
+    BoostForestRegressor,
+    BoostTreeClassifier,
+    BoostTreeRegressor,
+    load_model,
+)
 from boostforest._base.draws import fold_numbers
 from boostforest._features import levels
-from boostforest._features.encoder import N_FOLDS, CategoryColumn
+from boostforest._features.encoder import MAX_TARGETS, N_FOLDS, CategoryColumn
 from boostforest._features.levels import PRIOR_WEIGHT
 
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
@@ -415,3 +421,48 @@ def test_columns_are_found_by_name_in_any_order(order, library):
 
 
 FITTED = fit()
+
+
+# ------------------------------------------------------------------------------
+# Many classes.
+
+
+def many_classes(n=400, n_classes=20, seed=0):
+    """Return a frame whose towns have a class of their own each, mostly, in the order of the towns."""
+    rng = np.random.default_rng(seed)
+    towns = rng.integers(n_classes, size=n)
+    other = rng.random(n) < 0.2
+    y = np.where(other, rng.integers(n_classes, size=n), towns)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "town": [f"town {i:02d}" for i in towns]})
+    return frame, y
+
+
+def test_many_classes_share_a_few_features_of_a_category():
+    frame, y = many_classes()
+    forest = BoostForestClassifier(3, random_state=0).fit(frame, y)
+    encoder = forest.encoder_
+    assert encoder.basis.shape == (20, MAX_TARGETS) and encoder.n_features == 1 + MAX_TARGETS
+    assert_allclose(encoder.basis.T @ encoder.basis, np.eye(MAX_TARGETS), atol=1e-9)
+    assert forest._model.feature_names[1:3] == ["town:classes 1", "town:classes 2"]
+    few = BoostForestClassifier(3, random_state=0).fit(frame, y % MAX_TARGETS)
+    assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == MAX_TARGETS
+
+
+def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
+    frame, y = many_classes()
+    y = np.where(y < 2, y, 2 + np.random.default_rng(1).integers(18, size=len(y)))  # only two classes follow the towns
+    forest = BoostForestClassifier(3, random_state=0).fit(frame, y)
+    assert (np.abs(forest.encoder_.basis[:2, :2]).sum(axis=1) > 0.6).all()
+
+
+def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
+    frame, y = many_classes()
+    forest = BoostForestClassifier(2, random_state=0).fit(frame, y)
+    forest.save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    assert_array_equal(loaded.encoder_.basis, forest.encoder_.basis)
+    assert_array_equal(loaded.predict_proba(frame), forest.predict_proba(frame))
+    assert_array_equal(pickle.loads(pickle.dumps(forest)).encoder_.basis, forest.encoder_.basis)
+    more = loaded.set_params(n_estimators=4, warm_start=True).fit(frame, y)
+    whole = BoostForestClassifier(4, random_state=0).fit(frame, y)
+    assert_array_equal(more.predict_proba(frame), whole.predict_proba(frame))

@@ -61,7 +61,8 @@ def _feature_words(model: Model, names: list[str]) -> list[Words]:
         elif column.means is None:
             words += _level_words(name, column)
         else:
-            words += [_number_words(f"{name}:{target}", "unknown") for target in model.loss.category_target_names]
+            targets = model.features.encoder.target_names(model.loss.category_target_names)
+            words += [_number_words(f"{name}:{target}", "unknown") for target in targets]
     return words
 
 

@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .levels import LevelMeans
+from .levels import LevelMeans, leading_directions
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means of levels
+MAX_TARGETS = 8  # features of a category in place of one for each class
 MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 
 
@@ -98,6 +99,7 @@ class TableEncoder:
     """How each column of the table becomes features."""
 
     columns: tuple[TableColumn, ...]
+    basis: Floats | None = None  #: classes × features of a category, where these are fewer; None: a feature per target
 
     @cached_property
     def start(self) -> Ints:
@@ -150,6 +152,7 @@ class TableEncoder:
         out = self.transform(X)
         wanted = [j for j, column in self.categories.items() if column.means is not None]
         if wanted:
+            targets = targets if self.basis is None else targets @ self.basis
             found = LevelMeans(X, self.categories, targets, weight).of_other_folds(wanted, folds)
             for j, features in found.items():
                 out[:, self.start[j] : self.start[j + 1]] = features
@@ -162,11 +165,15 @@ class TableEncoder:
             if isinstance(column, NumberColumn):
                 found += [name, f"{name} is missing"][: column.n_features]
             elif column.means is not None:
-                found += [f"{name}:{target}" for target in targets]
+                found += [f"{name}:{target}" for target in self.target_names(targets)]
             else:
                 levels = [f"{name}={level}" for level in column.levels] + [f"{name} is missing"] * column.missing
                 found += levels[-column.n_features :]
         return found
+
+    def target_names(self, targets: Sequence[str]) -> Sequence[str]:
+        """Return what the features of a category with means are called, given the names of the targets."""
+        return targets if self.basis is None else [f"classes {i + 1}" for i in range(self.basis.shape[1])]
 
     def sum_by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column."""
@@ -186,10 +193,11 @@ class TableEncoder:
         """Bytes of the levels and their means."""
         columns = self.categories.values()
         means = sum(column.means.nbytes for column in columns if column.means is not None)
+        means += 0 if self.basis is None else self.basis.nbytes
         return means + sum(len(str(level)) for column in columns for level in column.levels)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"columns": self.columns}
+        return {"columns": self.columns, "basis": self.basis}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -209,22 +217,27 @@ def fit_encoder(
         return None
     columns: list[TableColumn] = [categories.get(j, NumberColumn(bool(marked[j]))) for j in range(X.shape[1])]
     wanted = [j for j, column in categories.items() if not _is_one_hot(column, max_one_hot, targets.shape[1])]
+    basis = None
     if wanted:
+        if targets.shape[1] > MAX_TARGETS:
+            basis = leading_directions(X, categories, wanted, targets, weight, MAX_TARGETS)
+            targets = targets @ basis
         for j, means in LevelMeans(X, categories, targets, weight).of_all_rows(wanted).items():
             columns[j] = replace(categories[j], means=means)
-    return TableEncoder(tuple(columns))
+    return TableEncoder(tuple(columns), basis)
 
 
 def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
-    # Where there are no more levels than targets, the means would take more features and say less.
-    return max_one_hot is None or column.n_levels <= max(max_one_hot, n_targets)
+    # Where there are no more levels than features of means, these would take more features and say less.
+    return max_one_hot is None or column.n_levels <= max(max_one_hot, min(n_targets, MAX_TARGETS))
 
 
 def count_features(
     n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
 ) -> int:
     """Return how many features the columns become, without missing indicators."""
-    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else n_targets for c in categories.values())
+    means = min(n_targets, MAX_TARGETS)
+    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else means for c in categories.values())
     return n_columns - len(categories) + sum(found)
 
 

@@ -143,3 +143,22 @@ class LevelMeans:
             np.add.at(counts, levels, w)
         means: Floats = fitted.prior + sums / counts
         return means
+
+
+def leading_directions(
+    X: Floats, categories: Mapping[int, Category], wanted: list[int], targets: Floats, weight: Floats | None, n: int
+) -> Floats:
+    """Return the n combinations of targets, targets × n, in which the levels of these categories differ most."""
+    means = LevelMeans(X, categories, targets, weight).of_all_rows(wanted)
+    counted = np.ones(len(X)) if weight is None else weight
+    spread = np.zeros((targets.shape[1], targets.shape[1]))
+    with ONE_BLAS_THREAD:
+        for j in wanted:
+            known = ~np.isnan(X[:, j])
+            share = np.bincount(X[known, j].astype(np.intp), counted[known], categories[j].n_levels)
+            share = share / max(share.sum(), np.finfo(np.float64).tiny)
+            apart = means[j] - share @ means[j]
+            spread += apart.T @ (share[:, None] * apart)
+        directions = np.asarray(np.linalg.eigh(spread)[1][:, : -n - 1 : -1], dtype=np.float64)
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(n)]
+    return np.ascontiguousarray(directions * np.sign(largest))  # either sign would do: always the same one
