@@ -55,7 +55,8 @@ categorical_features : "from_dtype", list of str, int or bool, or None, default=
     text or have a categorical type, none of an array. None: none. Unknown categories at predict count as missing.
 max_one_hot : int or None, default=3
     A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is replaced
-    by the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row sees its own.
+    by the mean of the target, all other columns being equal{outputs}; in training that of other folds, so that no row
+    sees its own.
     None: always a feature for each level.
 missing_fill : {{"linear", "mean"}}, default="linear"
     What node models take for a missing value: what the other values of the row make likely, by linear regression on

@@ -39,7 +39,7 @@ class NumberColumn:
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """A column of categories: a feature of 0 and 1 for each level, or the mean target of the levels."""
+    """A column of categories: a feature of 0 and 1 for each level, or what the levels stand for (``levels``)."""
 
     levels: tuple[Level, ...]  #: in ascending order: all text or all numbers
     missing: bool  #: the fit has seen missing ones: they are a level of their own, behind the others
