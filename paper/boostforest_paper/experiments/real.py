@@ -33,7 +33,7 @@ register(
         kind="arena",
         repeats=10,
         repeats_of_large=3,
-        limit=120.0,
+        limit=600.0,
         note="Frames as they come: boosters, EBM and BoostForest get text and missing values themselves, RandomForest "
         "and Extra-Trees one-hot columns and the mean of a column for missing values.",
     )

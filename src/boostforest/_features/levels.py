@@ -114,13 +114,13 @@ class LevelMeans:
             yield some, columns
 
     def _sums(self, rows: Longs) -> _Sums:
-        parts = []
-        for some, columns in self._blocks(rows):
-            w, targets = self._weight[some], self._targets[some]
-            weighted = columns * w[:, None]
-            products = (w @ targets, weighted.sum(axis=0), columns.T @ weighted, weighted.T @ targets)
-            parts.append(_Sums(float(np.count_nonzero(w)), float(w.sum()), *products))
-        return reduce(_Sums.plus, parts)
+        return reduce(_Sums.plus, (self._sums_of(*block) for block in self._blocks(rows)))
+
+    def _sums_of(self, rows: Longs, columns: Floats) -> _Sums:
+        w, targets = self._weight[rows], self._targets[rows]
+        weighted = columns * w[:, None]
+        products = (w @ targets, weighted.sum(axis=0), columns.T @ weighted, weighted.T @ targets)
+        return _Sums(float(np.count_nonzero(w)), float(w.sum()), *products)
 
     def _fit(self, sums: _Sums) -> _Fitted:
         # The unit of the weights does not matter, nor do rows without any.
