@@ -80,7 +80,7 @@ def mixed(n, seed, classes=None):
 
 
 @pytest.mark.parametrize("task", real.TASKS)
-@pytest.mark.parametrize("name", real.LEARNERS)
+@pytest.mark.parametrize("name", [*real.LEARNERS, "BoostForest (one-hot)"])
 def test_learners_take_frames_with_unknown_levels_and_missing_cells(name, task):
     entry = learners.find(name)
     if name == "EBM" or entry.missing():
@@ -88,7 +88,8 @@ def test_learners_take_frames_with_unknown_levels_and_missing_cells(name, task):
     frame = mixed(120, 0, ("yes", "no") if task == "classification" else None)
     y = frame.pop("target").to_numpy()
     y = np.unique(y, return_inverse=True)[1] if task == "classification" else y
-    quick = {"RandomForest": 20, "Extra-Trees": 20, "CatBoost": 20, "BoostForest": 5, "BoostForest-best": 40}
+    quick = {"RandomForest": 20, "Extra-Trees": 20, "CatBoost": 20, "BoostForest": 5, "BoostForest (one-hot)": 5}
+    quick["BoostForest-best"] = 40
     params = {"n_estimators": quick[name]} if name in quick else {}
     model = entry.on_frames(entry.build(Settings(task, 120, 2 * (task == "classification"), 0, 1), params))
     model.fit(frame, y)

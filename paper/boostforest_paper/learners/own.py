@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from boostforest_paper.learners import Settings, frames, grids, learner, variant
+from boostforest_paper.learners import LEARNERS, Settings, frames, grids, learner, register, variant
 from boostforest_paper.learners.forests import max_leaf_nodes
 from boostforest_paper.learners.stages import staged_outputs
 from boostforest_paper.types import Task
@@ -37,6 +38,9 @@ def boost_tree(settings: Settings, **params: Any) -> Any:
 
 
 variant("BoostForest-best", "BoostForest", preset="best")
+# The same forests behind one-hot columns and mean imputation: what does it bring to take frames as they come?
+for _name in ("BoostForest", "BoostForest-best"):
+    register(replace(LEARNERS[_name], name=f"{_name} (one-hot)", frames=frames.one_hot))
 variant("BoostForest (w/o clipping)", "BoostForest", tasks=REGRESSION, clip=False)
 variant("BoostForest (MSE-SC)", "BoostForest", tasks=REGRESSION, criterion="mse")
 variant("BoostForest (Gini-SC)", "BoostForest", tasks=CLASSIFICATION, criterion="gini")
