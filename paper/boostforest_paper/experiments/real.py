@@ -35,7 +35,8 @@ register(
         repeats_of_large=3,
         limit=600.0,
         note="Frames as they come: boosters, EBM and BoostForest get text and missing values themselves, RandomForest "
-        "and Extra-Trees one-hot columns and the mean of a column for missing values.",
+        "and Extra-Trees one-hot columns and the mean of a column for missing values. The commands: "
+        "`boostforest-paper run real --data DIR`, then `report real --data DIR --markdown docs/results`.",
     )
 )
 

@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg import eigh
 
 from .._base.threads import ONE_BLAS_THREAD
 from .._base.typing import Floats, Longs
@@ -159,6 +160,7 @@ def leading_directions(
             share = share / max(share.sum(), np.finfo(np.float64).tiny)
             apart = means[j] - share @ means[j]
             spread += apart.T @ (share[:, None] * apart)
-        directions = np.asarray(np.linalg.eigh(spread)[1][:, : -n - 1 : -1], dtype=np.float64)
+        last = len(spread) - 1
+        directions = np.asarray(eigh(spread, subset_by_index=[last - n + 1, last])[1][:, ::-1], dtype=np.float64)
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(n)]
     return np.ascontiguousarray(directions * np.sign(largest))  # either sign would do: always the same one
