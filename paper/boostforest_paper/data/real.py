@@ -20,7 +20,7 @@ from boostforest_paper.types import Task
 
 MANIFEST = "manifest.json"
 KEYS = {"name", "task", "rows", "columns"}  # of an entry; other manifests have others
-NOTE = "a frame as it comes"
+TITLE = "a frame as it comes"  # of all such tables
 
 
 def read(name: str, task: Task, folder: Path) -> Table:
@@ -56,7 +56,7 @@ def register_folder(folder: Path) -> dict[Task, tuple[str, ...]]:
             raise DataError(f"{name} is refused: its task must be classification or regression; got {task!r}.")
         if name not in DATASETS:
             _register(name, task, entry["rows"], entry["columns"], folder)
-        elif not DATASETS[name].note.startswith(NOTE):
+        elif DATASETS[name].title != TITLE:
             raise DataError(f"{name} is refused: there is another dataset of this name.")
         found[task] = (*found[task], name)
     return found
@@ -67,4 +67,4 @@ def _register(name: str, task: Task, n_rows: int, n_columns: int, folder: Path) 
     n_classes = 0
     if task == "classification" and path.is_file():
         n_classes = pd.read_parquet(path, columns=["target"])["target"].nunique()
-    register(Dataset(name, task, n_rows, n_columns, n_classes, partial(read, name, task), note=NOTE))
+    register(Dataset(name, task, n_rows, n_columns, n_classes, partial(read, name, task), title=TITLE))
