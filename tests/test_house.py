@@ -26,6 +26,7 @@ LAYERS = [
     "_pools",
     "pools",
     "named_forests",
+    "export",
     "",
     "_cli",
     "__main__",
