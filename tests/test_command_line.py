@@ -269,6 +269,15 @@ def test_export_writes_an_onnx_model(house):
     assert "m.onnx: " in run("export", house / "model.bf", "--to", "onnx", "-o", house / "m.onnx")[1]
 
 
+def test_export_writes_c_named_as_the_file(house):
+    fit(house, "-t", "price")
+    run("export", house / "model.bf", "--to", "c", "-o", house / "my-houses.h", "--dtype", "float32")
+    text = (house / "my-houses.h").read_text(encoding="ascii")
+    assert "my_houses_predict(" in text and "static const float my_houses_params[]" in text
+    run("export", house / "model.bf", "--to", "c", "-o", house / "3.h")
+    assert "model_3_predict(" in (house / "3.h").read_text(encoding="ascii")
+
+
 def test_export_refuses_what_it_cannot_write(house):
     fit(house, "-t", "price")
     assert "is the model that is read" in refused(

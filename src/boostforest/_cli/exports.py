@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .._files.files import replace_file
-from ..export import to_onnx
+from ..export import to_c, to_onnx
+from ..export._c import is_name
 from .messages import Refused
 
 _LARGEST = 2**31 - 1  # bytes of a protobuf message
@@ -27,7 +29,7 @@ def check_output(model: Path, output: Path) -> None:
 def write(estimator: Any, to: str, dtype: str, output: Path) -> None:
     """Write a converted model whole or not at all."""
     try:
-        content = _FORMATS[to](estimator, dtype)
+        content = _FORMATS[to](estimator, dtype, output)
     except ImportError as error:
         raise Refused(str(error).removesuffix(".")) from error
     try:
@@ -36,7 +38,7 @@ def write(estimator: Any, to: str, dtype: str, output: Path) -> None:
         raise Refused(f"{output} cannot be written: {error.strerror or error}") from error
 
 
-def _onnx(estimator: Any, dtype: str) -> bytes:
+def _onnx(estimator: Any, dtype: str, output: Path) -> bytes:
     model = to_onnx(estimator, dtype)
     if model.ByteSize() > _LARGEST:
         raise Refused(
@@ -47,4 +49,10 @@ def _onnx(estimator: Any, dtype: str) -> bytes:
     return content
 
 
-_FORMATS: dict[str, Callable[[Any, str], bytes]] = {"onnx": _onnx}
+def _c(estimator: Any, dtype: str, output: Path) -> bytes:
+    """Return C source; the model is called as the file."""
+    name = re.sub(r"\W", "_", output.stem, flags=re.ASCII)
+    return to_c(estimator, name if is_name(name) else f"model_{name}", dtype).encode("ascii")
+
+
+_FORMATS: dict[str, Callable[[Any, str, Path], bytes]] = {"onnx": _onnx, "c": _c}

@@ -36,6 +36,7 @@ class Format(StrEnum):
     """What a model is converted to."""
 
     onnx = "onnx"
+    c = "c"
 
 
 class ExportDtype(StrEnum):

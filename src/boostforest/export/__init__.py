@@ -1,4 +1,4 @@
-"""Trees and forests for other programs: ONNX models, and pipelines that skl2onnx converts."""
+"""Trees and forests for other programs: ONNX models, pipelines that skl2onnx converts, and C source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._estimator.base import STORED, BoostEstimator
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["register_skl2onnx", "to_onnx"]
+__all__ = ["register_skl2onnx", "to_c", "to_onnx"]
 
 DTYPES = ("float64", "float32")
 _ML_OPSETS = (5, 3)
@@ -71,6 +71,18 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     >>> model = to_onnx(forest, dtype="float32")  # doctest: +SKIP
     >>> onnx.save(model, "iris.onnx")  # doctest: +SKIP
     """
+    _check(estimator, dtype)
+    if isinstance(ml_opset, bool) or ml_opset not in _ML_OPSETS:
+        raise ValueError(f"ml_opset must be 5 or 3; got {ml_opset!r}.")
+    try:
+        from ._onnx import make_model
+    except ModuleNotFoundError as error:
+        raise ImportError('to_onnx needs the package onnx: pip install "boostforest[onnx]".') from error
+    return make_model(estimator._fitted(), type(estimator).__name__, dtype, bool(leaves), int(ml_opset))
+
+
+def _check(estimator: Any, dtype: object) -> None:
+    """Refuse what cannot be converted."""
     if not isinstance(estimator, BoostEstimator):
         raise TypeError(
             f"estimator must be one of {', '.join(STORED)}; got {type(estimator).__name__}: pipelines are converted by "
@@ -78,14 +90,57 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
         )
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {dtype!r}.")
-    if isinstance(ml_opset, bool) or ml_opset not in _ML_OPSETS:
-        raise ValueError(f"ml_opset must be 5 or 3; got {ml_opset!r}.")
     check_is_fitted(estimator)
-    try:
-        from ._onnx import make_model
-    except ModuleNotFoundError as error:
-        raise ImportError('to_onnx needs the package onnx: pip install "boostforest[onnx]".') from error
-    return make_model(estimator._fitted(), type(estimator).__name__, dtype, bool(leaves), int(ml_opset))
+
+
+def to_c(estimator: Any, name: str = "model", dtype: str = "float64") -> str:
+    """Convert a fitted tree or forest to C source: one header file, for machines without Python, files or an allocator.
+
+    It holds the model as tables, and the functions that read them (C99, nothing but the standard library; C++ takes it
+    as well). Each row reaches the same leaves, and predictions differ in rounding alone.
+
+    Parameters
+    ----------
+    estimator : BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor or BoostForestClassifier
+        The fitted estimator.
+    name : str, default="model"
+        Name of the model in C: letters, digits and underscores.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the coefficients. Thresholds are doubles, and so are all numbers that are computed with.
+
+    Returns
+    -------
+    source : str
+        The text of a header file, ASCII. With ``name="houses"``: ``houses_predict(row, result, work)`` predicts
+        one row of ``HOUSES_N_COLUMNS`` values, and returns 0 or the number of an error (``bf_error`` has its text);
+        ``houses_columns`` and ``houses_classes`` are their names. Of a column of categories the row has the number of
+        a level: ``bf_text_level(&houses, column, "text")`` or ``bf_number_level(&houses, column, 5)``.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has what tables cannot express: node models in Python, such as networks, or `monotonic_cst`.
+
+    See Also
+    --------
+    to_onnx : Convert to an ONNX model.
+
+    Examples
+    --------
+    >>> from boostforest import BoostTreeRegressor
+    >>> from boostforest.export import to_c
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> source = to_c(BoostTreeRegressor(random_state=0).fit(X, y), name="diabetes")
+    >>> "static inline int diabetes_predict(const double *row, double *result, double *work)" in source
+    True
+    """
+    from . import _c
+
+    _check(estimator, dtype)
+    if not isinstance(name, str) or not _c.is_name(name):
+        raise ValueError(f"name must be letters, digits and underscores, and not a word of C; got {name!r}.")
+    return _c.make_source(estimator._fitted(), name, dtype)
 
 
 def register_skl2onnx() -> None:
