@@ -35,7 +35,7 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
         Whether the model also gives the leaf of each row in each tree, as `apply` does.
     ml_opset : {5, 3}, default=5
         Version of the operators of ``ai.onnx.ml``: 3 is for runtimes that do not know 5 yet, such as ONNX Runtime
-        before 1.20. The predictions are the same, the model is larger and slower.
+        before 1.21. The predictions are the same, the model is larger and slower.
 
     Returns
     -------
