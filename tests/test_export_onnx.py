@@ -226,6 +226,19 @@ def test_trees_of_constants_are_added_up_by_the_operator_itself(rows):
     assert "Gather" not in {node.op_type for node in model.graph.node}
 
 
+def test_no_node_has_a_leaf_and_a_node_of_the_same_number(rows):
+    # ONNX Runtime 1.21 takes such a node for a leaf, and gives something else in silence.
+    X, y, _ = rows
+    for seed in range(10):
+        forest = BoostForestRegressor(3, min_samples_leaf=[5, 40, 200], random_state=seed).fit(X, y)
+        for node in to_onnx(forest, leaves=True).graph.node:
+            if node.op_type == "TreeEnsemble":
+                found = {attribute.name: attribute.ints for attribute in node.attribute}
+                assert not set(zip(*(found[f"nodes_{side}nodeids"] for side in ("true", "false")), strict=True)) & {
+                    (number, number) for number in range(len(found["leaf_targetids"]))
+                }
+
+
 def test_roles_of_columns(rows):
     X, y, _ = rows
     forest = BoostForestRegressor(5, split_features=[0, 3], model_features=[2, 1], random_state=0).fit(X, y)

@@ -56,8 +56,8 @@ class Trees:
         inner = ~is_leaf
         number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(inner)) - 1  # among leaves or among inner nodes
         left = self._roots[self._tree[inner]] + columns.left[nodes[inner]]
-        children = [number[left], number[left + 1]]
-        are_leaves = [is_leaf[left], is_leaf[left + 1]]
+        children = np.stack([number[left], number[left + 1]])
+        are_leaves = np.stack([is_leaf[left], is_leaf[left + 1]])
         roots = number[self._roots]
         feature, threshold = columns.feature[nodes[inner]], columns.threshold[nodes[inner]]
         missing_left = columns.missing_left[nodes[inner]]
@@ -67,12 +67,14 @@ class Trees:
         if len(single):
             first, copies = roots[single], len(weights) + np.arange(len(single))
             roots[single] = len(feature) + np.arange(len(single))
-            children = [np.append(children[0], first), np.append(children[1], copies)]
-            are_leaves = [np.append(side, np.ones(len(single), dtype=bool)) for side in are_leaves]
+            children = np.hstack([children, [first, copies]])
+            are_leaves = np.hstack([are_leaves, np.ones((2, len(single)), dtype=bool)])
             nothing = np.zeros(len(single), dtype=np.int32)
             feature, threshold = np.append(feature, nothing), np.append(threshold, nothing)
             missing_left = np.append(missing_left, nothing)
             weights, targets = np.append(weights, weights[first]), np.append(targets, targets[first])
+        shift = _shift(children, are_leaves, len(weights))
+        children = np.where(are_leaves, (children + shift) % len(weights), children)
         return graph.add_ml(
             "TreeEnsemble",
             features,
@@ -84,8 +86,8 @@ class Trees:
             nodes_trueleafs=are_leaves[0],
             nodes_falseleafs=are_leaves[1],
             nodes_missing_value_tracks_true=_unless_nowhere(missing_left),
-            leaf_weights=weights,
-            leaf_targetids=targets,
+            leaf_weights=np.roll(weights, shift),
+            leaf_targetids=np.roll(targets, shift),
             tree_roots=roots,
             n_targets=n_targets,
             aggregate_function=1,  # the sum
@@ -112,6 +114,19 @@ class Trees:
             target_weights_as_tensor=weights,
             n_targets=n_targets,
         )
+
+
+def _shift(children: Longs, are_leaves: npt.NDArray[np.bool_], n_leaves: int) -> int:
+    """Return by how much to shift the numbers of leaves, so that no node has a leaf and a node of the same number.
+
+    ONNX Runtime 1.21 takes such a node for a leaf.
+    """
+    mixed = are_leaves[0] != are_leaves[1]
+    leaf = np.where(are_leaves[0], children[0], children[1])[mixed]
+    node = np.where(are_leaves[0], children[1], children[0])[mixed]
+    taken = np.zeros(n_leaves, dtype=bool)
+    taken[(node - leaf) % n_leaves] = True
+    return int(np.argmin(taken))  # there are more leaves than nodes with one
 
 
 def _unless_nowhere(missing_left: npt.NDArray[np.uint8]) -> Longs | None:
