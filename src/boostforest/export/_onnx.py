@@ -21,6 +21,12 @@ from ._models import NodeModels
 from ._trees import Trees
 
 TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
+_LABEL_TYPES = {
+    np.str_: TensorProto.STRING,
+    np.bool_: TensorProto.BOOL,
+    np.int64: TensorProto.INT64,
+    np.float64: TensorProto.DOUBLE,
+}
 _IR_VERSION = 10  # that version 5 of ai.onnx.ml came with
 
 
@@ -120,8 +126,7 @@ def make_model(model: Model, name: str, dtype: str, with_leaves: bool, ml_opset:
     found = add_predictions(graph, model, inputs, dtype, with_leaves)
     outputs: list[tuple[str, Value | None, int, list[Any]]] = []
     if isinstance(model.loss, CrossEntropy):
-        kind = helper.np_dtype_to_tensor_dtype(np.dtype(label_type(model.loss)))
-        outputs.append(("label", found.labels, kind, [None]))
+        outputs.append(("label", found.labels, _LABEL_TYPES[label_type(model.loss)], [None]))
         outputs.append(("probabilities", found.values, TYPES[dtype], [None, model.loss.n_classes]))
     else:
         outputs.append(("variable", found.values, TYPES[dtype], [None, 1]))
