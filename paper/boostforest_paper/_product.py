@@ -17,7 +17,7 @@ from boostforest._base.validation import (
     warn_if_one_class,
 )
 from boostforest._estimator.base import n_threads
-from boostforest._estimator.classifier import LabelsMixin, find_classes
+from boostforest._estimator.classifier import find_classes
 from boostforest._estimator.docs import fill_docstring
 from boostforest._estimator.snapshot import fitted_aside, on_snapshot
 from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
@@ -28,7 +28,6 @@ from boostforest.nodes._python import Problem, centred
 
 __all__ = [
     "Entropy",
-    "LabelsMixin",
     "PoolClassifier",
     "PoolForestBase",
     "PoolRegressor",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
 
 from .._product import PoolClassifier, PoolForestBase, PoolRegressor, describe_pool_forest
 from .checks import check_integer
+from .pool_arguments import PoolArguments
 
 _OWN = """\
 n_rounds : int, default=1000
@@ -18,7 +20,8 @@ pools : dict, default=None
 """
 
 
-class BaggedBoosterPart(PoolForestBase):
+@dataclass(eq=False, repr=False)
+class BaggedBoosterPart(PoolArguments, PoolForestBase):
     """A pool forest whose members are boosters of another package, one thread each."""
 
     _package: ClassVar[str]
@@ -28,8 +31,9 @@ class BaggedBoosterPart(PoolForestBase):
 
     _takes_sparse: ClassVar[bool] = True
 
-    n_rounds: Any
-    pools: Any
+    _: KW_ONLY
+    n_rounds: int = 1000
+    pools: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -54,63 +58,15 @@ class BaggedBoosterPart(PoolForestBase):
 
 
 class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegressor):
-    """Arguments of the regressors."""
-
-    def __init__(
-        self,
-        n_estimators: int = 500,
-        *,
-        n_rounds: int = 1000,
-        pools: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_rounds = n_rounds
-        self.pools = pools
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    """The regressors."""
 
 
+@dataclass(eq=False, repr=False)
 class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassifier):
-    """Arguments of the classifiers."""
+    """The classifiers."""
 
-    def __init__(
-        self,
-        n_estimators: int = 500,
-        *,
-        n_rounds: int = 1000,
-        pools: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_rounds = n_rounds
-        self.pools = pools
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    class_weight: Any = None
 
 
 _DOC = """Bagging-{package} for {task}: {package} on bootstrap replicas, the mean of {averaged}.

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._product import (
-    LabelsMixin,
     check_sample_weight,
     class_weights,
     entropy_of,
     fill_docstring,
-    fitted_aside,
     mean_and_deviation,
     on_snapshot,
     warn_if_one_class,
 )
 from . import tao_docs as docs
+from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
+from .predicting import Floats, ProbabilitiesMixin
 from .tao_optimiser import TAOOptimiser
-from .tao_tree import TAOTree, cart_start, random_start
-
-Floats = npt.NDArray[np.float64]
+from .tao_tree import cart_start, random_start
 
 _STARTS = {"cart": cart_start, "random": random_start}
 _LOSSES = ("log_loss", "zero_one")
@@ -35,13 +33,10 @@ _MAX_DEPTH = 20  # a complete tree of random directions has twice as many nodes 
 
 
 @fill_docstring(
-    {
-        "parameters": docs.PARAMETERS.format(pool="", depth=4),
-        "notes": docs.NOTES,
-        "references": docs.REFERENCES,
-    }
+    DOCS | {"parameters": docs.PARAMETERS.format(pool="", depth=4), "notes": docs.NOTES, "references": docs.REFERENCES}
 )
-class TAOClassifier(LabelsMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class TAOClassifier(ProbabilitiesMixin, Baseline):
     """TAO-l: a decision tree with oblique splits and linear softmax leaves, by tree alternating optimisation.
 
     CART grows a tree and never looks back. TAO goes through its nodes again and again, and replaces each decision by
@@ -66,16 +61,10 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
         How often all nodes have been gone through.
     n_leaves_ : int
         Number of leaves.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        Number of classes.
+    {classes}
     feature_mean_, feature_scale_ : ndarray of shape (n_features_in_,)
         Means and standard deviations of the training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where the training table had some.
+    {features}
 
     See Also
     --------
@@ -102,50 +91,14 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
     True
     """
 
-    tree_: TAOTree
-    objectives_: Floats
-    feature_mean_: Floats
-    feature_scale_: Floats
-
-    def __init__(
-        self,
-        *,
-        max_depth: int = 4,
-        reg_alpha: float = 0.01,
-        max_iter: int = 10,
-        init: str = "cart",
-        loss: str = "log_loss",
-        class_weight: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.reg_alpha = reg_alpha
-        self.max_iter = max_iter
-        self.init = init
-        self.loss = loss
-        self.class_weight = class_weight
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none of them missing.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self : object
-            The fitted tree.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
+    _: KW_ONLY
+    max_depth: int = 4
+    reg_alpha: float = 0.01
+    max_iter: int = 10
+    init: str = "cart"
+    loss: str = "log_loss"
+    class_weight: Any = None
+    random_state: Any = None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
@@ -215,20 +168,8 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
         X = self._check_rows(X)
         return self.tree_.leaves(X, np.zeros(len(X), dtype=np.intp))
 
-    @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
+    def _final_score(self, X: Any) -> Floats:
+        """Return the probabilities of the classes."""
         X = self._check_rows(X)
         if self.n_classes_ == 1:
             return np.ones((len(X), 1))
