@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
 
-from .._product import PoolClassifier, PoolForestBase, PoolRegressor, describe_pool_forest
+from .._product import PoolClassifier, PoolForestBase, PoolRegressor, argument, declared
 from .checks import check_integer
-from .pool_arguments import PoolArguments
-
-_OWN = """\
-n_rounds : int, default=1000
-    Boosting rounds of each member, the `n_estimators` of {package}.
-pools : dict, default=None
-    Other parameters of the members: a name that {package} knows, and a value, a sequence of values or a distribution
-    with an `rvs` method as in `scipy.stats`, from which each member draws its own.
-"""
 
 
-@dataclass(eq=False, repr=False)
-class BaggedBoosterPart(PoolArguments, PoolForestBase):
+@declared
+class BaggedBoosterPart(PoolForestBase):
     """A pool forest whose members are boosters of another package, one thread each."""
 
     _package: ClassVar[str]
@@ -31,9 +21,18 @@ class BaggedBoosterPart(PoolArguments, PoolForestBase):
 
     _takes_sparse: ClassVar[bool] = True
 
-    _: KW_ONLY
-    n_rounds: int = 1000
-    pools: Any = None
+    n_estimators: int = argument(default=500, kw_only=False)
+    n_rounds: int = argument(
+        default=1000,
+        doc="""int
+        Boosting rounds of each member, the `n_estimators` of {package}.""",
+    )
+    pools: Any = argument(
+        default=None,
+        doc="""dict
+        Other parameters of the members: a name that {package} knows, and a value, a sequence of values or a
+        distribution with an `rvs` method as in `scipy.stats`, from which each member draws its own.""",
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,29 +56,13 @@ class BaggedBoosterPart(PoolArguments, PoolForestBase):
         return booster(n_estimators=self.n_rounds, n_jobs=1, **self._quiet), self.pools, None
 
 
-class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegressor):
-    """The regressors."""
-
-
-@dataclass(eq=False, repr=False)
-class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassifier):
-    """The classifiers."""
-
-    _: KW_ONLY
-    class_weight: Any = None
-
-
 _DOC = """Bagging-{package} for {task}: {package} on bootstrap replicas, the mean of {averaged}.
 
     Each member minimises {package}'s objective [1]_ on its replica. {settings} Needs {package}:
     ``pip install "boostforest-paper[boosters]"``.
 
-    Parameters
-    ----------
     {{parameters}}
 
-    Attributes
-    ----------
     {{attributes}}
 
     See Also
@@ -114,36 +97,37 @@ def _describe(package: str) -> Callable[[_Class], _Class]:
     """Write the docstring of a class, which is the same for all packages and tasks but for a few words."""
 
     def describe(cls: _Class) -> _Class:
-        regression = issubclass(cls, BaggedBoosterRegressor)
+        regression = issubclass(cls, PoolRegressor)
         task, kind = ("regression", "Regressor") if regression else ("classification", "Classifier")
         cls.__doc__ = _DOC.format(
             package=package, task=task, averaged="all" if regression else "their probabilities", kind=kind,
             kinds=f"{kind.lower()}s", reference=_REFERENCES[package], settings=_SETTINGS[package], name=cls.__name__,
             indent=" " * (len(cls.__name__) + 1),
         )  # fmt: skip
-        return describe_pool_forest(task, named=True, own=_OWN.format(package=package), n_estimators=500)(cls)
+        cls._words = {"package": package}  # type: ignore[attr-defined]
+        return declared(cls)
 
     return describe
 
 
 @_describe("XGBoost")
-class BaggedXGBoostRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
+class BaggedXGBoostRegressor(BaggedBoosterPart, PoolRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBRegressor", {"verbosity": 0}
 
 
 @_describe("XGBoost")
-class BaggedXGBoostClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
+class BaggedXGBoostClassifier(BaggedBoosterPart, PoolClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBoostMember", {"verbosity": 0}
     _module = f"{__package__}.xgboost_member"  # replicas may lack classes
 
 
 @_describe("LightGBM")
-class BaggedLightGBMRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
+class BaggedLightGBMRegressor(BaggedBoosterPart, PoolRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMRegressor", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices
 
 
 @_describe("LightGBM")
-class BaggedLightGBMClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
+class BaggedLightGBMClassifier(BaggedBoosterPart, PoolClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMClassifier", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._product import (
+    argument,
     check_sample_weight,
     class_weights,
+    declared,
     entropy_of,
-    fill_docstring,
     mean_and_deviation,
     on_snapshot,
     warn_if_one_class,
 )
-from . import tao_docs as docs
 from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
 from .predicting import Floats, ProbabilitiesMixin
+from .tao_docs import WORDS, TAOArguments
 from .tao_optimiser import TAOOptimiser
 from .tao_tree import cart_start, random_start
 
@@ -32,24 +32,15 @@ _LOSSES = ("log_loss", "zero_one")
 _MAX_DEPTH = 20  # a complete tree of random directions has twice as many nodes with every level
 
 
-@fill_docstring(
-    DOCS | {"parameters": docs.PARAMETERS.format(pool="", depth=4), "notes": docs.NOTES, "references": docs.REFERENCES}
-)
-@dataclass(eq=False, repr=False)
-class TAOClassifier(ProbabilitiesMixin, Baseline):
+@declared
+class TAOClassifier(ProbabilitiesMixin, Baseline, TAOArguments):
     """TAO-l: a decision tree with oblique splits and linear softmax leaves, by tree alternating optimisation.
 
     CART grows a tree and never looks back. TAO goes through its nodes again and again, and replaces each decision by
     the hyperplane, each leaf by the linear classifier that is best for the rest of the tree. The tree gets smaller and
     more accurate, never larger.
 
-    Parameters
-    ----------
     {parameters}
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the start: random directions, or the order in which CART looks at equally good splits.
 
     Attributes
     ----------
@@ -91,14 +82,18 @@ class TAOClassifier(ProbabilitiesMixin, Baseline):
     True
     """
 
-    _: KW_ONLY
-    max_depth: int = 4
-    reg_alpha: float = 0.01
-    max_iter: int = 10
-    init: str = "cart"
-    loss: str = "log_loss"
-    class_weight: Any = None
-    random_state: Any = None
+    _words = DOCS | WORDS
+
+    class_weight: Any = argument(
+        default=None,
+        doc="""dict, "balanced" or None
+        Weights of the classes; they multiply `sample_weight`.""",
+    )
+    random_state: Any = argument(
+        default=None,
+        doc="""int, RandomState instance, Generator or None
+        Seed of the start: random directions, or the order in which CART looks at equally good splits.""",
+    )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
@@ -28,12 +29,13 @@ from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
-from .._grow.parameters import largest, smallest, tree_pools
+from .._grow.parameters import RegressionTreeArguments, TreeArguments, largest, smallest, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
-from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
+from . import docs
+from .arguments import ClassArguments, TableArguments
 from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
 from .fitted import FittedMixin, FromModel
 
@@ -58,23 +60,15 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class BoostEstimator(FittedMixin):
+class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
     """Arguments in, one model out; everything else is read from the model."""
+
+    _attributes = docs.ATTRIBUTES
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
 
     _model: Model  # all that a fit has learned, set in one assignment
-
-    scale: bool
-    categorical_features: Any
-    max_one_hot: Any
-    missing_indicator: Any
-    missing_fill: Any
-    split_features: Any
-    model_features: Any
-    monotonic_cst: Any
-    dtype: str
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -150,10 +144,7 @@ class BoostEstimator(FittedMixin):
 
     def _check_parameters(self) -> None:
         """Check the arguments that are not tree parameters."""
-        if not isinstance(self.scale, bool | np.bool_):
-            raise ValueError(f"scale must be True or False; got {self.scale!r}.")
-        if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {self.dtype!r}.")
+        check_arguments(self)
         check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
 
     def _continued(self) -> Model | None:
@@ -258,10 +249,11 @@ class BoostEstimator(FittedMixin):
         self._check_parameters()
 
 
-class BoostRegressor(RegressorMixin, BoostEstimator):
+class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments):
     """Predictions of a regressor made of trees."""
 
     _task = "regression"
+    _words = docs.REGRESSION
 
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
@@ -272,11 +264,6 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -286,8 +273,11 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
         return model.loss.decode(outputs)
 
 
-class BoostClassifier(LabelsMixin, BoostEstimator):
+class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator):
     """Probabilities and labels of a classifier made of trees."""
+
+    _words = docs.CLASSIFICATION
+    _attributes = docs.CLASS_ATTRIBUTES
 
     classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
     n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
@@ -305,11 +295,6 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
@@ -321,11 +306,6 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
     def predict(self, X: Any) -> Labels:
         """Predict the class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -336,11 +316,6 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

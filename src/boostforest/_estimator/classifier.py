@@ -57,11 +57,6 @@ class LabelsMixin(ClassifierMixin):
     def predict_log_proba(self, X: Any) -> Floats:
         """Predict the logarithm of the probability of each class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         log_p : ndarray of shape (n_samples, n_classes)
@@ -74,11 +69,6 @@ class LabelsMixin(ClassifierMixin):
     @on_snapshot
     def predict(self, X: Any) -> Labels:
         """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

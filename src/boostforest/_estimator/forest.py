@@ -25,6 +25,8 @@ from .._grow.report import plot_pool, pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
 from .._model.model import CALIBRATIONS, Calibration, Known, Model, Stages
 from ..nodes._native import FOREST_SHORTHANDS
+from . import docs
+from .arguments import ForestArguments
 from .bagging import BaggingMixin
 from .base import BoostEstimator
 from .fitted import FromModel
@@ -54,15 +56,13 @@ class Plan:
         return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
 
 
-class ForestMixin(BaggingMixin, BoostEstimator):
+class ForestMixin(ForestArguments, BaggingMixin, BoostEstimator):
     """Fitting a forest, and what it has beside its trees."""
 
     _tree_class: type[BoostEstimator]
     _shorthands = FOREST_SHORTHANDS
-
-    preset: str
-    n_stages: Any
-    pool: Any
+    _words = docs.FOREST
+    _attributes = docs.STAGE_ATTRIBUTES + docs.OOB_ATTRIBUTES
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -204,11 +204,6 @@ class ForestMixin(BaggingMixin, BoostEstimator):
     def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into in each tree.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         leaves : ndarray of shape (n_samples, n_trees)
@@ -218,11 +213,6 @@ class ForestMixin(BaggingMixin, BoostEstimator):
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, Longs]:
         """Return the nodes that each row visits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

@@ -16,22 +16,26 @@ from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
 from .._base.validation import check_sample_weight
+from .._estimator.arguments import BaggingArguments, ClassArguments
 from .._estimator.bagging import BaggingMixin
 from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
+from .._estimator.docs import CLASS_ATTRIBUTES, CLASSIFICATION, OOB_ATTRIBUTES, REGRESSION
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
 from . import jobs
+from .docs import ATTRIBUTES, POOL_FOREST
 from .members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 
 
-class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
+class PoolForestBase(BaggingArguments, BaggingMixin, BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over a list of members."""
 
     _member_noun = "member"
+    _words = POOL_FOREST
+    _attributes = ATTRIBUTES + OOB_ATTRIBUTES
     _task: ClassVar[str]
 
-    random_state: Any
     max_features: Any = None  # forests without such an argument give every member all columns
 
     estimators_: list[Any]
@@ -234,6 +238,7 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     """Targets and predictions of pool forests for regression."""
 
     _task = "regression"
+    _words = REGRESSION
 
     oob_prediction_: Floats
 
@@ -248,11 +253,6 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -264,11 +264,6 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first member, the first two, and so on.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Yields
         ------
         y : ndarray of shape (n_samples,)
@@ -278,8 +273,11 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
             yield mean[:, 0]
 
 
-class PoolClassifier(LabelsMixin, PoolForestBase):
+class PoolClassifier(ClassArguments, LabelsMixin, PoolForestBase):
     """Labels and probabilities of pool forests for classification."""
+
+    _words = CLASSIFICATION | {"codes": " They know the classes by their positions in `classes_`: 0, 1, …"}
+    _attributes = CLASS_ATTRIBUTES
 
     classes_: Labels
     n_classes_: int
@@ -312,11 +310,6 @@ class PoolClassifier(LabelsMixin, PoolForestBase):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
@@ -329,11 +322,6 @@ class PoolClassifier(LabelsMixin, PoolForestBase):
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Predict probabilities with the first member, the first two, and so on.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Yields
         ------
         p : ndarray of shape (n_samples, n_classes)
@@ -344,11 +332,6 @@ class PoolClassifier(LabelsMixin, PoolForestBase):
     @on_snapshot
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Predict with the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Yields
         ------
