@@ -144,6 +144,8 @@ def declared(cls: Class) -> Class:
         own[name] = replace(value, type=types[name], doc=known.doc, rule=replace(known.rule, name=name))
     cls._own_arguments = own  # type: ignore[attr-defined]
     cls._arguments = arguments = _arguments(cls)  # type: ignore[attr-defined]
+    if not hasattr(cls, "get_params"):
+        return cls  # a list of arguments for estimators
     # dataclasses writes the __init__, but the class does not become one of its own: others take dataclasses apart.
     fields = [(name, a.type, dataclasses.field(default=a.default, kw_only=a.kw_only)) for name, a in arguments.items()]
     made: Any = dataclasses.make_dataclass(cls.__name__, fields, eq=False, repr=False, match_args=False)
