@@ -13,7 +13,7 @@ from ._base.sampling import Sampling
 from ._base.typing import Floats, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
-from ._estimator.classifier import classes_of, most_probable
+from ._estimator.classifier import StagedLabelsMixin, classes_of
 from ._estimator.fitted import FromModel
 from ._estimator.forest import ForestMixin, learned
 from ._estimator.scoring import score_rows
@@ -124,7 +124,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
 @stored
 @declared
-class BoostForestClassifier(ForestMixin, BoostClassifier):
+class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
     """A forest of boosted classification trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeClassifier` grown on a bootstrap replica with parameters drawn from pools; the
@@ -210,24 +210,6 @@ class BoostForestClassifier(ForestMixin, BoostClassifier):
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities with the first tree, the first two, and so on.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the trees so far.
-        """
+    def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
         for model, outputs in self._staged_outputs(X):
-            yield model.loss.decode(outputs)
-
-    def staged_predict(self, X: Any) -> Iterator[Labels]:
-        """Predict with the first tree, the first two, and so on.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Prediction of the trees so far.
-        """
-        for model, outputs in self._staged_outputs(X):
-            yield most_probable(model.loss, outputs)
+            yield classes_of(model.loss), model.loss.decode(outputs)

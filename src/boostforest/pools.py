@@ -97,7 +97,7 @@ class PoolForestClassifier(PoolClassifier, MixtureArguments):
     """A forest of any classifiers, each on a bootstrap replica with parameters drawn from pools.
 
     What :class:`BoostForestClassifier` does with its own trees, for any scikit-learn classifier or a mixture of them;
-    the forest averages its members' probabilities, or counts the votes of members that have none.
+    the forest averages its members' probabilities; members that have none give all to the class they predict.
 
     {parameters}
 

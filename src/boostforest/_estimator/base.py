@@ -36,7 +36,7 @@ from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
 from . import docs
 from .arguments import ClassArguments, TableArguments
-from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
@@ -292,27 +292,9 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator):
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the trees' probabilities, classes in the order of ``classes_``.
-        """
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
         model, outputs = self._outputs(X)
-        return model.loss.decode(outputs)
-
-    def predict(self, X: Any) -> Labels:
-        """Predict the class.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        model, outputs = self._outputs(X)
-        return most_probable(model.loss, outputs)
+        return classes_of(model.loss), model.loss.decode(outputs)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: scores of the classes.

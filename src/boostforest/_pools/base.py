@@ -18,7 +18,7 @@ from .._base.typing import Entropy, Floats, Labels, Seeds
 from .._base.validation import check_sample_weight
 from .._estimator.arguments import BaggingArguments, ClassArguments
 from .._estimator.bagging import BaggingMixin
-from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
+from .._estimator.classifier import StagedLabelsMixin, combine_class_weight, find_classes
 from .._estimator.docs import CLASS_ATTRIBUTES, CLASSIFICATION, OOB_ATTRIBUTES, REGRESSION
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
@@ -273,7 +273,7 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
             yield mean[:, 0]
 
 
-class PoolClassifier(ClassArguments, LabelsMixin, PoolForestBase):
+class PoolClassifier(ClassArguments, StagedLabelsMixin, PoolForestBase):
     """Labels and probabilities of pool forests for classification."""
 
     _words = CLASSIFICATION | {"codes": " They know the classes by their positions in `classes_`: 0, 1, …"}
@@ -307,36 +307,9 @@ class PoolClassifier(ClassArguments, LabelsMixin, PoolForestBase):
         return mean
 
     @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the members' probabilities, classes in the order of ``classes_``. A class that a member has not
-            drawn has probability 0 there; members without ``predict_proba`` give all to the class they predict.
-        """
-        return self._mean_output(X)
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
+        return self.classes_, self._mean_output(X)
 
     @on_snapshot
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities with the first member, the first two, and so on.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the members so far.
-        """
-        yield from self._staged_means(X)
-
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict with the first member, the first two, and so on.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Prediction of the members so far.
-        """
-        for p in self._staged_means(X):
-            yield self.classes_[p.argmax(axis=1)]
+    def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
+        return ((self.classes_, p) for p in self._staged_means(X))

@@ -14,6 +14,7 @@ from .. import _core
 from .._base.arrays import ReadOnlyColumns
 from .._base.declare import BOOL, argument, declared, integer
 from .._base.draws import entropy_of
+from .._base.typing import Labels
 from .._base.validation import check_sample_weight, class_weights, mean_and_deviation
 from .._estimator.arguments import ClassArguments
 from .._estimator.classifier import LabelsMixin, find_classes
@@ -200,21 +201,13 @@ feature_mean_, feature_scale_ : ndarray of shape (n_features,)
         return score
 
     @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
         score = self._scores(X)
         if self.n_classes_ == 1:
-            return np.ones((len(score), 1))
+            return self.classes_, np.ones((len(score), 1))
         if self.n_classes_ == 2:
-            return np.hstack([expit(-score), expit(score)])
-        p: Floats = softmax(score, axis=1)
-        return p
+            return self.classes_, np.hstack([expit(-score), expit(score)])
+        return self.classes_, softmax(score, axis=1)
 
     # --------------------------------------------------------------------------------------------------- inspection
 
