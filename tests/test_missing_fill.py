@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 
 import twin
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
-from boostforest._base.validation import mean_and_deviation
+from boostforest._base.arrays import mean_and_deviation
 from boostforest._features import imputer as _fill
 from model_files import with_tensors
 from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same, assert_same_predictions, fit_pair

@@ -32,7 +32,7 @@ from boostforest import (
     _core,
     load_model,
 )
-from boostforest._base.validation import weight_in_rows
+from boostforest._base.arrays import weight_in_rows
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows

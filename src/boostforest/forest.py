@@ -15,7 +15,8 @@ from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
 from ._estimator.classifier import StagedLabelsMixin, classes_of
 from ._estimator.fitted import FromModel
-from ._estimator.forest import ForestMixin, learned
+from ._estimator.fitted_forest import learned
+from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows
 from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out

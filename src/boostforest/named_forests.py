@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-
 from ._base.declare import argument, declared
 from ._estimator.arguments import LEAF_POOL
 from ._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
@@ -64,6 +62,8 @@ class ETForestRegressor(LeafPoolForest, PoolRegressor):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeRegressor
+
         return ExtraTreeRegressor()
 
 
@@ -97,6 +97,8 @@ class ETForestClassifier(LeafPoolForest, PoolClassifier):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeClassifier
+
         return ExtraTreeClassifier()
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
 from ._base.declare import argument, declared
 from ._pools.base import PoolClassifier, PoolRegressor
 
@@ -88,6 +86,8 @@ class PoolForestRegressor(PoolRegressor, MixtureArguments):
     """
 
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeRegressor
+
         estimator = DecisionTreeRegressor() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights
 
@@ -130,5 +130,7 @@ class PoolForestClassifier(PoolClassifier, MixtureArguments):
     """
 
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeClassifier
+
         estimator = DecisionTreeClassifier() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights

@@ -105,6 +105,7 @@ class BaggingArguments:
     )
     bootstrap: bool = argument(
         default=True,
+        rule=BOOL,
         doc="""bool
         {grow} rows drawn with replacement; otherwise {to} all rows.""",
     )
@@ -124,6 +125,7 @@ class BaggingArguments:
     )
     warm_start: bool = argument(
         default=False,
+        rule=BOOL,
         doc="""bool
         Keep the {members} of the last fit and add to them up to `n_estimators`.""",
     )

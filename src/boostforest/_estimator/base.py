@@ -13,23 +13,19 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.arrays import check_sample_weight, weight_in_rows
 from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
-from .._base.validation import (
-    check_sample_weight,
-    check_table_parameters,
-    classes_as_numbers,
-    warn_if_unsplittable,
-    weight_in_rows,
-)
+from .._base.validation import classes_as_numbers
+from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
-from .._grow.parameters import RegressionTreeArguments, TreeArguments, largest, smallest, tree_pools
+from .._grow.parameters import RegressionTreeArguments, TreeArguments, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
 from .._model.model import Model
@@ -131,11 +127,9 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
-        total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
-        batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
-        warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
         data = TrainingData(X, features, encoded, loss, sampling, roles)
         request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
+        request.warn_if_unsplittable(data)
         return self._grow(request, data, y, before)
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
@@ -145,7 +139,9 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
     def _check_parameters(self) -> None:
         """Check the arguments that are not tree parameters."""
         check_arguments(self)
-        check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
+        if not isinstance(self.missing_fill, str) or self.missing_fill not in ("linear", "mean"):
+            raise ValueError(f'missing_fill must be "linear" or "mean"; got {self.missing_fill!r}.')
+        check_encoding(self.max_one_hot, self.missing_indicator)
 
     def _continued(self) -> Model | None:
         """Return the model that a fit goes on with; None: it starts anew."""

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._base.arrays import class_weights
 from .._base.typing import Floats, Labels
-from .._base.validation import class_weights, warn_if_one_class
+from .._base.validation import warn_if_one_class
 from .._losses import CrossEntropy, Loss
 
 

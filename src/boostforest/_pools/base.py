@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.arrays import check_sample_weight
+from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
-from .._base.validation import check_sample_weight
-from .._estimator.arguments import BaggingArguments, ClassArguments
-from .._estimator.bagging import BaggingMixin
+from .._estimator.arguments import ClassArguments
 from .._estimator.classifier import StagedLabelsMixin, combine_class_weight, find_classes
 from .._estimator.docs import CLASS_ATTRIBUTES, CLASSIFICATION, OOB_ATTRIBUTES, REGRESSION
+from .._estimator.forest import BaggingMixin
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
@@ -28,7 +29,7 @@ from .docs import ATTRIBUTES, POOL_FOREST
 from .members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 
 
-class PoolForestBase(BaggingArguments, BaggingMixin, BaseEstimator, metaclass=ABCMeta):
+class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over a list of members."""
 
     _member_noun = "member"
@@ -83,6 +84,7 @@ class PoolForestBase(BaggingArguments, BaggingMixin, BaseEstimator, metaclass=AB
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         kinds = check_kinds(*self._declared(), self._task)
+        check_arguments(self)
         self._check_bagging()
         kept = self._kept_members(len(getattr(self, "estimators_", ())))
         X, y = self._check_training_table(X, y, kinds, first=kept == 0)

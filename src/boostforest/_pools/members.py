@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.utils import get_tags
 
 from .._base.declare import ANYTHING, Parameter
@@ -132,6 +131,8 @@ def _foreign(name: str) -> Parameter:
 
 def picks_columns_by_name(kinds: list[Kind]) -> bool:
     """Tell whether some estimator may need a data frame rather than an array."""
+    from sklearn.compose import ColumnTransformer
+
     return any(
         isinstance(part, ColumnTransformer)
         for kind in kinds

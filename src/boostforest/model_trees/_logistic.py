@@ -11,11 +11,10 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from .. import _core
-from .._base.arrays import ReadOnlyColumns
+from .._base.arrays import ReadOnlyColumns, check_sample_weight, class_weights, mean_and_deviation
 from .._base.declare import BOOL, argument, declared, integer
 from .._base.draws import entropy_of
 from .._base.typing import Labels
-from .._base.validation import check_sample_weight, class_weights, mean_and_deviation
 from .._estimator.arguments import ClassArguments
 from .._estimator.classifier import LabelsMixin, find_classes
 from .._estimator.docs import CLASS_ATTRIBUTES
