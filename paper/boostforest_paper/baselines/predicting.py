@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from inspect import isgeneratorfunction
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,57 +15,64 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from .._product import on_snapshot
 
 Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_DOC = """{}
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+
+        {}
+        {}
+        {}
+            {}
+        """
+
+
+def of_rows(result: str, meaning: str) -> Callable[[Method], Method]:
+    """Decorate a method that says something of rows: on a snapshot of the estimator, and with a whole docstring."""
+
+    def decorate(method: Method) -> Method:
+        section = "Yields" if isgeneratorfunction(method) else "Returns"
+        method.__doc__ = _DOC.format(method.__doc__, section, "-" * len(section), result, meaning)
+        return cast(Method, on_snapshot(method))
+
+    return decorate
 
 
 class ClassesMixin(ClassifierMixin):
     """The class of the highest score; probabilities are scores, too."""
 
-    classes_: npt.NDArray[Any]
+    classes_: Labels
     n_classes_: int
 
     @abstractmethod
     def _final_score(self, X: Any) -> Floats:
         """Check the rows; return their scores: a number per row for two classes, one per class for more."""
 
-    def _labels_of(self, score: Floats) -> npt.NDArray[Any]:
+    def _labels_of(self, score: Floats) -> Labels:
         codes = (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
-        labels: npt.NDArray[Any] = self.classes_[codes]
+        labels: Labels = self.classes_[codes]
         return labels
 
-    @on_snapshot
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The class of the highest score or probability.
-        """
+    @of_rows("y : ndarray of shape (n_samples,)", "The class of the highest score or probability.")
+    def predict(self, X: Any) -> Labels:
+        """Predict the class."""
         return self._labels_of(self._final_score(X))
 
 
 class ScoresMixin(ClassesMixin):
     """Scores that a user may see."""
 
-    @on_snapshot
+    @of_rows(
+        "score : ndarray of shape (n_samples,) or (n_samples, n_classes)",
+        "Above 0 for the second of two classes; of more, the largest is that of the predicted class.",
+    )
     def decision_function(self, X: Any) -> Floats:
-        """Compute the decision function.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Above 0 for the second of two classes; of more, the largest is that of the predicted class.
-        """
+        """Compute the decision function."""
         return self._final_score(X)
 
 
@@ -80,36 +88,17 @@ class ProbabilitiesMixin(ClassesMixin):
             log_p: Floats = np.log(self._proba_of(score))
         return log_p
 
-    @on_snapshot
+    @of_rows("p : ndarray of shape (n_samples, n_classes)", "Probabilities, classes in the order of ``classes_``.")
     def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
+        """Predict the probability of each class."""
         return self._proba_of(self._final_score(X))
 
-    @on_snapshot
+    @of_rows(
+        "log_p : ndarray of shape (n_samples, n_classes)",
+        "Logarithms of ``predict_proba``; -inf where a probability is 0.",
+    )
     def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability is 0.
-        """
+        """Predict the logarithm of the probability of each class."""
         return self._log_proba_of(self._final_score(X))
 
 
@@ -123,37 +112,15 @@ class StagedProbabilitiesMixin(ProbabilitiesMixin):
     def _final_score(self, X: Any) -> Floats:
         return deque(self._stages(X), maxlen=1).pop()
 
-    @on_snapshot
+    @of_rows("p : ndarray of shape (n_samples, n_classes)", "Probabilities of the stages so far.")
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the stages so far.
-        """
+        """Predict probabilities after one stage, two stages, and so on."""
         for score in self._stages(X):
             yield self._proba_of(score)
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict the class after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Classes predicted by the stages so far.
-        """
+    @of_rows("y : ndarray of shape (n_samples,)", "Classes predicted by the stages so far.")
+    def staged_predict(self, X: Any) -> Iterator[Labels]:
+        """Predict the class after one stage, two stages, and so on."""
         for score in self._stages(X):
             yield self._labels_of(score)
 
@@ -161,20 +128,12 @@ class StagedProbabilitiesMixin(ProbabilitiesMixin):
 class StagesMixin(ScoresMixin, StagedProbabilitiesMixin):
     """Scores after one stage, two stages, and so on, as well."""
 
-    @on_snapshot
+    @of_rows(
+        "score : ndarray of shape (n_samples,) or (n_samples, n_classes)",
+        "The decision function of the stages so far.",
+    )
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Compute the decision function after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The decision function of the stages so far.
-        """
+        """Compute the decision function after one stage, two stages, and so on."""
         for score in self._stages(X):
             yield score.copy()
 
@@ -186,20 +145,9 @@ class NumbersMixin(RegressorMixin):
     def _values(self, X: Any) -> Floats:
         """Check the rows; return what is predicted."""
 
-    @on_snapshot
+    @of_rows("y : ndarray of shape (n_samples,)", "Predicted values.")
     def predict(self, X: Any) -> Floats:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predicted values.
-        """
+        """Predict the target."""
         return self._values(X)
 
 
@@ -213,18 +161,7 @@ class StagedNumbersMixin(NumbersMixin):
     def _values(self, X: Any) -> Floats:
         return deque(self._staged_values(X), maxlen=1).pop()
 
-    @on_snapshot
+    @of_rows("y : ndarray of shape (n_samples,)", "Predicted values of the stages so far.")
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Predict the target after one stage, two stages, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predicted values of the stages so far.
-        """
+        """Predict the target after one stage, two stages, and so on."""
         yield from self._staged_values(X)

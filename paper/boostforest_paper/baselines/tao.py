@@ -17,12 +17,11 @@ from .._product import (
     declared,
     entropy_of,
     mean_and_deviation,
-    on_snapshot,
     warn_if_one_class,
 )
 from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
-from .predicting import Floats, ProbabilitiesMixin
+from .predicting import Floats, ProbabilitiesMixin, of_rows
 from .tao_docs import WORDS, TAOArguments
 from .tao_optimiser import TAOOptimiser
 from .tao_tree import cart_start, random_start
@@ -146,20 +145,9 @@ class TAOClassifier(ProbabilitiesMixin, Baseline, TAOArguments):
         check_is_fitted(self)
         return len(self.tree_.coef)
 
-    @on_snapshot
+    @of_rows("leaves : ndarray of shape (n_samples,)", "Number of the leaf's node.")
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
-        """Return the leaf that each row falls into.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,)
-            Number of the leaf's node.
-        """
+        """Return the leaf that each row falls into."""
         X = self._check_rows(X)
         return self.tree_.leaves(X, np.zeros(len(X), dtype=np.intp))
 

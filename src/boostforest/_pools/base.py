@@ -310,7 +310,8 @@ class PoolClassifier(ClassArguments, StagedLabelsMixin, PoolForestBase):
 
     @on_snapshot
     def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
-        return self.classes_, self._mean_output(X)
+        mean = self._mean_output(X)  # checks that there is a fit
+        return self.classes_, mean
 
     @on_snapshot
     def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
