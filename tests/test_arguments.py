@@ -32,7 +32,7 @@ def methods(cls):
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_argument_stands_in_the_docstring_with_its_default(cls):
     for name, parameter in inspect.signature(cls).parameters.items():
-        line = re.search(rf"^    {name} : (.+)$", cls.__doc__, re.MULTILINE)
+        line = re.search(rf"^{name} : (.+)$", inspect.getdoc(cls), re.MULTILINE)
         assert line, name
         assert ("default=" in line[1]) == (parameter.default is not parameter.empty), name
 

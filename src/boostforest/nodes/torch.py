@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CNN", "MLP", "TorchNode"]
 
-_DEVICE = replace(choice({"auto": 0, "cpu": 1, "cuda": 2}), name="TorchNode.device", takes_pools=True)
+_DEVICE = replace(choice({"auto": 0, "cpu": 1, "cuda": 2}), name="TorchNode.device")
 
 
 class MLP(BaseEstimator):
