@@ -200,6 +200,8 @@ def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], di
 def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Sigmoid or softmax of the scores."""
 
+SPLIT_RULES: tuple = ...
+
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 
