@@ -270,6 +270,7 @@ nb::list find_splits(const TrainingTable& table, const nb::list& list, const Arr
     require(rules.shape(0) == n && rules.shape(1) == nb::len(rule_names()) && keys.shape(0) == n,
             "rules and keys need one entry per node");
     std::vector<SplitRules> own;
+    own.reserve(n);
     for (std::size_t i = 0; i < n; ++i) own.push_back(read_rules(&rules(i, 0)));
     const Dataset data = table.dataset(split_list(table, split_features));
     std::vector<Split> splits;
@@ -308,12 +309,12 @@ std::vector<double> losses(const TrainingTable& table, const nb::list& list, int
 }  // namespace
 
 FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) {
-    if (!numbers) return {nullptr, static_cast<int>(n_features)};
+    if (!numbers) return {.numbers = nullptr, .n = static_cast<int>(n_features)};
     for (std::size_t j = 0; j < numbers->shape(0); ++j)
         require(
             (*numbers)(j) > (j == 0 ? -1 : (*numbers)(j - 1)) && static_cast<std::size_t>((*numbers)(j)) < n_features,
             "a list of features must ascend and have no others");
-    return {numbers->data(), static_cast<int>(numbers->shape(0))};
+    return {.numbers = numbers->data(), .n = static_cast<int>(numbers->shape(0))};
 }
 
 void register_training_table(nb::module_& module) {
