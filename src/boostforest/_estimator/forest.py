@@ -30,8 +30,8 @@ from .base import BoostEstimator
 from .fitted import FromModel
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False},
-    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto"},
+    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
+    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True},
 }
 POOLS = ("uniform", "adaptive")
 _MORE_TREES = {"paper": 1, "best": 2}  # trees that a preset grows, in multiples of n_estimators
@@ -46,12 +46,13 @@ class Plan:
     budget: int | None  #: trees to grow; None: as many as it takes
     n_stages: int | str
     calibrate: Any  #: False, or how
+    boost: bool  #: boosted stages, if they are worth it
     own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
 
     @property
     def is_plain(self) -> bool:
         """Whether it is the paper's forest."""
-        return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
+        return self.budget is not None and self.n_stages == 1 and not self.calibrate and not self.boost and self.own is None
 
 
 class ForestMixin(BaggingMixin, BoostEstimator):
@@ -107,7 +108,7 @@ class ForestMixin(BaggingMixin, BoostEstimator):
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
@@ -263,7 +264,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     auto = isinstance(forest.n_estimators, str)
     budget = None if auto else int(forest.n_estimators) * _MORE_TREES[forest.preset]
     own = _set_parameters(forest) if plan["pool"] == "adaptive" else None
-    made = Plan(budget, plan["n_stages"], plan["calibrate"], own)
+    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own)
     if not made.is_plain:
         _check_out_of_bag(forest, made, asked)
     return made

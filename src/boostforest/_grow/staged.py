@@ -13,6 +13,7 @@ from .._base.typing import Floats, Mask
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .boosted import Booster, Mixture, can_boost
 from .groups import Group, Growth, Settings, joint_oob
 
 MOST_STAGES = 3  # of n_stages="auto"
@@ -45,10 +46,12 @@ class Grown:
 class StageGrower:
     """Grows a forest in stages, from an adaptive pool or a plain one."""
 
-    def __init__(self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None) -> None:
+    def __init__(
+        self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None, boost: bool = False
+    ) -> None:
         """``budget``: trees, None to find out; ``own``: tree parameters that stay as they are, None: all of them."""
         self._growth, self._objective = growth, growth.objective
-        self._budget, self._n_stages, self._own = budget, n_stages, own
+        self._budget, self._n_stages, self._own, self._boost = budget, n_stages, own, boost
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -67,8 +70,28 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
+        if self._boost and can_boost(self._growth.data):
+            self._add_chains(grown)
         self._growth.finish()
         return grown
+
+    def _add_chains(self, grown: Grown) -> None:
+        """Add boosted stages, if they are worth it; all steps are weighed anew."""
+        found = Booster(self._growth).grow(grown.scores, grown.seen)
+        if found is None:
+            return
+        chains, weights = found
+        mixture = Mixture(self._objective, grown.scores, grown.seen, chains)
+        mixed = mixture.scores(weights)
+        known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
+        grown.scores = np.where(known[:, None], mixed, grown.scores)
+        stages = grown.stages
+        grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
+        for chain, weight in zip(chains, weights[1:], strict=True):
+            grown.groups.append(Group({}, chain.model, chain.oob))
+            grown.stages = grown.stages.add(chain.model.n_trees, float(weight), chain.n_bags)
+        loss = self._objective.average(self._objective.losses(grown.scores), grown.seen)
+        grown.losses += [loss] * len(chains)
 
     # ------------------------------------------------------------------------------------------------- first stage
 

@@ -1,0 +1,223 @@
+"""Boosted stages: bags of trees that are boosted on replicas, beside the forest or on top of it, weighed out of bag.
+
+A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. One bag of
+each kind is a trial; the chains that it finds useful get all their bags. The score of the forest and those of the
+chains are then added with the non-negative weights that have the least out-of-bag loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._base.typing import Floats, Mask, Seeds
+from .._losses import OutOfBag
+from .._model.columns import ForestColumns
+from .._model.model import Model, Stages
+from .data import TrainingData
+from .groups import Growth
+from .native import Request
+from .objective import Objective
+from .parameters import TREE_PARAMETERS
+
+N_BAGS = 8
+_TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: by one bag of each kind, and by all bags
+_LEAST_WEIGHT = 0.05  # of a chain after the trial
+_PRIOR = 3.0  # rows' worth of belief that the forest is best alone
+_MOST_JUDGES = 20_000  # rows that weights are found by
+_LEAST_ROWS = 50  # that have not been drawn by a bag
+_MOST_WORK = 1e9  # of a round: rows × features × outputs
+_SMALL_VARIANCE = 0.1  # of a mean score
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the trees of a chain are grown; see ``BoostRules`` in ``src/core/boost``."""
+
+    oblivious: bool
+    max_leaves: int
+    reg_lambda: float
+    min_rows: float
+    feature_share: float
+    learning_rate: float
+    max_rounds: int
+    patience: int
+
+    def rules(self, n_rows: int) -> dict[str, float]:
+        """Return the rules as the core takes them."""
+        return {**vars(self), "most_bins": int(np.clip(n_rows // 16, 32, 127))}
+
+
+LEAF_WISE = Kind(False, 15, 1.0, 10.0, 0.7, 0.1, 1000, 30)
+OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Bags of one kind."""
+
+    kind: Kind
+    starts_at_forest: bool
+    model: Model
+    oob: OutOfBag  #: sums over the bags that have not drawn a row
+    n_bags: int
+
+    def __add__(self, other: Chain) -> Chain:
+        return replace(self, model=self.model + other.model, oob=self.oob + other.oob, n_bags=self.n_bags + other.n_bags)
+
+
+def can_boost(data: TrainingData) -> bool:
+    """Tell whether boosted stages can be had at all, and in reasonable time."""
+    n_rows, n_features = data.X.shape
+    return (
+        data.sampling.bootstrap
+        and data.roles.monotonic_cst is None
+        and data.loss.n_classes != 1
+        and n_rows >= 3 * _LEAST_ROWS
+        and n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
+    )
+
+
+def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
+    """Boost a bag for each seed, from the scores that the data start from."""
+    sampling, n_rows = data.sampling, len(data.y)
+    weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
+    columns: dict[str, Any] = data.table(request.threads).boost(
+        kind.rules(n_rows),
+        seeds,
+        sampling.n_draws,
+        sampling.cumulative,
+        weight,
+        sampling.balance_classes,
+        request.threads,
+        data.roles.split_features,
+        data.start,
+        request.dtype,
+    )
+    sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
+    sizes = np.diff(columns.pop("bag_end"), prepend=0)
+    for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
+        columns.pop(name)
+    forest = ForestColumns(**columns, **vars(data.roles), n_features=data.X.shape[1], n_outputs=data.loss.n_outputs)
+    own = {
+        "node_model": "constant",
+        "criterion": "xgb",
+        "min_samples_leaf": int(kind.min_rows),
+        "reg_lambda": kind.reg_lambda,
+        "max_leaf_nodes": kind.max_leaves,
+        "max_features": kind.feature_share,
+        "batch_size": None,
+    }
+    changed = {p.name: p.pool(own[p.name]) for p in TREE_PARAMETERS if p.name in own}
+    drawn = request.draw(seeds, data.loss.task, changed)
+    params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
+    stages = Stages.single(forest.n_trees)
+    model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
+    return model, OutOfBag(*sums)
+
+
+class Mixture:
+    """The scores of a forest and of chains, and the weights that are best out of bag."""
+
+    def __init__(self, objective: Objective, scores: Floats, seen: Mask, chains: list[Chain]) -> None:
+        self._objective, self._chains = objective, chains
+        self.rows = objective.counted(seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
+        self._parts = [scores, *(chain.oob.mean for chain in chains)]
+        self._noise = [np.zeros_like(scores), *map(self._excess_noise, chains)]
+
+    def _excess_noise(self, chain: Chain) -> Floats:
+        """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
+        several = chain.oob.n_trees[:, 0] >= 2
+        spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
+        excess = spread * (1 / np.maximum(chain.oob.n_trees, 1) - 1 / chain.n_bags)
+        return excess if self._objective.loss.averages_scores else np.minimum(excess, _SMALL_VARIANCE)
+
+    def scores(self, weights: Floats) -> Floats:
+        """Return the mixed scores of all rows."""
+        return np.asarray(sum(w * part for w, part in zip(weights, self._parts, strict=True)))
+
+    def losses(self, weights: Floats) -> Floats:
+        """Return the losses of all rows, as if all bags had been left to each of them."""
+        scores = self.scores(weights)
+        noise = sum(w**2 * part for w, part in zip(weights, self._noise, strict=True))
+        return np.asarray(
+            self._objective.losses(scores) - (self._objective.loss.curvature(scores) * noise).sum(axis=1) / 2
+        )
+
+    @property
+    def alone(self) -> Floats:
+        """The weights of the forest without chains."""
+        return np.eye(len(self._parts))[0]
+
+    def fit(self) -> Floats:
+        """Return the weights with the least loss, held near the forest alone where there are few rows."""
+        judges = np.flatnonzero(self.rows)
+        judges = judges[:: max(1, len(judges) // _MOST_JUDGES)]
+        some = object.__new__(Mixture)
+        objective = self._objective
+        weight = None if objective.weight is None else objective.weight[judges]
+        some._objective = replace(objective, y=objective.y[judges], weight=weight)
+        some._parts = [part[judges] for part in self._parts]
+        some._noise = [part[judges] for part in self._noise]
+        everyone = np.ones(len(judges), dtype=bool)
+        n = some._objective.n_rows(everyone)
+
+        def loss(weights: Floats) -> float:
+            held = _PRIOR * float(((weights - self.alone) ** 2).sum()) / n
+            return some._objective.average(some.losses(weights), everyone) + held
+
+        first = np.full(len(self._parts), 1 / len(self._parts))
+        first[[i for i, chain in enumerate(self._chains, 1) if chain.starts_at_forest]] = 0.5
+        found = minimize(loss, first, method="L-BFGS-B", bounds=[(0.0, 2.0)] * len(first))
+        return np.asarray(found.x)
+
+    def t_value(self, weights: Floats) -> float:
+        """Return the t value of the change of the loss against the forest alone."""
+        return self._objective.t_value(self.losses(weights) - self.losses(self.alone), self.rows)
+
+
+class Booster:
+    """Grows the chains of one fit."""
+
+    def __init__(self, growth: Growth) -> None:
+        self._growth = growth
+
+    def grow(self, scores: Floats, seen: Mask) -> tuple[list[Chain], Floats] | None:
+        """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
+        seeds = self._growth.seeds(N_BAGS)
+        tried = self._trials(scores, seen, seeds[:1])
+        mixture = Mixture(self._growth.objective, scores, seen, tried)
+        if mixture.rows.sum() < _LEAST_ROWS:
+            return None
+        weights = mixture.fit()
+        if mixture.t_value(weights) > _TRIED:
+            return None
+        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
+        if not useful:
+            return None
+        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, scores, seeds[1:]) for chain in useful]
+        while chains:
+            mixture = Mixture(self._growth.objective, scores, seen, chains)
+            weights = mixture.fit()
+            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w > 0.01]
+            if len(kept) == len(chains):
+                return (chains, weights) if mixture.t_value(weights) <= _ACCEPTED else None
+            chains = kept
+        return None
+
+    def _trials(self, scores: Floats, seen: Mask, seeds: Seeds) -> list[Chain]:
+        """Return a bag of each kind from nothing, and one of the better kind that starts at the forest."""
+        objective = self._growth.objective
+        tried = [self._boost(kind, False, scores, seeds) for kind in (LEAF_WISE, OBLIVIOUS)]
+        rows = objective.counted(seen & tried[0].oob.seen)
+        losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
+        better = tried[int(np.nanargmin([*losses, np.inf]))].kind
+        return [*tried, self._boost(better, True, scores, seeds)]
+
+    def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
+        start = np.ascontiguousarray(scores) if at_forest else None
+        model, oob = boost_bags(self._growth.request, replace(self._growth.data, start=start), kind, seeds)
+        return Chain(kind, at_forest, model, oob, len(seeds))
