@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import nnls
 
 from .._base.typing import Floats, Mask, Seeds
 from .._losses import OutOfBag
@@ -30,7 +30,9 @@ _PRIOR = 3.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
 _LEAST_ROWS = 50  # that have not been drawn by a bag
 _MOST_WORK = 1e9  # of a round: rows × features × outputs
-_SMALL_VARIANCE = 0.1  # of a mean score
+_SMALL_NOISE = 0.1  # of a row's loss
+_MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
+_ROWS_OF_FULL_TREES = 2000
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,15 @@ class Kind:
     patience: int
 
     def rules(self, n_rows: int) -> dict[str, float]:
-        """Return the rules as the core takes them."""
-        return {**vars(self), "most_bins": int(np.clip(n_rows // 16, 32, 127))}
+        """Return the rules as the core takes them; few rows get small trees and few bins."""
+        size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
+        leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
+        return {**vars(self), "max_leaves": leaves, "most_bins": int(np.clip(n_rows // 16, 32, 127))}
 
 
 LEAF_WISE = Kind(False, 15, 1.0, 10.0, 0.7, 0.1, 1000, 30)
 OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
+_KINDS = (LEAF_WISE, OBLIVIOUS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,60 +128,79 @@ class Mixture:
     """The scores of a forest and of chains, and the weights that are best out of bag."""
 
     def __init__(self, objective: Objective, scores: Floats, seen: Mask, chains: list[Chain]) -> None:
-        self._objective, self._chains = objective, chains
+        self._objective = objective
         self.rows = objective.counted(seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
-        self._parts = [scores, *(chain.oob.mean for chain in chains)]
-        self._noise = [np.zeros_like(scores), *map(self._excess_noise, chains)]
-
-    def _excess_noise(self, chain: Chain) -> Floats:
-        """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
-        several = chain.oob.n_trees[:, 0] >= 2
-        spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
-        excess = spread * (1 / np.maximum(chain.oob.n_trees, 1) - 1 / chain.n_bags)
-        return excess if self._objective.loss.averages_scores else np.minimum(excess, _SMALL_VARIANCE)
+        self._parts = np.stack([scores, *(chain.oob.mean for chain in chains)])
+        curvature = objective.loss.curvature(scores)
+        self._noise = np.stack([np.zeros(len(scores)), *((curvature * _excess_noise(c)).sum(axis=1) for c in chains)])
+        if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
+            self._noise = np.minimum(self._noise, _SMALL_NOISE)
 
     def scores(self, weights: Floats) -> Floats:
         """Return the mixed scores of all rows."""
-        return np.asarray(sum(w * part for w, part in zip(weights, self._parts, strict=True)))
+        return np.tensordot(weights, self._parts, axes=1)
 
     def losses(self, weights: Floats) -> Floats:
-        """Return the losses of all rows, as if all bags had been left to each of them."""
-        scores = self.scores(weights)
-        noise = sum(w**2 * part for w, part in zip(weights, self._noise, strict=True))
-        return np.asarray(
-            self._objective.losses(scores) - (self._objective.loss.curvature(scores) * noise).sum(axis=1) / 2
-        )
+        """Return the losses of all rows, as if no bag had drawn any of them."""
+        return np.asarray(self._objective.losses(self.scores(weights)) - weights**2 @ self._noise / 2)
 
     @property
     def alone(self) -> Floats:
         """The weights of the forest without chains."""
         return np.eye(len(self._parts))[0]
 
-    def fit(self) -> Floats:
-        """Return the weights with the least loss, held near the forest alone where there are few rows."""
-        judges = np.flatnonzero(self.rows)
-        judges = judges[:: max(1, len(judges) // _MOST_JUDGES)]
-        some = object.__new__(Mixture)
-        objective = self._objective
-        weight = None if objective.weight is None else objective.weight[judges]
-        some._objective = replace(objective, y=objective.y[judges], weight=weight)
-        some._parts = [part[judges] for part in self._parts]
-        some._noise = [part[judges] for part in self._noise]
-        everyone = np.ones(len(judges), dtype=bool)
-        n = some._objective.n_rows(everyone)
-
-        def loss(weights: Floats) -> float:
-            held = _PRIOR * float(((weights - self.alone) ** 2).sum()) / n
-            return some._objective.average(some.losses(weights), everyone) + held
-
-        first = np.full(len(self._parts), 1 / len(self._parts))
-        first[[i for i, chain in enumerate(self._chains, 1) if chain.starts_at_forest]] = 0.5
-        found = minimize(loss, first, method="L-BFGS-B", bounds=[(0.0, 2.0)] * len(first))
-        return np.asarray(found.x)
-
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""
         return self._objective.t_value(self.losses(weights) - self.losses(self.alone), self.rows)
+
+    def fit(self) -> Floats:
+        """Return the weights with the least loss, held near the forest alone where there are few rows."""
+        rows = np.flatnonzero(self.rows)
+        rows = rows[:: max(1, len(rows) // _MOST_JUDGES)]
+        chosen = np.zeros(len(self.rows), dtype=bool)
+        chosen[rows] = True
+        share, y, loss = self._objective.shares(chosen), self._objective.y[rows], self._objective.loss
+        parts, noise = self._parts[:, rows], self._noise[:, rows] @ share
+        held = _PRIOR / self._objective.n_rows(chosen)
+
+        def value(weights: Floats) -> float:
+            distance = weights - self.alone
+            losses = loss.losses(y, np.tensordot(weights, parts, axes=1))
+            return float(share @ losses - weights**2 @ noise / 2 + held * distance @ distance)
+
+        weights = self.alone
+        now = value(weights)
+        for _ in range(_MOST_STEPS):
+            scores = np.tensordot(weights, parts, axes=1)
+            slope = np.tensordot(parts, loss.gradient(y, scores) * share[:, None], axes=2)
+            slope += 2 * held * (weights - self.alone) - noise * weights
+            bent = parts * (loss.curvature(scores) * share[:, None])
+            curvature = np.tensordot(bent, parts, axes=([1, 2], [1, 2])) - np.diag(noise)
+            change = _least_parabola(curvature + 2 * held * np.eye(len(weights)), slope, weights) - weights
+            while (after := value(weights + change)) > now and np.abs(change).max() > _SETTLED:
+                change = change / 2
+            if not after < now:
+                break
+            weights, now = weights + change, after
+            if np.abs(change).max() <= _SETTLED:
+                break
+        return weights
+
+
+def _excess_noise(chain: Chain) -> Floats:
+    """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
+    several = chain.oob.n_trees[:, 0] >= 2
+    spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
+    return np.asarray(spread * (1 / np.maximum(chain.oob.n_trees, 1) - 1 / chain.n_bags))
+
+
+def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats:
+    """Return the weights, none below 0, at which a parabola is least that has this slope at the weights now."""
+    values, vectors = np.linalg.eigh(curvature)
+    root = np.sqrt(np.maximum(values, 1e-6 * max(values.max(), 1e-300)))
+    target = (vectors.T @ (curvature @ weights - slope)) / root
+    least: Floats = nnls((vectors * root).T, target)[0]
+    return least
 
 
 class Booster:
@@ -211,7 +235,7 @@ class Booster:
     def _trials(self, scores: Floats, seen: Mask, seeds: Seeds) -> list[Chain]:
         """Return a bag of each kind from nothing, and one of the better kind that starts at the forest."""
         objective = self._growth.objective
-        tried = [self._boost(kind, False, scores, seeds) for kind in (LEAF_WISE, OBLIVIOUS)]
+        tried = [self._boost(kind, False, scores, seeds) for kind in _KINDS]
         rows = objective.counted(seen & tried[0].oob.seen)
         losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
