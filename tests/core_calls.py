@@ -19,6 +19,7 @@ LARGE = {
     "bootstrap_counts": {"n_rows", "n_draws"},
     "batch_positions": {"n", "b"},
     "TrainingTable.grow": {"n_draws", "n_cuts", "node_n_hidden"},
+    "TrainingTable.boost": {"n_draws"},
     "TrainingTable.find_splits": {"rules"},
     "Model.predict_oob": {"n_draws"},
     "gbdt_pl_fit": {"n_rounds"},
@@ -65,6 +66,18 @@ def grow_arguments():
     return {
         "params": tree_params(), "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES,
         "balance_classes": True, "n_threads": 2, "progress": None, "split_features": np.array([0, 2], dtype=np.int32),
+        "start": np.zeros((N, 3)), "dtype": "float64",
+    }  # fmt: skip
+
+
+def boost_arguments():
+    rules = {
+        "oblivious": 0, "max_leaves": 4, "reg_lambda": 1.0, "min_rows": 1.0, "learning_rate": 0.1, "feature_share": 0.7,
+        "max_rounds": 3, "patience": 2, "most_bins": 8,
+    }  # fmt: skip
+    return {
+        "rules": rules, "seeds": np.arange(2, dtype=np.uint64), "n_draws": N, "cumulative": np.cumsum(ONES),
+        "row_weight": ONES, "balance_classes": True, "n_threads": 2, "split_features": np.array([0, 2], dtype=np.int32),
         "start": np.zeros((N, 3)), "dtype": "float64",
     }  # fmt: skip
 
@@ -179,6 +192,7 @@ def calls(core):
         "TrainingTable (monotone)": (core.TrainingTable, monotone_table_arguments()),
         "TrainingTable.grow": (table.grow, grow_arguments()),
         "TrainingTable.grow (monotone)": (monotone_table.grow, monotone_grow_arguments()),
+        "TrainingTable.boost": (table.boost, boost_arguments()),
         "TrainingTable.is_missing": (table.is_missing, {"rows": rows, "feature": 1}),
         "TrainingTable.find_splits": (
             table.find_splits,

@@ -103,6 +103,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         preset: str = "paper",
         n_stages: int | str | None = None,
         pool: str | None = None,
+        boost: bool | None = None,
         dtype: str = "float64",
     ) -> None:
         self.n_estimators = n_estimators
@@ -134,11 +135,12 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         self.preset = preset
         self.n_stages = n_stages
         self.pool = pool
+        self.boost = boost
         self.dtype = dtype
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
-        kept = left_out(model.seeds, sampling, (y - prediction) / model.loss.unit, seen)
+        kept = left_out(model.seeds, model.stages, sampling, (y - prediction) / model.loss.unit, seen)
         known = replace(model.known, left_out=kept)
         if not self.oob_score:
             return known
@@ -283,6 +285,7 @@ class BoostForestClassifier(ForestMixin, BoostClassifier):
         preset: str = "paper",
         n_stages: int | str | None = None,
         pool: str | None = None,
+        boost: bool | None = None,
         calibrate: Any = None,
         dtype: str = "float64",
     ) -> None:
@@ -315,6 +318,7 @@ class BoostForestClassifier(ForestMixin, BoostClassifier):
         self.preset = preset
         self.n_stages = n_stages
         self.pool = pool
+        self.boost = boost
         self.calibrate = calibrate
         self.dtype = dtype
 

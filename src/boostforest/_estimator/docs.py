@@ -125,8 +125,9 @@ verbose : int, default=0
 
 _BEYOND = """\
 preset : {{"paper", "best"}}, default="paper"
-    What `n_stages`, `pool`{and_calibrate} stand for where they are None. "paper": the forest of the paper. "best":
-    several stages and an adaptive pool{calibrated}, all decided out of bag; about 2.5 times the time of a fit.
+    What `n_stages`, `pool`, `boost`{and_calibrate} stand for where they are None. "paper": the forest of the paper.
+    "best": several stages, an adaptive pool and boosted trees{calibrated}, all decided out of bag; about 3.5 times the
+    time of a fit.
 n_stages : int, "auto" or None, default=None
     Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
     corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage has
@@ -136,6 +137,11 @@ pool : {{"uniform", "adaptive"}} or None, default=None
     other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag losses
     decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the preset has
     it.
+boost : bool or None, default=None
+    Whether bags of boosted trees may join the forest, beside it or on top of it, with weights that are best out of bag;
+    what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too, in tables
+    of fewer than 150 rows. Not with `monotonic_cst`. None: as the preset has it (False, True), and never with
+    `monotonic_cst`.
 """
 
 _CALIBRATE = """\
@@ -195,12 +201,13 @@ _STAGE_ATTRIBUTES = """\
 n_stages_ : int
     Stages that the forest has.
 steps_ : ndarray of shape (n_stages_,)
-    What each stage counts; 1 for the first.
+    What each stage counts; 1 for the first, unless there are boosted stages.
 stages_ : Stages
-    `stages_.ends` has the number of trees up to the end of each stage.
+    `stages_.ends` has the number of trees up to the end of each stage; `stages_.units`, if there are boosted stages,
+    what the sum over the trees of each stage is divided by: their number or, if it is boosted, that of its bags.
 oob_losses_ : ndarray of shape (n_stages_,)
     Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, or log-loss),
-    unless the forest is the paper's.
+    unless the forest is the paper's. Boosted stages are weighed together, so all of them have the last loss.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

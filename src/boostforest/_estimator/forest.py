@@ -64,6 +64,7 @@ class ForestMixin(BaggingMixin, BoostEstimator):
     preset: str
     n_stages: Any
     pool: Any
+    boost: Any
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -91,8 +92,8 @@ class ForestMixin(BaggingMixin, BoostEstimator):
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         if before is not None and before.known.losses is not None:
             raise ValueError(
-                "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, calibration or "
-                "n_estimators='auto'; set warm_start=False."
+                "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, boosted trees, "
+                "calibration or n_estimators='auto'; set warm_start=False."
             )
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
@@ -256,6 +257,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     asked = {name: value for name in preset if (value := getattr(forest, name, None)) is not None}
     _check("n_stages", asked, "None, 'auto' or an integer of at least 1", _is_stages)
     _check("pool", asked, "None, 'uniform' or 'adaptive'", lambda v: isinstance(v, str) and v in POOLS)
+    _check("boost", asked, "None, True or False", lambda v: isinstance(v, bool))
     shown = ", ".join(map(repr, CALIBRATIONS))
     _check("calibrate", asked, f"None, {shown}", lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
     plan = {**preset, **asked}
@@ -287,6 +289,7 @@ def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
         "preset='best'": forest.preset == "best",
         "pool='adaptive'": plan.own is not None,
         f"n_stages={plan.n_stages!r}": plan.n_stages != 1,
+        "boost=True": plan.boost,
         f"calibrate={plan.calibrate!r}": bool(plan.calibrate),
         "n_estimators='auto'": plan.budget is None,
     }
@@ -295,6 +298,8 @@ def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
         raise ValueError(f"{reason} needs bootstrap=True: it is decided by the rows that a tree has not drawn.")
     if forest.warm_start:
         raise ValueError(f"{reason} does not go with warm_start=True: the trees depend on each other.")
+    if asked.get("boost") and forest.monotonic_cst is not None:
+        raise ValueError("boost=True does not go with monotonic_cst: boosted trees keep no constraints.")
     if plan.budget is None:
         return
     stages = 1 if plan.n_stages == "auto" else int(plan.n_stages)

@@ -56,9 +56,12 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
+_LATER_PARAMETERS = ("boost",)  # that files have only if they are set: those without are as they were before
+
+
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
-    stored, lost = encode_params(params)
+    stored, lost = encode_params({n: v for n, v in params.items() if n not in _LATER_PARAMETERS or v is not None})
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {

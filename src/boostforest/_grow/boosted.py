@@ -1,13 +1,14 @@
 """Boosted stages: bags of trees that are boosted on replicas, beside the forest or on top of it, weighed out of bag.
 
-A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. One bag of
-each kind is a trial; the chains that it finds useful get all their bags. The score of the forest and those of the
+A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
+each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
 chains are then added with the non-negative weights that have the least out-of-bag loss.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from .native import Request
 from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
-N_BAGS = 8
-_TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: by one bag of each kind, and by all bags
+N_BAGS, _TRIAL_BAGS = 8, 2
+_TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 _LEAST_WEIGHT = 0.05  # of a chain after the trial
-_PRIOR = 3.0  # rows' worth of belief that the forest is best alone
+_MOST_WEIGHT = 8.0
+_PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
 _LEAST_ROWS = 50  # that have not been drawn by a bag
 _MOST_WORK = 1e9  # of a round: rows × features × outputs
@@ -124,17 +126,27 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
     return model, OutOfBag(*sums)
 
 
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """What chains are weighed against: a forest out of bag."""
+
+    scores: Floats  #: rows × outputs
+    seen: Mask  #: rows that have them
+    noise: Floats  #: per row: second derivative of the loss times the variance that the trees which drew it would end
+
+
 class Mixture:
     """The scores of a forest and of chains, and the weights that are best out of bag."""
 
-    def __init__(self, objective: Objective, scores: Floats, seen: Mask, chains: list[Chain]) -> None:
+    def __init__(self, objective: Objective, forest: Forest, chains: list[Chain]) -> None:
         self._objective = objective
-        self.rows = objective.counted(seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
-        self._parts = np.stack([scores, *(chain.oob.mean for chain in chains)])
-        curvature = objective.loss.curvature(scores)
-        self._noise = np.stack([np.zeros(len(scores)), *((curvature * _excess_noise(c)).sum(axis=1) for c in chains)])
+        self.rows = objective.counted(forest.seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
+        self._parts = np.stack([forest.scores, *(chain.oob.mean for chain in chains)])
+        curvature = objective.loss.curvature(forest.scores)
+        of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
+        self._noise = np.stack([forest.noise, *of_chains])
         if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
-            self._noise = np.minimum(self._noise, _SMALL_NOISE)
+            self._noise = np.minimum(self._noise, np.minimum(objective.losses(forest.scores), _SMALL_NOISE))
 
     def scores(self, weights: Floats) -> Floats:
         """Return the mixed scores of all rows."""
@@ -144,10 +156,11 @@ class Mixture:
         """Return the losses of all rows, as if no bag had drawn any of them."""
         return np.asarray(self._objective.losses(self.scores(weights)) - weights**2 @ self._noise / 2)
 
-    @property
+    @cached_property
     def alone(self) -> Floats:
-        """The weights of the forest without chains."""
-        return np.eye(len(self._parts))[0]
+        """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
+        first = np.eye(len(self._parts))[0]
+        return first if self._objective.loss.averages_scores else self._least(first, first > 0)
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""
@@ -155,28 +168,31 @@ class Mixture:
 
     def fit(self) -> Floats:
         """Return the weights with the least loss, held near the forest alone where there are few rows."""
+        return self._least(self.alone, np.ones(len(self._parts), dtype=bool))
+
+    def _least(self, start: Floats, free: Mask) -> Floats:
+        """Return the weights with the least loss, held near those to start from; only some are free."""
         rows = np.flatnonzero(self.rows)
-        rows = rows[:: max(1, len(rows) // _MOST_JUDGES)]
         chosen = np.zeros(len(self.rows), dtype=bool)
-        chosen[rows] = True
-        share, y, loss = self._objective.shares(chosen), self._objective.y[rows], self._objective.loss
-        parts, noise = self._parts[:, rows], self._noise[:, rows] @ share
+        chosen[rows[:: max(1, len(rows) // _MOST_JUDGES)]] = True
+        share, y, loss = self._objective.shares(chosen), self._objective.y[chosen], self._objective.loss
+        parts, noise = self._parts[:, chosen], self._noise[:, chosen] @ share
         held = _PRIOR / self._objective.n_rows(chosen)
 
         def value(weights: Floats) -> float:
-            distance = weights - self.alone
+            distance = weights - start
             losses = loss.losses(y, np.tensordot(weights, parts, axes=1))
             return float(share @ losses - weights**2 @ noise / 2 + held * distance @ distance)
 
-        weights = self.alone
-        now = value(weights)
+        weights, now = start, value(start)
         for _ in range(_MOST_STEPS):
             scores = np.tensordot(weights, parts, axes=1)
             slope = np.tensordot(parts, loss.gradient(y, scores) * share[:, None], axes=2)
-            slope += 2 * held * (weights - self.alone) - noise * weights
+            slope += 2 * held * (weights - start) - noise * weights
             bent = parts * (loss.curvature(scores) * share[:, None])
-            curvature = np.tensordot(bent, parts, axes=([1, 2], [1, 2])) - np.diag(noise)
-            change = _least_parabola(curvature + 2 * held * np.eye(len(weights)), slope, weights) - weights
+            curvature = np.tensordot(bent, parts, axes=([1, 2], [1, 2])) + np.diag(2 * held - noise)
+            change = np.zeros(len(weights))
+            change[free] = _least_parabola(curvature[np.ix_(free, free)], slope[free], weights[free]) - weights[free]
             while (after := value(weights + change)) > now and np.abs(change).max() > _SETTLED:
                 change = change / 2
             if not after < now:
@@ -187,11 +203,11 @@ class Mixture:
         return weights
 
 
-def _excess_noise(chain: Chain) -> Floats:
+def _excess_variance(chain: Chain) -> Floats:
     """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
     several = chain.oob.n_trees[:, 0] >= 2
     spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
-    return np.asarray(spread * (1 / np.maximum(chain.oob.n_trees, 1) - 1 / chain.n_bags))
+    return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / N_BAGS, 0))
 
 
 def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats:
@@ -199,8 +215,7 @@ def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats
     values, vectors = np.linalg.eigh(curvature)
     root = np.sqrt(np.maximum(values, 1e-6 * max(values.max(), 1e-300)))
     target = (vectors.T @ (curvature @ weights - slope)) / root
-    least: Floats = nnls((vectors * root).T, target)[0]
-    return least
+    return np.minimum(nnls((vectors * root).T, target)[0], _MOST_WEIGHT)
 
 
 class Booster:
@@ -209,11 +224,11 @@ class Booster:
     def __init__(self, growth: Growth) -> None:
         self._growth = growth
 
-    def grow(self, scores: Floats, seen: Mask) -> tuple[list[Chain], Floats] | None:
+    def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
         seeds = self._growth.seeds(N_BAGS)
-        tried = self._trials(scores, seen, seeds[:1])
-        mixture = Mixture(self._growth.objective, scores, seen, tried)
+        tried = self._trials(forest, seeds[:_TRIAL_BAGS])
+        mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
             return None
         weights = mixture.fit()
@@ -222,9 +237,9 @@ class Booster:
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
         if not useful:
             return None
-        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, scores, seeds[1:]) for chain in useful]
+        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:]) for chain in useful]
         while chains:
-            mixture = Mixture(self._growth.objective, scores, seen, chains)
+            mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
             kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w > 0.01]
             if len(kept) == len(chains):
@@ -232,14 +247,14 @@ class Booster:
             chains = kept
         return None
 
-    def _trials(self, scores: Floats, seen: Mask, seeds: Seeds) -> list[Chain]:
-        """Return a bag of each kind from nothing, and one of the better kind that starts at the forest."""
+    def _trials(self, forest: Forest, seeds: Seeds) -> list[Chain]:
+        """Return bags of each kind from nothing, and some of the better kind that start at the forest."""
         objective = self._growth.objective
-        tried = [self._boost(kind, False, scores, seeds) for kind in _KINDS]
-        rows = objective.counted(seen & tried[0].oob.seen)
+        tried = [self._boost(kind, False, forest.scores, seeds) for kind in _KINDS]
+        rows = objective.counted(forest.seen & tried[0].oob.seen)
         losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
-        return [*tried, self._boost(better, True, scores, seeds)]
+        return [*tried, self._boost(better, True, forest.scores, seeds)]
 
     def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None

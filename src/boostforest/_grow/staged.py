@@ -13,7 +13,7 @@ from .._base.typing import Floats, Mask
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
-from .boosted import Booster, Mixture, can_boost
+from .boosted import Booster, Forest, Mixture, can_boost
 from .groups import Group, Growth, Settings, joint_oob
 
 MOST_STAGES = 3  # of n_stages="auto"
@@ -23,6 +23,7 @@ _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _SMALL_VARIANCE = 0.1  # of a mean score
+_LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
 
@@ -77,11 +78,12 @@ class StageGrower:
 
     def _add_chains(self, grown: Grown) -> None:
         """Add boosted stages, if they are worth it; all steps are weighed anew."""
-        found = Booster(self._growth).grow(grown.scores, grown.seen)
+        forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
+        found = Booster(self._growth).grow(forest)
         if found is None:
             return
         chains, weights = found
-        mixture = Mixture(self._objective, grown.scores, grown.seen, chains)
+        mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
         grown.scores = np.where(known[:, None], mixed, grown.scores)
@@ -92,6 +94,22 @@ class StageGrower:
             grown.stages = grown.stages.add(chain.model.n_trees, float(weight), chain.n_bags)
         loss = self._objective.average(self._objective.losses(grown.scores), grown.seen)
         grown.losses += [loss] * len(chains)
+
+    def _excess_noise(self, grown: Grown) -> Floats:
+        """Return twice what the loss of each row would fall by if all trees had been left to it."""
+        loss = self._objective.loss
+        curvature = loss.curvature(grown.scores)
+        noise, first = np.zeros(len(grown.scores)), 0
+        for stage, ((begin, end), step) in enumerate(zip(grown.stages.parts, grown.stages.steps, strict=True)):
+            last = first
+            while sum(group.n_trees for group in grown.groups[first:last]) < end - begin:
+                last += 1
+            oob, first = joint_oob(grown.groups[first:last]), last
+            excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
+            of_outputs = stage == 0 and not loss.averages_scores
+            bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
+            noise += step**2 * (bent * excess).sum(axis=1)
+        return noise
 
     # ------------------------------------------------------------------------------------------------- first stage
 
