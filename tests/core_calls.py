@@ -299,6 +299,7 @@ ALSO_RIGHT = {
     ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
+    ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),
     ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip

@@ -52,7 +52,13 @@ class Plan:
     @property
     def is_plain(self) -> bool:
         """Whether it is the paper's forest."""
-        return self.budget is not None and self.n_stages == 1 and not self.calibrate and not self.boost and self.own is None
+        return (
+            self.budget is not None
+            and self.n_stages == 1
+            and not self.calibrate
+            and not self.boost
+            and self.own is None
+        )
 
 
 class ForestMixin(BaggingMixin, BoostEstimator):

@@ -73,7 +73,9 @@ class Chain:
     n_bags: int
 
     def __add__(self, other: Chain) -> Chain:
-        return replace(self, model=self.model + other.model, oob=self.oob + other.oob, n_bags=self.n_bags + other.n_bags)
+        return replace(
+            self, model=self.model + other.model, oob=self.oob + other.oob, n_bags=self.n_bags + other.n_bags
+        )
 
 
 def can_boost(data: TrainingData) -> bool:
@@ -215,7 +217,8 @@ def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats
     values, vectors = np.linalg.eigh(curvature)
     root = np.sqrt(np.maximum(values, 1e-6 * max(values.max(), 1e-300)))
     target = (vectors.T @ (curvature @ weights - slope)) / root
-    return np.minimum(nnls((vectors * root).T, target)[0], _MOST_WEIGHT)
+    least: Floats = np.minimum(nnls((vectors * root).T, target)[0], _MOST_WEIGHT)
+    return least
 
 
 class Booster:
@@ -237,7 +240,10 @@ class Booster:
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
         if not useful:
             return None
-        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:]) for chain in useful]
+        chains = [
+            chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:])
+            for chain in useful
+        ]
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask, Seeds
 from .._base.validation import warn
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
-
-if TYPE_CHECKING:
-    from .model import Stages
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
@@ -36,12 +32,13 @@ class LeftOut:
     weight: Floats | None = None  #: of the rows; None: all the same
 
 
-def left_out(seeds: Seeds, stages: Stages, sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
-    """Keep what intervals need, of at most so many rows; those that all bags of a boosted stage have drawn are not."""
-    for (first, end), boosted in zip(stages.parts, stages.boosted, strict=True):
-        if boosted:
-            bags = np.unique(seeds[first:end])
-            seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in bags])
+def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
+    """Keep what intervals need, of at most so many rows.
+
+    ``bags`` has the seeds of each boosted stage: rows that all of its bags have drawn are not kept.
+    """
+    for stage in bags:
+        seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
     different, of_tree = np.unique(seeds, return_inverse=True)  # the trees of a bag share their seed
     absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])[of_tree]

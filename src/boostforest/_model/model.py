@@ -67,6 +67,11 @@ class Stages:
             for (first, end), boosted in zip(self.parts, self.boosted, strict=True)
         ]
 
+    def bags(self, seeds: Seeds) -> list[Seeds]:
+        """Return the seeds of the bags of each boosted stage."""
+        stages = zip(self.parts, self.boosted, strict=True)
+        return [np.unique(seeds[first:end]) for (first, end), boosted in stages if boosted]
+
     def tree_weights(self) -> Floats:
         """Return what each tree counts."""
         stages = zip(self.parts, self.steps, self.counts, strict=True)
