@@ -397,15 +397,15 @@ def test_weights_are_those_of_least_squares_without_negative_ones():
 def test_noise_that_more_bags_take_away_does_not_count():
     """Three of eight bags are left to a row: the mean of all has three eighths of the variance."""
     rng = np.random.default_rng(0)
-    y = rng.normal(size=50000)
-    bags = y[:, None, None] + rng.normal(size=(50000, 1, boosted.N_BAGS))
-    forest = boosted.Forest(y[:, None] + rng.normal(size=(50000, 1)), np.ones(50000, dtype=bool), np.zeros(50000))
+    y = rng.normal(size=9000)
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.N_BAGS))
+    forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     left = bags[:, :, :3]
-    oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((50000, 1), 3.0))
+    oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 3.0))
     chains = [replace(chain_of(y[:, None]), oob=oob)]
     mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
     exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
-    assert_allclose(mixture.fit(), exact, atol=0.02)
+    assert_allclose(mixture.fit(), exact, atol=0.03)
 
 
 def test_weights_stay_bounded_where_classes_are_separated():

@@ -140,8 +140,8 @@ pool : {{"uniform", "adaptive"}} or None, default=None
 boost : bool or None, default=None
     Whether bags of boosted trees may join the forest, beside it or on top of it, with weights that are best out of bag;
     what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too, in tables
-    of fewer than 150 rows. Not with `monotonic_cst`. None: as the preset has it (False, True), and never with
-    `monotonic_cst`.
+    of fewer than 150 rows, or of more than 3,000,000 rows × features (× classes, if more than two). Not with
+    `monotonic_cst`. None: as the preset has it (False, True), and never with `monotonic_cst`.
 """
 
 _CALIBRATE = """\

@@ -25,13 +25,14 @@ from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
 N_BAGS, _TRIAL_BAGS = 8, 2
+_BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 10_000  # more rows have fewer bags: they differ less, and take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 _LEAST_WEIGHT = 0.05  # of a chain after the trial
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
 _LEAST_ROWS = 50  # that have not been drawn by a bag
-_MOST_WORK = 1e9  # of a round: rows × features × outputs
+_MOST_WORK = 3e6  # rows × features × outputs: more would take longer than the forest
 _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
@@ -88,6 +89,11 @@ def can_boost(data: TrainingData) -> bool:
         and n_rows >= 3 * _LEAST_ROWS
         and n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
     )
+
+
+def number_of_bags(n_rows: int) -> int:
+    """Return how many bags a chain has."""
+    return N_BAGS if n_rows <= _MANY_ROWS else _BAGS_OF_MANY_ROWS
 
 
 def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
@@ -209,7 +215,8 @@ def _excess_variance(chain: Chain) -> Floats:
     """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
     several = chain.oob.n_trees[:, 0] >= 2
     spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
-    return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / N_BAGS, 0))
+    n_bags = number_of_bags(len(several))
+    return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / n_bags, 0))
 
 
 def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats:
@@ -229,7 +236,7 @@ class Booster:
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._growth.seeds(N_BAGS)
+        seeds = self._growth.seeds(number_of_bags(len(forest.scores)))
         tried = self._trials(forest, seeds[:_TRIAL_BAGS])
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
