@@ -11,6 +11,7 @@
 #include "linalg.hpp"
 #include "logit_boost.hpp"
 #include "loss.hpp"
+#include "pairs.hpp"
 #include "partition.hpp"
 #include "predict.hpp"
 #include "small_ridge.hpp"
@@ -66,6 +67,7 @@ const Kernels kTable = {
     .tree_scores = tree_scores,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
+    .add_pairs = add_pairs,
     .add_to_bins = add_to_bins,
     .least_values = least_values,
 };

@@ -202,6 +202,11 @@ struct Kernels {
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
 
+    // Adds the pairs of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
+    // sums[k][2 * n_outputs * codes[k][row] + c] += pairs[2 * n_outputs * row + c] for all c < 2 * n_outputs.
+    void (*add_pairs)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
+                      const float* pairs, int n_outputs, double* const* sums);
+
     // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
     // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.
     void (*add_to_bins)(const std::uint8_t* bins, std::int64_t n_features, int first, int last,
