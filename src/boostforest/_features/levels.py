@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import eigh
 
+from .._base.arrays import mean_and_deviation
 from .._base.threads import ONE_BLAS_THREAD
 from .._base.typing import Floats, Longs
-from .._base.arrays import mean_and_deviation
 
 PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 MAX_COEFFICIENTS = 512  # of the regression; categories of many levels beyond get means of what it leaves over
