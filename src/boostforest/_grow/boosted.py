@@ -36,6 +36,7 @@ _MOST_WORK = 3e6  # rows × features × outputs: more would take longer than the
 _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
+_MOST_BINS = 127
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class Kind:
     patience: int
 
     def rules(self, n_rows: int) -> dict[str, float]:
-        """Return the rules as the core takes them; few rows get small trees and few bins."""
+        """Return the rules as the core takes them; oblivious trees of few rows have fewer levels."""
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
-        return {**vars(self), "max_leaves": leaves, "most_bins": int(np.clip(n_rows // 16, 32, 127))}
+        return {**vars(self), "max_leaves": leaves, "most_bins": _MOST_BINS}
 
 
-LEAF_WISE = Kind(False, 15, 1.0, 10.0, 0.7, 0.1, 1000, 30)
+LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.1, 1000, 30)
 OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
 _KINDS = (LEAF_WISE, OBLIVIOUS)
 
