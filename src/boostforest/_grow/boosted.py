@@ -27,7 +27,7 @@ from .parameters import TREE_PARAMETERS
 N_BAGS, _TRIAL_BAGS = 8, 2
 _BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 10_000  # more rows have fewer bags: they differ less, and take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
-_LEAST_WEIGHT = 0.05  # of a chain after the trial
+_LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
@@ -255,7 +255,7 @@ class Booster:
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
-            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w > 0.01]
+            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
             if len(kept) == len(chains):
                 return (chains, weights) if mixture.t_value(weights) <= _ACCEPTED else None
             chains = kept
