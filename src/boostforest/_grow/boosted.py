@@ -51,6 +51,7 @@ class Kind:
     learning_rate: float
     max_rounds: int
     patience: int
+    overshoot: float
 
     def rules(self, n_rows: int) -> dict[str, float]:
         """Return the rules as the core takes them; oblivious trees of few rows have fewer levels."""
@@ -59,8 +60,8 @@ class Kind:
         return {**vars(self), "max_leaves": leaves, "most_bins": _MOST_BINS}
 
 
-LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.1, 1000, 30)
-OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
+LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
+OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.2, 1000, 20, 1.5)
 _KINDS = (LEAF_WISE, OBLIVIOUS)
 
 
