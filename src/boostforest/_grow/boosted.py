@@ -37,6 +37,7 @@ _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
 _MOST_BINS = 127
+_LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,11 @@ class Kind:
     overshoot: float
 
     def rules(self, n_rows: int) -> dict[str, float]:
-        """Return the rules as the core takes them; oblivious trees of few rows have fewer levels."""
+        """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees."""
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
-        return {**vars(self), "max_leaves": leaves, "most_bins": _MOST_BINS}
+        rounds = min(self.max_rounds, max(n_rows // 2, _LEAST_ROUNDS))
+        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": _MOST_BINS}
 
 
 LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
