@@ -1,7 +1,9 @@
 """Pictures: they return their axes, draw into given ones, and their artists carry the right numbers."""
 
+import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -559,3 +561,38 @@ def test_single_rows_can_be_drawn_behind_the_mean(regressor, diabetes):
     assert len(ax.lines) == 6
     x, y = ax.lines[0].get_data()
     assert_allclose(y, [regressor.predict(X.iloc[:1].assign(bmi=at))[0] for at in x])
+
+
+def test_rows_are_not_mixed_up_by_the_index_of_a_frame_nor_by_names_that_are_numbers(shop):
+    X, _, forest = shop
+    expected = plot.effect(forest, X, "town").lines[0].get_xdata()
+    for index in (np.arange(300)[::-1], np.zeros(300, dtype=int)):
+        assert_allclose(plot.effect(forest, X.set_index(index), "town").lines[0].get_xdata(), expected)
+    numbered = pd.DataFrame(X[["rooms", "age"]].to_numpy())
+    forest = BoostForestRegressor(3, random_state=0).fit(numbered, X["age"])
+    x, y = plot.effect(forest, numbered, 1, n_points=4).lines[0].get_data()
+    rows = [np.column_stack([numbered[0], np.full(300, at)]) for at in x]
+    assert_allclose(y, [forest.predict(pd.DataFrame(table)).mean() for table in rows])
+
+
+def test_nothing_to_show_is_drawn_without_warnings():
+    X, y = np.zeros((30, 2)), np.ones(30)
+    forest = BoostForestRegressor(2, random_state=0).fit(X, y)
+    for ax in (
+        plot.importances(forest),
+        plot.importances(forest, "slope", max_columns=1),
+        plot.tree(forest),
+        plot.convergence(forest, X, y),
+        plot.residuals(forest, X[:1], y[:1]),
+        plot.effect(forest, X, 0),
+        plot.waterfall(SimpleNamespace(values=np.zeros(2), base_values=1.0)),
+        plot.beeswarm(SimpleNamespace(values=np.zeros((0, 2)), base_values=np.zeros(0))),
+    ):
+        ax.figure.canvas.draw()
+
+
+def test_the_examples_of_the_page_run():
+    page = (Path(__file__).parents[1] / "docs" / "plots.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec("\n".join(blocks), {})
+    assert set(re.findall(r"plot\.(\w+)\(", page)) >= set(plot.__all__) - {"pool", "plot_tree"}

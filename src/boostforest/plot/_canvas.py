@@ -62,6 +62,10 @@ class Canvas:
         """Return a colour between that of the background (0) and that of text (1)."""
         return self.tint(self.ink, share)
 
+    def behind_text(self) -> dict[str, Any]:
+        """Return a box that keeps lines from running through text."""
+        return {"facecolor": self.soft(0), "edgecolor": "none", "pad": 0.8}
+
     def style(self, grid: str = "both") -> None:
         """Draw a light grid behind everything, and no frame."""
         self.ax.spines[["top", "right"]].set_visible(False)

@@ -77,12 +77,12 @@ def waterfall(
     c.style(grid="x")
     c.name_rows(labels)
     _write_widths(c, starts, widths)
-    of = f" of {shown.output}" if shown.output else ""
+    what = f"prediction for {shown.output}" if shown.output else "prediction"
     c.ax.axvline(base, color=c.soft(0.45), linewidth=1, linestyle="--", zorder=1)
     c.ax.set_xlabel(
         f"what each column adds, from the bottom up,\nto the base value {canvas.tell_number(base)} (dashed)"
     )
-    c.say(f"prediction{of}: {canvas.tell_number(float(ends[0]) if len(ends) else base)}")
+    c.say(f"{what}: {canvas.tell_number(float(ends[0]) if len(ends) else base)}")
     return c.ax
 
 
@@ -96,7 +96,7 @@ def _write_widths(c: canvas.Canvas, starts: Floats, widths: Floats) -> None:
         c.ax.annotate(
             f"{'−' if width < 0 else '+'}{canvas.tell_number(abs(float(width)))}", (end, place), (4 * side, 0),
             textcoords="offset points", ha="left" if side > 0 else "right", va="center", fontsize="small",
-            color=c.ink,
+            color=c.ink, bbox=c.behind_text(),
         )  # fmt: skip
 
 
@@ -143,8 +143,8 @@ def beeswarm(explanation: Any, *, output: Any = None, max_columns: int = 12, ax:
     c.style(grid="x")
     c.name_rows(labels)
     c.ax.axvline(0, color=c.soft(0.5), linewidth=0.8, zorder=1)
-    of = f" of {shown.output}" if shown.output else ""
-    c.ax.set_xlabel(f"contribution to the prediction{of}" + canvas.of_columns(len(order), len(shown.names)))
+    what = f"prediction for {shown.output}" if shown.output else "prediction"
+    c.ax.set_xlabel(f"contribution to the {what}" + canvas.of_columns(len(order), len(shown.names)))
     if shown.data is not None:
         _colour_bar(c, colours)
     return c.ax
@@ -200,6 +200,7 @@ def _read(explanation: Any, output: Any) -> _Contributions:
             f"explanation must have values and base_values, as what explain returns; got {type(explanation).__name__}."
         )
     values = np.asarray(explanation.values, dtype=np.float64)
+    values = values[None] if values.ndim == 1 else values  # a single row, as shap cuts it out
     if getattr(explanation, "interactions", False) or values.ndim not in (2, 3):
         raise ValueError(
             "explanation must have contributions, rows × columns or rows × columns × outputs; got "
@@ -216,7 +217,7 @@ def _read(explanation: Any, output: Any) -> _Contributions:
     names = getattr(explanation, "feature_names", None)
     names = [f"x{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
     data = getattr(explanation, "data", None)
-    data = None if data is None else np.asarray(data)
+    data = None if data is None else np.atleast_2d(np.asarray(data))
     return _Contributions(values, np.broadcast_to(base, len(values)), data, names, name)
 
 

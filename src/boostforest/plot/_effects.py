@@ -101,8 +101,7 @@ def effects_by_prediction(estimator: Any, X: Any, column: int, rows: Longs, max_
 
     Values are taken from the table itself, so that their types are those of the fit, whatever the table is.
     """
-    frame = as_frame(X)
-    table = _as_array(X) if frame is None else frame
+    table = _table(X)
     n_rows = len(table)
     kept = np.arange(n_rows)
     if max_rows is not None and n_rows > max_rows:
@@ -122,14 +121,18 @@ def effects_by_prediction(estimator: Any, X: Any, column: int, rows: Longs, max_
     return values if values.ndim == 3 else values[:, :, None]
 
 
-def _as_array(X: Any) -> Labels:
+def _table(X: Any) -> nw.DataFrame[Any] | Labels:
+    """Return a frame whose columns have names as such, and any other table as an array."""
+    frame = as_frame(X)
+    if frame is not None:
+        return frame if all(isinstance(name, str) for name in frame.columns) else frame.to_numpy()
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)
 
 
 def _read_column(estimator: Any, X: Any, column: Any) -> _Column:
     """Return a column of the table, found by name or number."""
-    frame = as_frame(X)
-    names = _names(estimator, frame)
+    table = _table(X)
+    names = _names(estimator, table)
     if isinstance(column, str) and names is not None and column in names:
         name = column
     elif isinstance(column, numbers.Integral) and not isinstance(column, bool):
@@ -143,9 +146,9 @@ def _read_column(estimator: Any, X: Any, column: Any) -> _Column:
     place = int(column) if names is None else names.index(name)
     fitted = getattr(estimator, "is_categorical_", None)
     is_category = fitted is not None and bool(fitted[place])
-    if frame is not None and name in frame.columns:
-        place = frame.columns.index(name)
-    columns = array_columns(_as_array(X)) if frame is None else frame_columns(frame)
+    if isinstance(table, nw.DataFrame) and name in table.columns:
+        place = table.columns.index(name)
+    columns = frame_columns(table) if isinstance(table, nw.DataFrame) else array_columns(table)
     if not place < len(columns):
         raise ValueError(f"X must have the {estimator.n_features_in_} columns of the fit; got {len(columns)}.")
     content = columns[place].read(as_values=is_category)
@@ -157,12 +160,12 @@ def _read_column(estimator: Any, X: Any, column: Any) -> _Column:
     return _Column(name, place, values if is_category else values.astype(np.float64), is_category)
 
 
-def _names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str] | None:
+def _names(estimator: Any, table: nw.DataFrame[Any] | Labels) -> list[str] | None:
     """Return the names of the columns of the fit, or of the table if the fit knows none."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         return [str(name) for name in names]
-    return None if frame is None else [str(name) for name in frame.columns]
+    return list(table.columns) if isinstance(table, nw.DataFrame) else None
 
 
 def _example_rows(column: _Column, n_points: int) -> Longs:
@@ -248,7 +251,8 @@ def _show_data(c: canvas.Canvas, values: Floats, points: Floats) -> None:
         c.ax.margins(x=0.08, y=0.12)
         for point in points:
             text = f"{(values == point).sum():,} rows"
-            c.ax.text(point, 0.02, text, transform=at_bottom, ha="center", fontsize="x-small", color=c.soft(0.7))
+            look: dict[str, Any] = {"fontsize": "x-small", "color": c.soft(0.7), "bbox": c.behind_text()}
+            c.ax.text(point, 0.02, text, transform=at_bottom, ha="center", **look)
         return
     values = np.sort(values)
     if len(values) > _MOST_RUGS:

@@ -87,7 +87,7 @@ def _leave_out_the_start(ax: Axes, losses: Floats, has_others: bool) -> None:
     """Let the first few trees leave the picture at its top: they are so bad that nothing else could be seen."""
     rest = losses[int(_START * len(losses)) :]
     low, high = float(rest.min()), float(rest.max())
-    room = max(high - low, 1e-3 * abs(high))
+    room = max(high - low, 1e-3 * abs(high)) or 1.0
     low, high = low - 0.08 * room, high + 0.12 * room
     if has_others:
         low, high = min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1])

@@ -310,5 +310,4 @@ def _draw(
             bottom, top = y + _height(texts[i]) / 2, to_y - _height(texts[child]) / 2  # of the boxes
             share = ((bottom + top) / 2 - y) / (to_y - y)
             at = (x + (to_x - x) * share, y + (to_y - y) * share)
-            back = {"facecolor": c.soft(0), "edgecolor": "none", "pad": 1.0}
-            c.ax.text(*at, label, bbox=back, zorder=1.5, color=c.ink, **fonts)
+            c.ax.text(*at, label, bbox=c.behind_text(), zorder=1.5, color=c.ink, **fonts)
