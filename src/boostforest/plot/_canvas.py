@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -66,11 +66,11 @@ class Canvas:
         """Return a box that keeps lines from running through text."""
         return {"facecolor": self.soft(0), "edgecolor": "none", "pad": 0.8}
 
-    def style(self, grid: str = "both") -> None:
+    def style(self, grid: Literal["both", "x", "y"] = "both") -> None:
         """Draw a light grid behind everything, and no frame."""
         self.ax.spines[["top", "right"]].set_visible(False)
         self.ax.grid(visible=False)
-        self.ax.grid(visible=True, axis=grid, color=self.soft(0.12), linewidth=0.8)  # type: ignore[arg-type]
+        self.ax.grid(visible=True, axis=grid, color=self.soft(0.12), linewidth=0.8)
         self.ax.set_axisbelow(True)
 
     def legend(self, **options: Any) -> None:
