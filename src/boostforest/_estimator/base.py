@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -31,10 +32,12 @@ from .._grow.native import Request
 from .._grow.parameters import largest, smallest, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
+from .._model.background import draw_background
 from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
 from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
+from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
@@ -58,7 +61,7 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class BoostEstimator(FittedMixin):
+class BoostEstimator(ExplainedMixin, FittedMixin):
     """Arguments in, one model out; everything else is read from the model."""
 
     _task: ClassVar[str]
@@ -124,6 +127,7 @@ class BoostEstimator(FittedMixin):
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        background = draw_background(X, weight, entropy)
         arguments, threads = vars(self), self._threads()
         if before is None:
             features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
@@ -142,7 +146,8 @@ class BoostEstimator(FittedMixin):
         warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
         data = TrainingData(X, features, encoded, loss, sampling, roles)
         request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
-        return self._grow(request, data, y, before)
+        model = self._grow(request, data, y, before)
+        return replace(model, known=replace(model.known, background=background))
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         """Grow the trees that are not there yet; ``y`` is the target as the user has it."""

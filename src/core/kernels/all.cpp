@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
 #include "histogram.hpp"
@@ -60,6 +61,10 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .widen_values = widen_values,
+    .clipped_rows = clipped_rows,
+    .coalition_scores = coalition_scores,
+    .coalition_sums = coalition_sums,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
     .add_to_bins = add_to_bins,

@@ -177,6 +177,27 @@ struct Kernels {
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride);
 
+    // n stored coefficients from `start` on, as doubles.
+    void (*widen_values)(const void* from, Stored stored, std::int64_t start, std::int64_t n, double* out);
+
+    // A linear model between a row x and others, z[rows[i]] (rows of `width` doubles): the differences slopes[j] (x[j] -
+    // z[j]), all of them or some, are added to the score `start` of a row, which is at_x less all of them and those of
+    // the slopes that are `lost`. Where every score on the way lies within [lower, upper], start is added to total and
+    // the differences to sums; where every one lies on the same side of it, that bound is added to total. The others
+    // (all, if a bound is NaN) stay open: their number is returned, their rows, starts and differences are written.
+    std::int64_t (*clipped_rows)(const double* slopes, const double* lost, const double* x, const double* z,
+                                 const std::int32_t* rows, std::int64_t n, int width, double at_x, double lower,
+                                 double upper, double* differences, double* start, std::int32_t* open, double* sums,
+                                 double& total);
+
+    // out[S] = start + Σ of differences[j] over the bits j of S, within [lower, upper], for all S below 2^n. Whole
+    // vectors are written.
+    void (*coalition_scores)(double start, const double* differences, int n, double lower, double upper, double* out);
+
+    // Returns Σ weights[S] values[S] over all S below 2^n; with[j]: the same over those that have bit j. Destroys
+    // values.
+    double (*coalition_sums)(double* values, const double* weights, int n, double* with);
+
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of
     // all classes but the row's own, since 1 - p loses what is left of it near 1. Whole vectors are written.

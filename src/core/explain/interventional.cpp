@@ -1,0 +1,209 @@
+#include "interventional.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+bool goes_left(const TreeView& tree, std::int32_t node, double value) {
+    return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
+}
+
+}  // namespace
+
+Sums Target::of(std::int64_t other, std::int64_t n_players, int n_outputs) const {
+    if (!apart) return sums;
+    const std::int64_t step = other * n_players * n_outputs;
+    return {.values = sums.values + step,
+            .variance = sums.variance + step,
+            .pairs = sums.pairs == nullptr ? nullptr : sums.pairs + step * n_players,
+            .weight = sums.weight};
+}
+
+Interventional::Interventional(const PreparedRows& background, const Players& players, const BetaTable& beta,
+                               int n_outputs)
+    : background_(background),
+      players_(players),
+      game_(beta, players.n, n_outputs),
+      at_(players, background.input_width()),
+      n_outputs_(n_outputs),
+      width_(background.input_width()),
+      one_input_each_(std::adjacent_find(players.of_input.begin(), players.of_input.end()) == players.of_input.end()),
+      rows_(background.n()),
+      free_(static_cast<std::size_t>(n_outputs) * width_),
+      lost_(free_.size()),
+      start_(n_outputs),
+      sums_(free_.size()),
+      open_(background.n()),
+      who_(players.of_input.size()),
+      open_start_(n_outputs),
+      open_differences_(n_outputs * players.of_input.size()) {}
+
+void Interventional::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
+                              const Target& target) {
+    NodeModels models(tree, output, width_);
+    tree_ = &tree;
+    models_ = &models;
+    target_ = &target;
+    routed_ = rows.routed(i);
+    inputs_ = rows.inputs(i);
+    tree_key_ = key;
+    std::iota(rows_.begin(), rows_.end(), 0);
+    visit(0, rows_.data(), rows_.data() + rows_.size());
+}
+
+// The columns of at_ lead here, from the row at work and from each of some background rows.
+void Interventional::visit(std::int32_t node, std::int32_t* begin, std::int32_t* end) {
+    if (begin == end) return;
+    add_model(node, begin, end - begin);
+    const std::int32_t feature = tree_->feature[node];
+    if (feature < 0) return;
+    const std::int32_t left = tree_->left[node], player = players_.of_feature[feature];
+    const bool row_left = goes_left(*tree_, node, routed_[feature]);
+    const std::int32_t near = left + (row_left ? 0 : 1), far = left + (row_left ? 1 : 0);
+    if (at_.side(player) == Side::kRow) return visit(near, begin, end);
+    std::int32_t* middle = std::partition(begin, end, [&](std::int32_t other) {
+        return goes_left(*tree_, node, background_.routed(other)[feature]) == row_left;
+    });
+    if (at_.side(player) == Side::kOther) {
+        visit(near, begin, middle);
+        visit(far, middle, end);
+        return;
+    }
+    visit(near, begin, middle);
+    if (middle == end) return;
+    at_.set(player, Side::kRow);
+    visit(near, middle, end);
+    at_.set(player, Side::kOther);
+    visit(far, middle, end);
+    at_.set(player, Side::kBoth);
+}
+
+void Interventional::add_model(std::int32_t node, const std::int32_t* rows, std::int64_t n) {
+    if (!models_->load(node)) return;
+    node_key_ = child(tree_key_, node);
+    if (models_->has_slopes()) {
+        for (int k = 0; k < n_outputs_; ++k) {
+            const double* slopes = models_->slopes(k);
+            for (int j = 0; j < width_; ++j) {
+                free_[k * width_ + j] = slopes[j] * at_.free()[j];
+                lost_[k * width_ + j] = slopes[j] * at_.lost()[j];
+            }
+        }
+    }
+    if (!target_->apart) return add_rows(rows, n, target_->sums);
+    for (std::int64_t i = 0; i < n; ++i) add_rows(rows + i, 1, target_->of(rows[i], players_.n, n_outputs_));
+}
+
+void Interventional::add_rows(const std::int32_t* rows, std::int64_t n, const Sums& sums) {
+    const Shape shape = models_->shape();
+    if (!models_->has_slopes()) {
+        for (int k = 0; k < n_outputs_; ++k) start_[k] = models_->intercept(k);
+        models_->finish(start_.data(), start_.data());
+        for (double& value : start_) value *= static_cast<double>(n);
+        game_.add_linear(at_, nullptr, 0, start_.data(), nullptr, 0, sums);
+        return;
+    }
+    std::fill(start_.begin(), start_.end(), 0.0);
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    differences_.get(n_outputs_ * n * width_);
+    starts_.get(n_outputs_ * n);
+    std::int64_t n_open = 0;
+    for (int k = 0; k < n_outputs_; ++k) {
+        const bool is_line = shape == Shape::kLinear, is_clipped = shape == Shape::kClipped;
+        n_open = compare(k, rows, n, is_line ? -kInfinite : is_clipped ? models_->lower() : kNone,
+                         is_line ? kInfinite : is_clipped ? models_->upper() : kNone);
+    }
+    if (n_open < n) {
+        const int n_inputs = static_cast<int>(players_.of_input.size());
+        game_.add_linear(at_, players_.of_input.data(), n_inputs, start_.data(), sums_.data(), width_, sums);
+    }
+    for (std::int64_t i = 0; i < n_open; ++i) add_open(gather(i, n), child(node_key_, open_[i]), sums);
+}
+
+// Adds up the linear games of an output; returns how many others there are.
+std::int64_t Interventional::compare(int output, const std::int32_t* rows, std::int64_t n, double lower, double upper) {
+    return kernels().clipped_rows(free_.data() + output * width_, lost_.data() + output * width_, inputs_,
+                                  background_.inputs(0), rows, n, width_, models_->score(output, inputs_), lower, upper,
+                                  differences_.data() + output * n * width_, starts_.data() + output * n, open_.data(),
+                                  sums_.data() + output * width_, start_[output]);
+}
+
+// Collects where open row i of n starts, and what free columns add; returns how many of these there are.
+int Interventional::gather(std::int64_t i, std::int64_t n) {
+    const auto n_inputs = static_cast<std::int64_t>(players_.of_input.size());
+    for (int k = 0; k < n_outputs_; ++k) open_start_[k] = starts_.data()[k * n + i];
+    int n_free = 0;
+    if (n_outputs_ == 1 && one_input_each_) {
+        const double* own = differences_.data() + i * width_;
+        for (std::int64_t j = 0; j < n_inputs; ++j) {
+            who_[n_free] = players_.of_input[j];
+            open_differences_[n_free] = own[j];
+            n_free += own[j] != 0 ? 1 : 0;
+        }
+        return n_free;
+    }
+    for (std::int64_t j = 0; j < n_inputs;) {
+        const std::int32_t player = players_.of_input[j], end = players_.input_start[player + 1];
+        bool moves = false;
+        for (int k = 0; k < n_outputs_; ++k) {
+            const double* own = differences_.data() + (k * n + i) * width_;
+            const double whole = std::accumulate(own + j, own + end, 0.0);
+            open_differences_[k * n_inputs + n_free] = whole;
+            moves |= whole != 0;
+        }
+        who_[n_free] = player;
+        n_free += moves ? 1 : 0;
+        j = end;
+    }
+    return n_free;
+}
+
+void Interventional::add_open(int n, Key key, const Sums& sums) {
+    const auto stride = static_cast<std::int64_t>(players_.of_input.size());
+    if (n > (sums.pairs == nullptr ? kMostEnumerated : kMostPaired)) {
+        game_.add_sampled(at_, *models_, who_.data(), n, open_start_.data(), open_differences_.data(), stride, key,
+                          sums);
+    } else if (n > 1) {
+        add_coalitions(n, sums);
+    } else {  // two points are on a line
+        for (int k = 0; k < n_outputs_ && n == 1; ++k) open_differences_[k * stride] += open_start_[k];
+        if (n == 1) {
+            std::vector<double>& ends = start_;
+            for (int k = 0; k < n_outputs_; ++k) ends[k] = open_differences_[k * stride];
+            models_->finish(ends.data(), ends.data());
+            models_->finish(open_start_.data(), open_start_.data());
+            for (int k = 0; k < n_outputs_; ++k) open_differences_[k * stride] = ends[k] - open_start_[k];
+        } else {
+            models_->finish(open_start_.data(), open_start_.data());
+        }
+        game_.add_linear(at_, who_.data(), n, open_start_.data(), open_differences_.data(), stride, sums);
+    }
+}
+
+void Interventional::add_coalitions(int n, const Sums& sums) {
+    const std::int64_t size = std::max<std::int64_t>(std::int64_t{1} << n, 8);
+    const auto n_inputs = static_cast<std::int64_t>(players_.of_input.size());
+    const bool is_clipped = models_->shape() == Shape::kClipped;
+    double* values = values_.get(n_outputs_ * size);
+    for (int k = 0; k < n_outputs_; ++k)
+        kernels().coalition_scores(open_start_[k], open_differences_.data() + k * n_inputs, n,
+                                   is_clipped ? models_->lower() : -kInfinite,
+                                   is_clipped ? models_->upper() : kInfinite, values + k * size);
+    const std::int64_t n_coalitions = std::int64_t{1} << n;
+    if (models_->shape() == Shape::kSigmoid) kernels().sigmoid(values, n_coalitions, values);
+    if (models_->shape() == Shape::kSoftmax)
+        kernels().softmax(values, size, n_coalitions, n_outputs_, values, size);
+    game_.add_enumerated(at_, who_.data(), n, values, size, sums);
+}
+
+}  // namespace boostforest

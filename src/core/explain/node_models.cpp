@@ -1,0 +1,74 @@
+#include "node_models.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+Shape shape_of(const TreeView& tree, Output output) {
+    if (output == Output::kProbability) return tree.n_outputs == 1 ? Shape::kSigmoid : Shape::kSoftmax;
+    return tree.sum_path ? Shape::kClipped : Shape::kLinear;
+}
+
+bool is_sum_of_models(const TreeView& tree) {
+    return tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
+}
+
+NodeModels::NodeModels(const TreeView& tree, Output output, int input_width)
+    : tree_(tree),
+      shape_(shape_of(tree, output)),
+      width_(input_width),
+      intercepts_(tree.n_outputs),
+      slopes_(static_cast<std::size_t>(tree.n_outputs) * input_width),
+      read_(static_cast<std::size_t>(tree.n_outputs) * (1 + tree.n_inputs)) {}
+
+bool NodeModels::load(std::int32_t node) {
+    const bool at_leaves = tree_.leaf_number != nullptr;
+    if (at_leaves && tree_.feature[node] >= 0) return false;
+    const std::int64_t number = at_leaves ? tree_.leaf_number[node] : node - (tree_.n_nodes > 1 ? 1 : 0);
+    if (number < 0) return false;
+    const int size = 1 + tree_.n_inputs, n_outputs = tree_.n_outputs;
+    const auto& k = kernels();
+    k.widen_values(tree_.params, tree_.stored, number * n_outputs * size, std::int64_t{n_outputs} * size, read_.data());
+    for (int output = 0; output < n_outputs; ++output) {
+        intercepts_[output] = read_[output * size];
+        std::copy_n(read_.data() + output * size + 1, tree_.n_inputs, slopes_.data() + output * width_);
+    }
+    if (shape_ == Shape::kClipped) {
+        k.widen_values(tree_.lower, tree_.stored, node, 1, &lower_);
+        k.widen_values(tree_.upper, tree_.stored, node, 1, &upper_);
+    }
+    return true;
+}
+
+double NodeModels::score(int output, const double* inputs) const {
+    double total = intercepts_[output];
+    const double* own = slopes(output);
+    for (int j = 0; j < tree_.n_inputs; ++j) total += own[j] * inputs[j];
+    return total;
+}
+
+void NodeModels::finish(const double* scores, double* out) const {
+    switch (shape_) {
+        case Shape::kLinear: std::copy_n(scores, n_outputs(), out); return;
+        case Shape::kClipped: out[0] = std::min(std::max(scores[0], lower_), upper_); return;
+        case Shape::kSigmoid: {
+            const double odds = std::exp(-std::abs(scores[0]));
+            out[0] = (scores[0] < 0 ? odds : 1.0) / (1 + odds);
+            return;
+        }
+        case Shape::kSoftmax: softmax_of(scores, n_outputs(), out); return;
+    }
+}
+
+void softmax_of(const double* scores, int n, double* out) {
+    const double top = *std::max_element(scores, scores + n);
+    double total = 0;
+    for (int k = 0; k < n; ++k) total += out[k] = std::exp(scores[k] - top);
+    for (int k = 0; k < n; ++k) out[k] /= total;
+}
+
+}  // namespace boostforest
