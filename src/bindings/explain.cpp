@@ -36,7 +36,8 @@ struct Inputs {
 
     static const std::int32_t* column_of_features(const Array<std::int32_t, 1>& column_of, std::size_t n_features,
                                                   int n_columns) {
-        require(column_of.shape(0) == n_features && n_columns >= 1, "column_of needs one value per feature");
+        require(column_of.shape(0) == n_features && n_columns >= 1 && static_cast<std::size_t>(n_columns) <= n_features,
+                "column_of needs one value per feature, of no more columns");
         for (std::size_t j = 0; j < n_features; ++j)
             require(column_of(j) >= (j == 0 ? 0 : column_of(j - 1)) && column_of(j) < n_columns,
                     "column_of must ascend and hold numbers of columns");
@@ -110,7 +111,8 @@ void register_explain(nb::module_& module) {
                nb::arg("fill").noconvert().none(), nb::arg("column_of").noconvert(), nb::arg("n_columns"),
                nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("weights").noconvert(),
                nb::arg("n_threads"), nb::arg("values").noconvert(), nb::arg("base").noconvert(),
-               nb::arg("progress") = nb::none(), "The same along the paths of the trees, and their outputs without a row.");
+               nb::arg("progress") = nb::none(),
+               "The same along the paths of the trees, and their outputs without a row.");
     module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
     module.attr("MOST_PAIRED") = kMostPaired;

@@ -1,5 +1,5 @@
-// The conditions on the way to a node, as games see them: which columns must come from the explained row, and which from
-// the background, so that a mixture of both gets there.
+// The conditions on the way to a node, as games see them: which columns must come from the explained row, and which
+// from the background, so that a mixture of both gets there.
 #pragma once
 
 #include <cstdint>

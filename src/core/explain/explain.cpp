@@ -12,7 +12,7 @@ namespace boostforest {
 
 namespace {
 
-constexpr int kMostLevels = 200;                      // of a tree that is walked with all its branches
+constexpr int kMostLevels = 200;                           // of a tree that is walked with all its branches
 constexpr std::size_t kTreeBytes = std::size_t{64} << 20;  // of prepared trees at a time
 
 int depth_of(const TreeView& tree) {
@@ -27,8 +27,8 @@ int depth_of(const TreeView& tree) {
 
 // Scratch of one thread.
 struct Explainers {
-    Explainers(const PreparedRows& background, const Players& players, const BetaTable& beta, int n_outputs)
-        : by_nodes(background, players, beta, n_outputs), whole(background, players, beta, n_outputs) {}
+    Explainers(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs)
+        : by_nodes(background, players, weights, n_outputs), whole(background, players, weights, n_outputs) {}
     Interventional by_nodes;
     WholeTree whole;
 };
@@ -44,14 +44,19 @@ void fill_diagonal(const double* values, int n_players, int n_outputs, double* p
         }
 }
 
-template <int kPoints>
-void explain_paths(const std::vector<PathTree>& trees, const double* weights, const PreparedRows& row,
-                   const Players& players, int n_outputs, Worker& worker, double* values) {
-    PathDependent<kPoints> paths(players, n_outputs);
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-        worker.check(trees[t].tree().n_nodes * kPoints);
-        paths.add_tree(trees[t], row.routed(0), row.inputs(0), weights[t], values);
-    }
+// Rows that one thread takes through a tree before the next one, which then has to be read again.
+std::int64_t rows_per_item(std::int64_t n_rows, int n_threads) {
+    return std::clamp<std::int64_t>(n_rows / std::max(n_threads, 1), 1, 16);
+}
+
+// Calls body(prepared rows, number of the first, worker) on threads.
+template <class Body>
+void for_row_blocks(const RawRows& rows, int n_threads, Control& control, Body body) {
+    const std::int64_t size = rows_per_item(rows.n_rows, n_threads);
+    parallel_for((rows.n_rows + size - 1) / size, n_threads, control, [&](std::int64_t number, Worker& worker) {
+        const std::int64_t begin = number * size, end = std::min(begin + size, rows.n_rows);
+        body(PreparedRows(rows, begin, end), begin, worker);
+    });
 }
 
 }  // namespace
@@ -65,35 +70,39 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
     if (forest.trees.empty()) return;
     const int n_outputs = forest.trees[0].n_outputs;
     const PreparedRows others(background, 0, background.n_rows);
-    const BetaTable beta(kMostLevels + kMostPaired);
+    const Weights weights(std::min(players.n, kMostLevels + kMostPaired));
     std::vector<bool> closed(forest.trees.size());
     std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(), has_closed_forms);
     std::vector<std::unique_ptr<Explainers>> explainers(kMaxThreads);
     const std::int64_t n_apart = out.apart ? others.n() : 1, size = n_apart * players.n * n_outputs;
-    parallel_for(rows.n_rows, n_threads, control, [&](std::int64_t i, Worker& worker) {
-        auto& own = explainers[worker.number()];
-        if (!own) own = std::make_unique<Explainers>(others, players, beta, n_outputs);
-        const PreparedRows row(rows, i, i + 1);
-        Target target{.sums = {.values = out.values + i * size,
-                               .variance = out.variance + i * size,
-                               .pairs = out.pairs == nullptr ? nullptr : out.pairs + i * size * players.n,
-                               .weight = 0},
+    const auto target_of = [&](std::int64_t row, double weight) {
+        return Target{.sums = {.values = out.values + row * size,
+                               .variance = out.variance + row * size,
+                               .pairs = out.pairs == nullptr ? nullptr : out.pairs + row * size * players.n,
+                               .weight = out.apart ? weight : weight / static_cast<double>(others.n())},
                       .apart = out.apart};
-        for (std::size_t t = 0; t < forest.trees.size(); ++t) {
-            const TreeView& tree = forest.trees[t];
-            const Key key = child(row.key(0), forest.first + t);
-            target.sums.weight = forest.weights[t] / (out.apart ? 1.0 : static_cast<double>(others.n()));
-            worker.check(others.n() * 16 * others.width());
-            if (closed[t]) {
-                own->by_nodes.add_tree(tree, forest.output, row, 0, key, target);
-            } else {
-                own->whole.add_tree(tree, forest.output, row, 0, key, worker, target);
+    };
+    for_row_blocks(rows, n_threads, control, [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+        auto& own = explainers[worker.number()];
+        if (!own) own = std::make_unique<Explainers>(others, players, weights, n_outputs);
+        std::vector<Key> keys(block.n());
+        for (std::int64_t i = 0; i < block.n(); ++i) keys[i] = block.key(i);
+        for (std::size_t t = 0; t < forest.trees.size(); ++t)
+            for (std::int64_t i = 0; i < block.n(); ++i) {
+                const Target target = target_of(begin + i, forest.weights[t]);
+                const Key key = child(keys[i], forest.first + t);
+                worker.check(others.n() * 16 * others.width());
+                if (closed[t]) {
+                    own->by_nodes.add_tree(forest.trees[t], forest.output, block, i, key, target);
+                } else {
+                    own->whole.add_tree(forest.trees[t], forest.output, block, i, key, worker, target);
+                }
             }
-        }
-        for (std::int64_t other = 0; other < n_apart && out.pairs != nullptr; ++other) {
-            const Sums sums = target.of(other, players.n, n_outputs);
-            fill_diagonal(sums.values, players.n, n_outputs, sums.pairs);
-        }
+        for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
+            for (std::int64_t other = 0; other < n_apart; ++other) {
+                const Sums sums = target_of(begin + i, 0).of(other, players.n, n_outputs);
+                fill_diagonal(sums.values, players.n, n_outputs, sums.pairs);
+            }
     });
 }
 
@@ -113,11 +122,14 @@ void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRow
             n_bytes += trees.back().n_bytes();
             deepest = std::max(deepest, trees.back().deepest());
         }
-        const bool few = std::min(deepest, players.n) < 16;
-        parallel_for(rows.n_rows, n_threads, control, [&](std::int64_t i, Worker& worker) {
-            const PreparedRows row(rows, i, i + 1);
-            const auto explain = few ? explain_paths<8> : explain_paths<32>;
-            explain(trees, weights, row, players, n_outputs, worker, values + i * players.n * n_outputs);
+        for_row_blocks(rows, n_threads, control, [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+            PathDependent paths(players, std::min(deepest, players.n), n_outputs, others.input_width());
+            for (std::size_t t = 0; t < trees.size(); ++t)
+                for (std::int64_t i = 0; i < block.n(); ++i) {
+                    worker.check(trees[t].tree().n_nodes * 16);
+                    paths.add_tree(trees[t], block.routed(i), block.inputs(i), weights[t],
+                                   values + (begin + i) * players.n * n_outputs);
+                }
         });
     }
 }

@@ -19,8 +19,8 @@ struct WeightedTrees {
     std::int64_t first;  // number of the first one in the forest: samples are drawn under the numbers of trees
 };
 
-// Whether contributions to a tree are sums over its nodes; others take mixtures of rows through the whole tree, and have
-// no path-dependent values.
+// Whether contributions to a tree are sums over its nodes; others take mixtures of rows through the whole tree, and
+// have no path-dependent values.
 bool has_closed_forms(const TreeView& tree);
 
 struct Contributions {

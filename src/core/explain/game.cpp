@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "../kernels/kernels.hpp"
 
@@ -16,9 +17,16 @@ void Game::add_linear(const Conditions& at, const std::int32_t* who, int n, cons
         double* values = sums.values + k;
         double whole = 0;
         const double share = sums.weight * beta_(p + 1, q + 1);
-        for (int j = 0; j < n; ++j) {
-            whole += own[j];
-            values[who[j] * n_outputs_] += share * own[j];
+        if (who == nullptr && n_outputs_ == 1) {
+            for (int j = 0; j < n; ++j) {
+                whole += own[j];
+                values[j] += share * own[j];
+            }
+        } else {
+            for (int j = 0; j < n; ++j) {
+                whole += own[j];
+                values[(who == nullptr ? j : who[j]) * n_outputs_] += share * own[j];
+            }
         }
         const double to_row = sums.weight * (start[k] * beta_(p, q + 1) + whole * beta_(p + 1, q + 1));
         const double from_other = sums.weight * (start[k] * beta_(p + 1, q) + whole * beta_(p + 2, q));
@@ -46,18 +54,20 @@ void Game::add_linear_pairs(const Conditions& at, const std::int32_t* who, int n
         for (int b = 0; b < a; ++b) add_pair(rows[a], rows[b], output, both_in, sums);
         for (const std::int32_t other : others) add_pair(rows[a], other, output, -one_in, sums);
         for (int j = 0; j < n; ++j)
-            if (differences[j] != 0) add_pair(rows[a], who[j], output, differences[j] * beta_(p, q + 1), sums);
+            if (differences[j] != 0)
+                add_pair(rows[a], who == nullptr ? j : who[j], output, differences[j] * beta_(p, q + 1), sums);
     }
     for (int a = 0; a < q; ++a) {
         for (int b = 0; b < a; ++b) add_pair(others[a], others[b], output, both_out, sums);
         for (int j = 0; j < n; ++j)
-            if (differences[j] != 0) add_pair(others[a], who[j], output, -differences[j] * beta_(p + 1, q), sums);
+            if (differences[j] != 0)
+                add_pair(others[a], who == nullptr ? j : who[j], output, -differences[j] * beta_(p + 1, q), sums);
     }
 }
 
-// A coalition with a players in and b = m - a out (of p, q and the free ones together) weighs w = B(a, b) b / m for those
-// inside and -B(a, b) a / m for those outside, so that two sums over B(a, b) give all values. The coalition without
-// anybody and the one with all have B = ∞, and weigh 1 / m.
+// A coalition with a players in and b = m - a out (of p, q and the free ones together) weighs w = B(a, b) b / m for
+// those inside and -B(a, b) a / m for those outside, so that two sums over B(a, b) give all values. The coalition
+// without anybody and the one with all have B = ∞, and weigh 1 / m.
 void Game::add_enumerated(const Conditions& at, const std::int32_t* who, int n, double* values, std::int64_t stride,
                           const Sums& sums) {
     const int p = static_cast<int>(at.of_row().size()), q = static_cast<int>(at.of_other().size()), m = p + q + n;
@@ -68,14 +78,39 @@ void Game::add_enumerated(const Conditions& at, const std::int32_t* who, int n, 
         if (sums.pairs != nullptr) add_enumerated_pairs(at, who, n, own, k, sums);
         const double nobody = p == 0 ? own[0] / m : 0, all = q == 0 ? own[(std::size_t{1} << n) - 1] / m : 0;
         const double total = kernels().coalition_sums(own, weights_.get(p, q, n), n, with_.data());
-        double outside = p * total;
-        for (int j = 0; j < n; ++j) outside += with_[j];
-        outside /= m;
-        double* to = sums.values + k;
-        for (const std::int32_t i : at.of_row()) to[i * n_outputs_] += sums.weight * (total - outside + all);
-        for (const std::int32_t i : at.of_other()) to[i * n_outputs_] -= sums.weight * (outside + nobody);
-        for (int j = 0; j < n; ++j) to[who[j] * n_outputs_] += sums.weight * (with_[j] - outside - nobody + all);
+        add_sums(at, who, n, total, nobody, all, k, sums);
     }
+}
+
+void Game::add_clipped(const Conditions& at, const NodeModels& model, const std::int32_t* who, int n,
+                       std::int64_t n_rows, const double* start, const double* differences, std::int64_t stride,
+                       const Sums& sums) {
+    const int p = static_cast<int>(at.of_row().size()), q = static_cast<int>(at.of_other().size()), m = p + q + n;
+    if (m == 0) return;
+    with_.resize(kMostClipped);
+    const double total = kernels().clipped_coalitions(start, differences, stride, n_rows, n, model.lower(),
+                                                      model.upper(), by_size_.get(p, m), with_.data());
+    double nobody = 0, all = 0;
+    const auto clipped = [&](double score) { return std::min(std::max(score, model.lower()), model.upper()); };
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        if (p == 0) nobody += clipped(start[i]);
+        if (q == 0) all += clipped(std::accumulate(differences + i * stride, differences + i * stride + n, start[i]));
+    }
+    add_sums(at, who, n, total, nobody / m, all / m, 0, sums);
+}
+
+// with_: of the total, the part of coalitions with each column.
+void Game::add_sums(const Conditions& at, const std::int32_t* who, int n, double total, double nobody, double all,
+                    int output, const Sums& sums) const {
+    const int p = static_cast<int>(at.of_row().size()), q = static_cast<int>(at.of_other().size());
+    double outside = p * total;
+    for (int j = 0; j < n; ++j) outside += with_[j];
+    outside /= p + q + n;
+    double* to = sums.values + output;
+    for (const std::int32_t i : at.of_row()) to[i * n_outputs_] += sums.weight * (total - outside + all);
+    for (const std::int32_t i : at.of_other()) to[i * n_outputs_] -= sums.weight * (outside + nobody);
+    const double shift = all - outside - nobody;
+    for (int j = 0; j < n; ++j) to[who[j] * n_outputs_] += sums.weight * (with_[j] + shift);
 }
 
 // Two players interact by B(a-1, b+1) in coalitions with both, -B(a, b) with one, B(a+1, b-1) with none of them.
@@ -156,8 +191,8 @@ void Game::linear_part(const NodeModels& model, int n, const double* start, cons
     }
 }
 
-// Everybody arrives at a uniform time. Given that those of the row come before the others, the game runs from the last of
-// the first to the first of the latter.
+// Everybody arrives at a uniform time. Given that those of the row come before the others, the game runs from the last
+// of the first to the first of the latter.
 void Game::draw_arrivals(const Conditions& at, int n, Key key) {
     const int p = static_cast<int>(at.of_row().size()), q = static_cast<int>(at.of_other().size());
     times_.resize(p + q);
@@ -216,8 +251,7 @@ void Game::add_remainder(const Conditions& at, const NodeModels& model, const st
 }
 
 void Game::add_sampled(const Conditions& at, const NodeModels& model, const std::int32_t* who, int n,
-                       const double* start, const double* differences, std::int64_t stride, Key key,
-                       const Sums& sums) {
+                       const double* start, const double* differences, std::int64_t stride, Key key, const Sums& sums) {
     linear_part(model, n, start, differences, stride);
     add_linear(at, who, n, line_start_.data(), line_differences_.data(), n, sums);
     draw_arrivals(at, n, key);

@@ -1,5 +1,5 @@
-// Shapley values of one model of a node: a game that is 0 unless all columns of `of_row` come from the explained row and
-// none of `of_other` does (see Conditions), and else depends on which of the free columns do.
+// Shapley values of one model of a node: a game that is 0 unless all columns of `of_row` come from the explained row
+// and none of `of_other` does (see Conditions), and else depends on which of the free columns do.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,38 @@ struct Sums {
     double weight;     // of what is added now
 };
 
-// Free columns whose coalitions are enumerated; of more, one order is sampled.
-constexpr int kMostEnumerated = 8;
+// Free columns whose coalitions are enumerated, of clipped scores and of others; of more, one order is sampled.
+constexpr int kMostClipped = 10, kMostEnumerated = 8;
 constexpr int kMostPaired = 12;  // the same where interactions are asked for, which are not sampled
+
+// Shared by all threads.
+struct Weights {
+    explicit Weights(int n_players) : beta(n_players), by_size(beta, n_players) {}
+    BetaTable beta;
+    SizeWeights by_size;
+};
 
 class Game {
    public:
-    Game(const BetaTable& beta, int n_players, int n_outputs)
-        : beta_(beta), weights_(beta), n_players_(n_players), n_outputs_(n_outputs) {}
+    Game(const Weights& weights, int n_players, int n_outputs)
+        : beta_(weights.beta),
+          by_size_(weights.by_size),
+          weights_(beta_),
+          n_players_(n_players),
+          n_outputs_(n_outputs) {}
 
     // start[k], plus differences[k * stride + j] for every free column who[j] that comes from the row; columns may be
-    // named more than once.
+    // named more than once. who null: column j.
     void add_linear(const Conditions& at, const std::int32_t* who, int n, const double* start,
                     const double* differences, std::int64_t stride, const Sums& sums) const;
 
     // values[k * stride + S] for the coalition S of the n free columns `who`; destroyed.
     void add_enumerated(const Conditions& at, const std::int32_t* who, int n, double* values, std::int64_t stride,
                         const Sums& sums);
+
+    // One output, several rows: start[i] and differences[i * stride + j], within the model's bounds; n <= kMostClipped.
+    void add_clipped(const Conditions& at, const NodeModels& model, const std::int32_t* who, int n, std::int64_t n_rows,
+                     const double* start, const double* differences, std::int64_t stride, const Sums& sums);
 
     // As add_linear, for what the model makes of these scores: the exact values of a linear part, and of the rest what
     // columns add that arrive in an order drawn under the key. The sum of all contributions is exact.
@@ -56,15 +71,20 @@ class Game {
     void add_remainder(const Conditions& at, const NodeModels& model, const std::int32_t* who, const double* start,
                        const double* differences, std::int64_t stride, const Sums& sums);
 
+    void add_sums(const Conditions& at, const std::int32_t* who, int n, double total, double nobody, double all,
+                  int output, const Sums& sums) const;
+
     const BetaTable& beta_;
+    const SizeWeights& by_size_;
     CoalitionWeights weights_;
     int n_players_, n_outputs_;
     // Scratch of add_sampled:
     std::vector<double> line_start_, line_differences_;  // the linear part, as its arguments
     std::vector<double> scores_, line_, rest_, new_rest_;
     std::vector<double> times_, arrivals_;
-    std::vector<std::int32_t> early_, order_;  // columns that are there at the entry, and those that come until the exit
-    std::vector<double> with_, pair_sums_;
+    std::vector<std::int32_t> early_,
+        order_;                             // columns that are there at the entry, and those that come until the exit
+    std::vector<double> with_, pair_sums_;  // of enumerations
 };
 
 }  // namespace boostforest

@@ -29,20 +29,19 @@ Sums Target::of(std::int64_t other, std::int64_t n_players, int n_outputs) const
             .weight = sums.weight};
 }
 
-Interventional::Interventional(const PreparedRows& background, const Players& players, const BetaTable& beta,
+Interventional::Interventional(const PreparedRows& background, const Players& players, const Weights& weights,
                                int n_outputs)
     : background_(background),
       players_(players),
-      game_(beta, players.n, n_outputs),
+      game_(weights, players.n, n_outputs),
       at_(players, background.input_width()),
       n_outputs_(n_outputs),
       width_(background.input_width()),
       one_input_each_(std::adjacent_find(players.of_input.begin(), players.of_input.end()) == players.of_input.end()),
+      inputs_are_columns_(one_input_each_ && players.of_input.size() == static_cast<std::size_t>(players.n)),
       rows_(background.n()),
-      free_(static_cast<std::size_t>(n_outputs) * width_),
-      lost_(free_.size()),
       start_(n_outputs),
-      sums_(free_.size()),
+      sums_(static_cast<std::size_t>(n_outputs) * width_),
       open_(background.n()),
       who_(players.of_input.size()),
       open_start_(n_outputs),
@@ -90,16 +89,7 @@ void Interventional::visit(std::int32_t node, std::int32_t* begin, std::int32_t*
 
 void Interventional::add_model(std::int32_t node, const std::int32_t* rows, std::int64_t n) {
     if (!models_->load(node)) return;
-    node_key_ = child(tree_key_, node);
-    if (models_->has_slopes()) {
-        for (int k = 0; k < n_outputs_; ++k) {
-            const double* slopes = models_->slopes(k);
-            for (int j = 0; j < width_; ++j) {
-                free_[k * width_ + j] = slopes[j] * at_.free()[j];
-                lost_[k * width_ + j] = slopes[j] * at_.lost()[j];
-            }
-        }
-    }
+    node_ = node;
     if (!target_->apart) return add_rows(rows, n, target_->sums);
     for (std::int64_t i = 0; i < n; ++i) add_rows(rows + i, 1, target_->of(rows[i], players_.n, n_outputs_));
 }
@@ -113,29 +103,68 @@ void Interventional::add_rows(const std::int32_t* rows, std::int64_t n, const Su
         game_.add_linear(at_, nullptr, 0, start_.data(), nullptr, 0, sums);
         return;
     }
-    std::fill(start_.begin(), start_.end(), 0.0);
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    differences_.get(n_outputs_ * n * width_);
+    differences_.get((n_outputs_ * n + 1) * width_);
     starts_.get(n_outputs_ * n);
     std::int64_t n_open = 0;
     for (int k = 0; k < n_outputs_; ++k) {
         const bool is_line = shape == Shape::kLinear, is_clipped = shape == Shape::kClipped;
-        n_open = compare(k, rows, n, is_line ? -kInfinite : is_clipped ? models_->lower() : kNone,
-                         is_line ? kInfinite : is_clipped ? models_->upper() : kNone);
+        n_open = compare(k, rows, n,
+                         is_line      ? -kInfinite
+                         : is_clipped ? models_->lower()
+                                      : kNone,
+                         is_line      ? kInfinite
+                         : is_clipped ? models_->upper()
+                                      : kNone);
     }
     if (n_open < n) {
         const int n_inputs = static_cast<int>(players_.of_input.size());
-        game_.add_linear(at_, players_.of_input.data(), n_inputs, start_.data(), sums_.data(), width_, sums);
+        const std::int32_t* who = inputs_are_columns_ ? nullptr : players_.of_input.data();
+        game_.add_linear(at_, who, n_inputs, start_.data(), sums_.data(), width_, sums);
     }
-    for (std::int64_t i = 0; i < n_open; ++i) add_open(gather(i, n), child(node_key_, open_[i]), sums);
+    if (shape == Shape::kClipped && sums.pairs == nullptr && add_clipped(n_open, sums)) return;
+    for (std::int64_t i = 0; i < n_open; ++i) add_open(gather(i, n), open_[i], sums);
 }
 
 // Adds up the linear games of an output; returns how many others there are.
 std::int64_t Interventional::compare(int output, const std::int32_t* rows, std::int64_t n, double lower, double upper) {
-    return kernels().clipped_rows(free_.data() + output * width_, lost_.data() + output * width_, inputs_,
-                                  background_.inputs(0), rows, n, width_, models_->score(output, inputs_), lower, upper,
+    const MixedModel model{.intercept = models_->intercept(output),
+                           .slopes = models_->slopes(output),
+                           .free = at_.free(),
+                           .lost = at_.lost(),
+                           .x = inputs_,
+                           .lower = lower,
+                           .upper = upper};
+    return kernels().clipped_rows(model, background_.inputs(0), rows, n, width_,
                                   differences_.data() + output * n * width_, starts_.data() + output * n, open_.data(),
                                   sums_.data() + output * width_, start_[output]);
+}
+
+// All open rows of a clipped model at once, if few columns move them; false: nothing was done.
+bool Interventional::add_clipped(std::int64_t n_open, const Sums& sums) {
+    if (n_open == 0) return true;
+    const auto n_inputs = static_cast<std::int32_t>(players_.of_input.size());
+    double* all = differences_.data();
+    int n_free = 0;
+    for (std::int32_t j = 0; j < n_inputs;) {  // moves what columns add next to each other: there is room
+        const std::int32_t player = players_.of_input[j], end = players_.input_start[player + 1];
+        bool moves = false;
+        for (std::int64_t i = 0; i < n_open; ++i)
+            moves |= std::any_of(all + i * width_ + j, all + i * width_ + end, [](double d) { return d != 0; });
+        if (moves && n_free == kMostClipped) return false;
+        if (moves) {
+            if (free_inputs_.size() < static_cast<std::size_t>(n_free) + 1) free_inputs_.resize(n_free + 1);
+            who_[n_free] = player;
+            free_inputs_[n_free++] = j;
+        }
+        j = end;
+    }
+    for (std::int64_t i = 0; i < n_open; ++i) {
+        double* own = all + i * width_;
+        for (int k = 0; k < n_free; ++k)
+            own[k] = std::accumulate(own + free_inputs_[k], own + players_.input_start[who_[k] + 1], 0.0);
+    }
+    game_.add_clipped(at_, *models_, who_.data(), n_free, n_open, starts_.data(), all, width_, sums);
+    return true;
 }
 
 // Collects where open row i of n starts, and what free columns add; returns how many of these there are.
@@ -168,24 +197,19 @@ int Interventional::gather(std::int64_t i, std::int64_t n) {
     return n_free;
 }
 
-void Interventional::add_open(int n, Key key, const Sums& sums) {
+void Interventional::add_open(int n, std::int32_t other, const Sums& sums) {
     const auto stride = static_cast<std::int64_t>(players_.of_input.size());
-    if (n > (sums.pairs == nullptr ? kMostEnumerated : kMostPaired)) {
+    if (n > (sums.pairs != nullptr ? kMostPaired : kMostEnumerated)) {
+        const Key key = child(child(tree_key_, node_), other);
         game_.add_sampled(at_, *models_, who_.data(), n, open_start_.data(), open_differences_.data(), stride, key,
                           sums);
     } else if (n > 1) {
         add_coalitions(n, sums);
-    } else {  // two points are on a line
-        for (int k = 0; k < n_outputs_ && n == 1; ++k) open_differences_[k * stride] += open_start_[k];
-        if (n == 1) {
-            std::vector<double>& ends = start_;
-            for (int k = 0; k < n_outputs_; ++k) ends[k] = open_differences_[k * stride];
-            models_->finish(ends.data(), ends.data());
-            models_->finish(open_start_.data(), open_start_.data());
-            for (int k = 0; k < n_outputs_; ++k) open_differences_[k * stride] = ends[k] - open_start_[k];
-        } else {
-            models_->finish(open_start_.data(), open_start_.data());
-        }
+    } else {  // one point, or two on a line
+        for (int k = 0; k < n_outputs_; ++k) start_[k] = open_start_[k] + (n > 0 ? open_differences_[k * stride] : 0.0);
+        models_->finish(start_.data(), start_.data());
+        models_->finish(open_start_.data(), open_start_.data());
+        for (int k = 0; k < n_outputs_; ++k) open_differences_[k * stride] = start_[k] - open_start_[k];
         game_.add_linear(at_, who_.data(), n, open_start_.data(), open_differences_.data(), stride, sums);
     }
 }
@@ -193,16 +217,14 @@ void Interventional::add_open(int n, Key key, const Sums& sums) {
 void Interventional::add_coalitions(int n, const Sums& sums) {
     const std::int64_t size = std::max<std::int64_t>(std::int64_t{1} << n, 8);
     const auto n_inputs = static_cast<std::int64_t>(players_.of_input.size());
-    const bool is_clipped = models_->shape() == Shape::kClipped;
     double* values = values_.get(n_outputs_ * size);
     for (int k = 0; k < n_outputs_; ++k)
-        kernels().coalition_scores(open_start_[k], open_differences_.data() + k * n_inputs, n,
-                                   is_clipped ? models_->lower() : -kInfinite,
-                                   is_clipped ? models_->upper() : kInfinite, values + k * size);
+        kernels().coalition_scores(open_start_[k], open_differences_.data() + k * n_inputs, n, values + k * size);
     const std::int64_t n_coalitions = std::int64_t{1} << n;
+    if (models_->shape() == Shape::kClipped)
+        for (std::int64_t s = 0; s < n_coalitions; ++s) models_->finish(values + s, values + s);
     if (models_->shape() == Shape::kSigmoid) kernels().sigmoid(values, n_coalitions, values);
-    if (models_->shape() == Shape::kSoftmax)
-        kernels().softmax(values, size, n_coalitions, n_outputs_, values, size);
+    if (models_->shape() == Shape::kSoftmax) kernels().softmax(values, size, n_coalitions, n_outputs_, values, size);
     game_.add_enumerated(at_, who_.data(), n, values, size, sums);
 }
 

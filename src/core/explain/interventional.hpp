@@ -25,21 +25,20 @@ struct Target {
 
 class Interventional {
    public:
-    Interventional(const PreparedRows& background, const Players& players, const BetaTable& beta, int n_outputs);
+    Interventional(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs);
 
     // Adds what a tree gives for row i. key: of the row and the tree.
     void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
                   const Target& target);
 
    private:
-    struct Open;  // background rows whose game is not linear
-
     void visit(std::int32_t node, std::int32_t* begin, std::int32_t* end);
     void add_model(std::int32_t node, const std::int32_t* rows, std::int64_t n);
     void add_rows(const std::int32_t* rows, std::int64_t n, const Sums& sums);
     std::int64_t compare(int output, const std::int32_t* rows, std::int64_t n, double lower, double upper);
+    bool add_clipped(std::int64_t n_open, const Sums& sums);
     int gather(std::int64_t i, std::int64_t n);
-    void add_open(int n, Key key, const Sums& sums);
+    void add_open(int n, std::int32_t other, const Sums& sums);
     void add_coalitions(int n, const Sums& sums);
 
     const PreparedRows& background_;
@@ -47,21 +46,22 @@ class Interventional {
     Game game_;
     Conditions at_;
     int n_outputs_, width_;
-    bool one_input_each_;  // no column has several inputs
+    bool one_input_each_;      // no column has several inputs
+    bool inputs_are_columns_;  // input j is column j
 
     // Of the tree and row at work:
     const TreeView* tree_ = nullptr;
     NodeModels* models_ = nullptr;
     const Target* target_ = nullptr;
     const double *routed_ = nullptr, *inputs_ = nullptr;
-    Key tree_key_ = 0, node_key_ = 0;
+    Key tree_key_ = 0;
+    std::int32_t node_ = 0;
 
     // Scratch, output after output:
     std::vector<std::int32_t> rows_;    // background rows, those at a node next to each other
-    std::vector<double> free_, lost_;   // slopes of the node's model on columns that are free, or lost
     std::vector<double> start_, sums_;  // of the linear games together
     Buffer<double> differences_, starts_, values_;
-    std::vector<std::int32_t> open_, who_;
+    std::vector<std::int32_t> open_, who_, free_inputs_;
     std::vector<double> open_start_, open_differences_;
 };
 

@@ -20,32 +20,31 @@ bool is_sum_of_models(const TreeView& tree) {
 NodeModels::NodeModels(const TreeView& tree, Output output, int input_width)
     : tree_(tree),
       shape_(shape_of(tree, output)),
+      size_(1 + tree.n_inputs),
       width_(input_width),
-      intercepts_(tree.n_outputs),
-      slopes_(static_cast<std::size_t>(tree.n_outputs) * input_width),
-      read_(static_cast<std::size_t>(tree.n_outputs) * (1 + tree.n_inputs)) {}
+      copy_(static_cast<std::size_t>(tree.n_outputs * size_ + width_)) {}
 
 bool NodeModels::load(std::int32_t node) {
     const bool at_leaves = tree_.leaf_number != nullptr;
     if (at_leaves && tree_.feature[node] >= 0) return false;
     const std::int64_t number = at_leaves ? tree_.leaf_number[node] : node - (tree_.n_nodes > 1 ? 1 : 0);
     if (number < 0) return false;
-    const int size = 1 + tree_.n_inputs, n_outputs = tree_.n_outputs;
-    const auto& k = kernels();
-    k.widen_values(tree_.params, tree_.stored, number * n_outputs * size, std::int64_t{n_outputs} * size, read_.data());
-    for (int output = 0; output < n_outputs; ++output) {
-        intercepts_[output] = read_[output * size];
-        std::copy_n(read_.data() + output * size + 1, tree_.n_inputs, slopes_.data() + output * width_);
+    const std::int64_t n = tree_.n_outputs * size_, start = number * n;
+    if (tree_.stored == Stored::kDouble && start + n + width_ <= tree_.n_params) {
+        params_ = static_cast<const double*>(tree_.params) + start;
+    } else {
+        kernels().widen_values(tree_.params, tree_.stored, start, n, copy_.data());
+        params_ = copy_.data();
     }
     if (shape_ == Shape::kClipped) {
-        k.widen_values(tree_.lower, tree_.stored, node, 1, &lower_);
-        k.widen_values(tree_.upper, tree_.stored, node, 1, &upper_);
+        kernels().widen_values(tree_.lower, tree_.stored, node, 1, &lower_);
+        kernels().widen_values(tree_.upper, tree_.stored, node, 1, &upper_);
     }
     return true;
 }
 
 double NodeModels::score(int output, const double* inputs) const {
-    double total = intercepts_[output];
+    double total = intercept(output);
     const double* own = slopes(output);
     for (int j = 0; j < tree_.n_inputs; ++j) total += own[j] * inputs[j];
     return total;

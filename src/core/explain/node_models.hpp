@@ -25,7 +25,7 @@ bool is_sum_of_models(const TreeView& tree);
 
 class NodeModels {
    public:
-    // input_width: doubles per model of slopes, zero behind the last.
+    // input_width: doubles that may be read of the slopes of a model; what lies behind the last is finite.
     NodeModels(const TreeView& tree, Output output, int input_width);
 
     // Reads the model of a node; false if it has none.
@@ -34,8 +34,8 @@ class NodeModels {
     Shape shape() const { return shape_; }
     int n_outputs() const { return tree_.n_outputs; }
     bool has_slopes() const { return tree_.n_inputs > 0; }
-    double intercept(int output) const { return intercepts_[output]; }
-    const double* slopes(int output) const { return slopes_.data() + static_cast<std::ptrdiff_t>(output) * width_; }
+    double intercept(int output) const { return params_[output * size_]; }
+    const double* slopes(int output) const { return params_ + output * size_ + 1; }
     double lower() const { return lower_; }
     double upper() const { return upper_; }
 
@@ -48,9 +48,10 @@ class NodeModels {
    private:
     const TreeView& tree_;
     Shape shape_;
-    int width_;
+    std::int64_t size_, width_;  // parameters per output, and doubles that may be read of its slopes
     double lower_ = 0, upper_ = 0;
-    std::vector<double> intercepts_, slopes_, read_;
+    const double* params_ = nullptr;
+    std::vector<double> copy_;
 };
 
 // Scores to probabilities that sum to 1; scores and out may be the same.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../kernels/kernels.hpp"
+
 namespace boostforest {
 
 namespace {
@@ -14,7 +16,11 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
 }  // namespace
 
 PathTree::PathTree(const TreeView& tree, Output output, const PreparedRows& background)
-    : tree_(&tree), output_(output), width_(background.input_width()), shares_(tree.n_nodes, 1.0), reach_(tree.n_nodes) {
+    : tree_(&tree),
+      output_(output),
+      width_(background.input_width()),
+      shares_(tree.n_nodes, 1.0),
+      reach_(tree.n_nodes) {
     std::vector<int> depth(tree.n_nodes);
     reach_[0] = 1;
     for (std::int32_t node = 0; node < tree.n_nodes; ++node) {  // parents come before their children
@@ -30,6 +36,7 @@ PathTree::PathTree(const TreeView& tree, Output output, const PreparedRows& back
         }
     }
     if (tree.n_inputs > 0) find_means(background);
+    find_outputs();
 }
 
 void PathTree::find_means(const PreparedRows& background) {
@@ -58,195 +65,189 @@ void PathTree::find_means(const PreparedRows& background) {
     }
 }
 
-void PathTree::add_base(double weight, double* base) const {
+void PathTree::find_outputs() {
+    const int n_outputs = tree_->n_outputs;
+    scores_.resize(tree_->n_nodes * n_outputs);
+    outputs_.resize(scores_.size());
     NodeModels models(*tree_, output_, width_);
-    std::vector<double> scores(tree_->n_outputs);
     for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
         if (!models.load(node)) continue;
-        for (int k = 0; k < tree_->n_outputs; ++k)
-            scores[k] = models.has_slopes() ? models.score(k, means(node)) : models.intercept(k);
-        models.finish(scores.data(), scores.data());
-        for (int k = 0; k < tree_->n_outputs; ++k) base[k] += weight * reach_[node] * scores[k];
+        double* own = scores_.data() + std::int64_t{node} * n_outputs;
+        for (int k = 0; k < n_outputs; ++k)
+            own[k] = models.has_slopes() ? models.score(k, means(node)) : models.intercept(k);
+        models.finish(own, outputs_.data() + std::int64_t{node} * n_outputs);
     }
 }
 
-template <int kPoints>
-PathDependent<kPoints>::PathDependent(const Players& players, int n_outputs)
-    : players_(players),
-      rule_(kPoints),
-      n_outputs_(n_outputs),
-      at_means_(n_outputs),
-      at_row_(n_outputs),
-      scores_(2 * static_cast<std::size_t>(n_outputs)),
-      line_(n_outputs * std::max<std::size_t>(players.of_input.size(), 1)) {}
+void PathTree::add_base(double weight, double* base) const {
+    for (std::int32_t node = 0; node < tree_->n_nodes; ++node)
+        for (int k = 0; k < tree_->n_outputs; ++k) base[k] += weight * reach_[node] * outputs(node)[k];
+}
 
-template <int kPoints>
-void PathDependent<kPoints>::add_tree(const PathTree& tree, const double* routed, const double* inputs, double weight,
-                                      double* values) {
-    NodeModels models(tree.tree(), tree.output(), static_cast<int>((players_.of_input.size() + 7) / 8 * 8));
+PathDependent::PathDependent(const Players& players, int n_columns, int n_outputs, int input_width)
+    : players_(players),
+      n_points_(n_columns < 2 * kFew ? kFew : kMany),
+      n_outputs_(n_outputs),
+      input_width_(input_width),
+      inputs_are_columns_(std::adjacent_find(players.of_input.begin(), players.of_input.end()) ==
+                              players.of_input.end() &&
+                          players.of_input.size() == static_cast<std::size_t>(players.n)),
+      place_(players.n, -1),
+      per_depth_(n_points_ * (2 + n_outputs)),
+      line_(static_cast<std::size_t>(n_outputs) * input_width),
+      scores_(2 * static_cast<std::size_t>(n_outputs)),
+      inverses_(n_columns + 1),
+      path_changes_(n_columns + 1),
+      met_shares_(n_columns + 1),
+      changes_(n_columns + 1),
+      totals_(n_columns + 1),
+      changing_(n_columns + 1) {
+    const GaussLegendre rule(n_points_);
+    rule_ = rule.points;
+    rule_.insert(rule_.end(), rule.weights.begin(), rule.weights.end());
+}
+
+void PathDependent::add_tree(const PathTree& tree, const double* routed, const double* inputs, double weight,
+                             double* values) {
+    NodeModels models(tree.tree(), tree.output(), input_width_);
     tree_ = &tree;
     models_ = &models;
     routed_ = routed;
     inputs_ = inputs;
     weight_ = weight;
     values_ = values;
+    const std::int64_t n_levels = tree.deepest() + 2;  // the last one: nothing but ones
+    if (static_cast<std::int64_t>(at_depth_.size()) < n_levels * per_depth_) at_depth_.resize(n_levels * per_depth_);
+    std::fill_n(inverse_u(tree.deepest() + 1), n_points_, 1.0);
+    std::fill_n(product(0), n_points_, 1.0);
     path_.clear();
-    depth_ = 0;
-    while (below_.size() <= static_cast<std::size_t>(tree.deepest()) + 1) below_.emplace_back(n_outputs_);
-    Points one;
-    one.fill(1.0);
-    std::vector<Points> below(n_outputs_);
-    visit(0, one, below);
+    visit(0, 0);
 }
 
-template <int kPoints>
-typename PathDependent<kPoints>::OnPath* PathDependent<kPoints>::find(std::int32_t player) {
-    for (OnPath& own : path_)
-        if (own.player == player) return &own;
-    return nullptr;
-}
-
-// product: of u over the path; below[k]: gets the sums over the nodes from here on of rule × product × output.
-template <int kPoints>
-void PathDependent<kPoints>::visit(std::int32_t node, const Points& product, std::vector<Points>& below) {
-    for (Points& own : below) own.fill(0.0);
-    if (models_->load(node)) add_model(node, product, below);
+// Fills below(depth): sums over the nodes from here on of rule × product × output.
+void PathDependent::visit(std::int32_t node, int depth) {
+    std::fill_n(below(depth), n_points_ * n_outputs_, 0.0);
+    if (models_->load(node)) add_model(node, depth);
     if (tree_->tree().feature[node] < 0) return;
     const std::int32_t left = tree_->tree().left[node];
-    step(node, left, product, below);
-    step(node, left + 1, product, below);
+    step(node, left, depth);
+    step(node, left + 1, depth);
 }
 
-template <int kPoints>
-void PathDependent<kPoints>::step(std::int32_t node, std::int32_t next, const Points& product,
-                                  std::vector<Points>& below) {
+void PathDependent::step(std::int32_t node, std::int32_t next, int depth) {
     const TreeView& tree = tree_->tree();
     const std::int32_t feature = tree.feature[node], player = players_.of_feature[feature];
-    const bool met = goes_left(tree, node, routed_[feature]) == (next == tree.left[node]);
-    OnPath* known = find(player);
-    const bool is_new = known == nullptr;
-    OnPath before{player, true, 1.0, {}};
-    before.u.fill(1.0);
+    const bool goes = goes_left(tree, node, routed_[feature]) == (next == tree.left[node]);
+    const bool is_new = place_[player] < 0;
     if (is_new) {
-        path_.push_back(before);
-        known = &path_.back();
+        place_[player] = static_cast<std::int32_t>(path_.size());
+        path_.push_back({player, true, 1.0, inverse_u(tree_->deepest() + 1) - at_depth_.data()});
     }
-    before = *known;
-    const auto place = known - path_.data();
-    OnPath after{player, before.met && met, before.share * tree_->share(next), {}};
-    if (after.met || after.share > 0) {  // else nothing gets there
-        Points own;
-        for (int t = 0; t < kPoints; ++t) {
-            const double point = rule_.points[t];
-            after.u[t] = (after.met ? point : 0.0) + (1 - point) * after.share;
-            own[t] = product[t] / before.u[t] * after.u[t];
-        }
-        *known = after;
-        std::vector<Points>& under = below_[++depth_];
-        visit(next, own, under);
-        --depth_;
-        path_[place] = before;
-        const double gain = (after.met ? 1.0 : 0.0) - after.share, gain_before = (before.met ? 1.0 : 0.0) - before.share;
-        for (int k = 0; k < n_outputs_; ++k) {
-            double total = 0;
-            for (int t = 0; t < kPoints; ++t) {
-                total += under[k][t] * (gain / after.u[t] - gain_before / before.u[t]);
-                below[k][t] += under[k][t];
-            }
-            values_[player * n_outputs_ + k] += weight_ * total;
-        }
+    OnPath& own = path_[place_[player]];
+    const OnPath before = own;
+    own = {player, before.met && goes, before.share * tree_->share(next), inverse_u(depth + 1) - at_depth_.data()};
+    if (own.met || own.share > 0) {  // else nothing gets there
+        const OnPath after = own;
+        const double* u_before = at_depth_.data() + before.inverse_u;
+        kernels().path_step(rule_.data(), n_points_, product(depth), u_before, after.met, after.share,
+                            inverse_u(depth + 1), product(depth + 1));
+        visit(next, depth + 1);
+        const double gain = (after.met ? 1.0 : 0.0) - after.share,
+                     gain_before = (before.met ? 1.0 : 0.0) - before.share;
+        for (int k = 0; k < n_outputs_; ++k)
+            values_[player * n_outputs_ + k] +=
+                weight_ * kernels().path_return(n_points_, below(depth + 1) + k * n_points_, u_before, gain_before,
+                                                inverse_u(depth + 1), gain, below(depth) + k * n_points_);
     }
-    if (is_new) path_.pop_back();
+    path_[place_[player]] = before;
+    if (is_new) {
+        path_.pop_back();
+        place_[player] = -1;
+    }
 }
 
-// What each input adds to the outputs of the node's model between the means and the row.
-template <int kPoints>
-void PathDependent<kPoints>::find_line(std::int32_t node) {
+// What each input changes of the outputs of the node's model between the means and the row.
+void PathDependent::find_line(std::int32_t node) {
     const auto n = static_cast<std::int64_t>(players_.of_input.size());
     const double* means = tree_->means(node);
-    double* from = scores_.data();
-    double* to = scores_.data() + n_outputs_;
     for (int k = 0; k < n_outputs_; ++k) {
         const double* slopes = models_->slopes(k);
-        from[k] = to[k] = models_->intercept(k);
-        for (std::int64_t j = 0; j < n; ++j) {
-            line_[k * n + j] = slopes[j] * (inputs_[j] - means[j]);
-            from[k] += slopes[j] * means[j];
-            to[k] += slopes[j] * inputs_[j];
-        }
+        double* line = line_.data() + static_cast<std::int64_t>(k) * input_width_;
+        double change = 0;
+        for (std::int64_t j = 0; j < n; ++j) change += line[j] = slopes[j] * (inputs_[j] - means[j]);
+        scores_[k] = tree_->scores(node)[k] + change;
     }
-    models_->finish(from, at_means_.data());
-    if (models_->shape() == Shape::kLinear) return;
-    models_->finish(to, at_row_.data());
-    if (models_->shape() != Shape::kSoftmax) {
-        const double change = to[0] - from[0];
-        const double slope = change != 0 ? (at_row_[0] - at_means_[0]) / change : 0.0;
+    if (models_->shape() != Shape::kLinear) bend_line(node, scores_.data());
+}
+
+// The same where outputs are not linear in scores: to, those of the row.
+void PathDependent::bend_line(std::int32_t node, const double* to) {
+    const auto n = static_cast<std::int64_t>(players_.of_input.size());
+    const double *from = tree_->scores(node), *at_means = tree_->outputs(node);
+    double* at_row = scores_.data() + n_outputs_;
+    models_->finish(to, at_row);
+    if (n_outputs_ == 1) {
+        const double change = to[0] - from[0], slope = change != 0 ? (at_row[0] - at_means[0]) / change : 0.0;
         for (std::int64_t j = 0; j < n; ++j) line_[j] *= slope;
         return;
     }
-    // log p_k = s_k - log Σ e^s: the latter moves by Σ w s, w near the mean of both probabilities; then p follows log p.
-    double square = 0, error = 0;
+    // log p = s - log Σ e^s: the latter moves by Σ w s, w near the mean of both probabilities, and p follows log p.
+    double square = 0, error = to[0] - from[0] - std::log(at_row[0] / at_means[0]);
     for (int k = 0; k < n_outputs_; ++k) {
-        const double change = to[k] - from[k], w = 0.5 * (at_row_[k] + at_means_[k]);
-        square += change * change;
-        error -= w * change;
+        square += (to[k] - from[k]) * (to[k] - from[k]);
+        error -= 0.5 * (at_row[k] + at_means[k]) * (to[k] - from[k]);
     }
-    const double log_change = std::log(at_row_[0] / at_means_[0]);  // of any class
-    error += (to[0] - from[0]) - log_change;
     for (std::int64_t j = 0; j < n; ++j) {
         double mean = 0;
         for (int k = 0; k < n_outputs_; ++k) {
-            const double w = 0.5 * (at_row_[k] + at_means_[k]) + (square > 0 ? error * (to[k] - from[k]) / square : 0.0);
-            mean += w * line_[k * n + j];
+            const double put_right = square > 0 ? error * (to[k] - from[k]) / square : 0.0;
+            mean += (0.5 * (at_row[k] + at_means[k]) + put_right) * line_[k * input_width_ + j];
         }
-        for (int k = 0; k < n_outputs_; ++k) line_[k * n + j] -= mean;
+        for (int k = 0; k < n_outputs_; ++k) line_[k * input_width_ + j] -= mean;
     }
     for (int k = 0; k < n_outputs_; ++k) {
-        const double ratio = std::log(at_row_[k] / at_means_[k]);
-        const double slope = std::abs(ratio) > 1e-9 ? (at_row_[k] - at_means_[k]) / ratio : at_means_[k];
-        for (std::int64_t j = 0; j < n; ++j) line_[k * n + j] *= slope;
+        const double ratio = std::log(at_row[k] / at_means[k]);
+        const double slope = std::abs(ratio) > 1e-9 ? (at_row[k] - at_means[k]) / ratio : at_means[k];
+        for (std::int64_t j = 0; j < n; ++j) line_[k * input_width_ + j] *= slope;
     }
 }
 
-template <int kPoints>
-void PathDependent<kPoints>::add_model(std::int32_t node, const Points& product, std::vector<Points>& below) {
-    if (!models_->has_slopes()) {
-        for (int k = 0; k < n_outputs_; ++k) scores_[k] = models_->intercept(k);
-        models_->finish(scores_.data(), at_means_.data());
-    } else {
-        find_line(node);
-    }
-    Points weighted;
-    double whole = 0;
-    for (int t = 0; t < kPoints; ++t) whole += weighted[t] = rule_.weights[t] * product[t];
-    const auto n = static_cast<std::int64_t>(models_->has_slopes() ? players_.of_input.size() : 0);
+void PathDependent::add_model(std::int32_t node, int depth) {
+    const bool has_slopes = models_->has_slopes();
+    if (has_slopes) find_line(node);
+    const auto n = static_cast<std::int64_t>(has_slopes ? players_.of_input.size() : 0);
     for (int k = 0; k < n_outputs_; ++k) {
-        Points output;
-        output.fill(at_means_[k]);
+        const double* line = line_.data() + static_cast<std::int64_t>(k) * input_width_;
         double off_path = 0;
-        const double* line = line_.data() + k * n;
-        for (std::int64_t j = 0; j < n; ++j) {
-            off_path += line[j];
-            values_[players_.of_input[j] * n_outputs_ + k] += weight_ * whole * line[j];  // as if off the path
-        }
-        for (const OnPath& own : path_) {
+        for (std::int64_t j = 0; j < n; ++j) off_path += line[j];
+        int n_met = 0;
+        for (std::size_t i = 0; has_slopes && i < path_.size(); ++i) {
+            const OnPath& own = path_[i];
             double change = 0;
-            for (std::int32_t j = players_.input_start[own.player]; n > 0 && j < players_.input_start[own.player + 1]; ++j)
+            for (std::int32_t j = players_.input_start[own.player]; j < players_.input_start[own.player + 1]; ++j)
                 change += line[j];
-            if (change == 0) continue;
             off_path -= change;
-            double total = -whole;
-            for (int t = 0; t < kPoints && own.met; ++t) {
-                output[t] += change * rule_.points[t] / own.u[t];
-                total += weighted[t] * own.share / (own.u[t] * own.u[t]);
-            }
-            values_[own.player * n_outputs_ + k] += weight_ * change * total;
+            path_changes_[i] = change;
+            inverses_[n_met] = at_depth_.data() + own.inverse_u;
+            met_shares_[n_met] = own.share;
+            changes_[n_met] = change;
+            changing_[n_met] = own.player;
+            n_met += own.met && change != 0 ? 1 : 0;
         }
-        for (int t = 0; t < kPoints; ++t) below[k][t] += weighted[t] * (output[t] + rule_.points[t] * off_path);
+        const double whole =
+            weight_ * kernels().path_model(rule_.data(), n_points_, product(depth), tree_->outputs(node)[k], off_path,
+                                           n_met, inverses_.data(), met_shares_.data(), changes_.data(), totals_.data(),
+                                           below(depth) + k * n_points_);
+        if (!has_slopes) continue;
+        double* values = values_ + k;
+        if (inputs_are_columns_ && n_outputs_ == 1) {  // as if all were off the path; the others are put right then
+            for (std::int64_t j = 0; j < n; ++j) values[j] += whole * line[j];
+        } else {
+            for (std::int64_t j = 0; j < n; ++j) values[players_.of_input[j] * n_outputs_] += whole * line[j];
+        }
+        for (std::size_t i = 0; i < path_.size(); ++i) values[path_[i].player * n_outputs_] -= whole * path_changes_[i];
+        for (int i = 0; i < n_met; ++i) values[changing_[i] * n_outputs_] += weight_ * changes_[i] * totals_[i];
     }
 }
-
-template class PathDependent<8>;
-template class PathDependent<32>;
 
 }  // namespace boostforest

@@ -22,7 +22,7 @@ struct Players {
         count(of_input, input_start);
     }
 
-    int n;                                  // columns
+    int n;                                    // columns
     std::vector<std::int32_t> of_feature;     // column of each feature
     std::vector<std::int32_t> feature_start;  // first feature of each column, then the number of features
     std::vector<std::int32_t> of_input;       // column of each input of node models; ascending

@@ -26,6 +26,16 @@ const double* CoalitionWeights::get(int p, int q, int n) {
     return entry.weights.data();
 }
 
+SizeWeights::SizeWeights(const BetaTable& beta, int n_players)
+    : size_(n_players + 1), values_(kLanes * static_cast<std::size_t>(size_) * size_) {
+    for (int m = 0; m < size_; ++m)
+        for (int a = 0; a < size_; ++a)
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                const int inside = a + std::popcount(lane);
+                values_[kLanes * (static_cast<std::size_t>(m) * size_ + a) + lane] = beta(inside, m - inside);
+            }
+}
+
 GaussLegendre::GaussLegendre(int n) : points(n), weights(n) {
     for (int i = 0; i < n; ++i) {
         double x = std::cos(std::numbers::pi * (i + 0.75) / (n + 0.5)), slope = 1;

@@ -2,6 +2,7 @@
 // with probability t: a coalition of a players that are in and b that are not weighs a Beta function.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace boostforest {
@@ -32,6 +33,22 @@ class CoalitionWeights {
     };
     const BetaTable& beta_;
     std::vector<std::vector<Entry>> of_size_;  // by n; few each
+};
+
+// The same by the number of players in a coalition, for the kernel that needs no more (clipped_coalitions).
+class SizeWeights {
+   public:
+    SizeWeights(const BetaTable& beta, int n_players);
+
+    // Coalitions of p players and more, out of m.
+    const double* get(int p, int m) const {
+        return values_.data() + kLanes * (static_cast<std::size_t>(m) * size_ + p);
+    }
+
+   private:
+    static constexpr int kLanes = 8;
+    int size_;
+    std::vector<double> values_;
 };
 
 // Points and weights of the Gauss–Legendre rule on 0 … 1: exact for polynomials of degree 2 n - 1.

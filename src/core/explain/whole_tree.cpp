@@ -17,10 +17,10 @@ bool same_bits(const double* a, const double* b, std::int64_t n) {
 
 }  // namespace
 
-WholeTree::WholeTree(const PreparedRows& background, const Players& players, const BetaTable& beta, int n_outputs)
+WholeTree::WholeTree(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs)
     : background_(background),
       players_(players),
-      game_(beta, players.n, n_outputs),
+      game_(weights, players.n, n_outputs),
       nothing_(players, background.input_width()),
       n_outputs_(n_outputs) {}
 

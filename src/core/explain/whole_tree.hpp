@@ -11,7 +11,7 @@ namespace boostforest {
 
 class WholeTree {
    public:
-    WholeTree(const PreparedRows& background, const Players& players, const BetaTable& beta, int n_outputs);
+    WholeTree(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs);
 
     // As Interventional::add_tree.
     void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,

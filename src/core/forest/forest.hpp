@@ -55,8 +55,9 @@ enum class Output : std::uint8_t { kScore = 0, kProbability = 1 };
 void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
                     Control& control, double* out);
 
-// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles. x: missing
-// values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models see of x.
+// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles. x:
+// missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models see
+// of x.
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
                    std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f);
 
