@@ -43,7 +43,7 @@ REGRESSORS = {
     "unclipped": {"clip": False},
     "constant": {"node_model": "constant"},
     "svr": {"node_model": "svr"},
-    "stages": {"n_stages": 3},
+    "stages": {"n_stages": 2, "n_estimators": 40},
     "single precision": {"dtype": "float32"},
     "half precision": {"dtype": "float16"},
     "roles": {"split_features": [0, 1], "model_features": [1, 2, 4]},
@@ -56,7 +56,7 @@ REGRESSORS = {
 @pytest.mark.parametrize("settings", REGRESSORS.values(), ids=REGRESSORS)
 def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
     X, y = table()
-    forest = BoostForestRegressor(6, random_state=0, **settings).fit(X, y)
+    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings).fit(X, y)
     explanation = forest.explain(X[:4], X[20:30])
     compare(explanation, forest.predict, X[:4], X[20:30])
     np.testing.assert_array_equal(explanation.values, forest.explain(X[:4], X[20:30], output="score").values)
@@ -153,14 +153,14 @@ def every_output():
     for name, settings in REGRESSORS.items():
         if "roles" not in name:
             cst = {"monotonic_cst": [1] + [0] * 7} if "monotonic_cst" in settings else {}
-            yield BoostForestRegressor(8, random_state=0, **settings | cst).fit(X, y), X, ("prediction", "score")
+            yield BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst).fit(X, y), X, ("prediction", "score")
     outputs = ("prediction", "score", "probability")
     for n_classes in (2, 3):
         labels = classes(y, n_classes)
         for settings in ({}, {"n_stages": 2}, {"calibrate": "temperature"}, {"n_stages": 2, "calibrate": "temperature"}):
-            yield BoostForestClassifier(20, random_state=0, **settings).fit(X, labels), X, outputs
+            yield BoostForestClassifier(40, random_state=0, **settings).fit(X, labels), X, outputs
         yield BoostTreeClassifier(random_state=0).fit(X, labels), X, outputs
-    yield BoostForestClassifier(20, random_state=0, calibrate="isotonic").fit(X, classes(y, 2)), X, outputs
+    yield BoostForestClassifier(40, random_state=0, calibrate="isotonic").fit(X, classes(y, 2)), X, outputs
 
 
 @pytest.mark.parametrize("algorithm", ["interventional", "path"])
@@ -190,7 +190,7 @@ def secant(function, start, end):
 @pytest.mark.parametrize("settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}], ids=str)
 def test_two_classes_are_rescaled_for_each_background_row(settings, output):
     X, y = table()
-    forest = BoostForestClassifier(20, random_state=0, **settings).fit(X, classes(y, 2))
+    forest = BoostForestClassifier(40, random_state=0, **settings).fit(X, classes(y, 2))
     model, rows, others = forest._model, X[:3], X[20:30]
     end = model.stages.ends[0]
     first = lambda X: model.sums(X, 1, False, slice(0, end)) / end  # noqa: E731
@@ -222,7 +222,7 @@ def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
 
 def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
     X, y = table()
-    forest = BoostForestClassifier(20, random_state=0, n_stages=2, calibrate="temperature").fit(X, classes(y, 3))
+    forest = BoostForestClassifier(40, random_state=0, n_stages=2, calibrate="temperature").fit(X, classes(y, 3))
     model, row, others = forest._model, X[0], X[20:22]
     (_, end), (a, b) = model.stages.parts
     logs = lambda p: np.log(np.maximum(p, 1e-3))  # noqa: E731
@@ -270,7 +270,7 @@ def test_values_do_not_depend_on_threads_nor_on_other_rows():
     for forest in (
         BoostForestRegressor(6, random_state=0).fit(X, y),
         BoostForestRegressor(3, random_state=0, node_model="elm").fit(X, y),
-        BoostForestClassifier(6, random_state=0, n_stages=2).fit(X, classes(y, 3)),
+        BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 3)),
     ):
         one = forest.set_params(n_jobs=1).explain(X[:12])
         many = forest.set_params(n_jobs=8).explain(X[:12])
@@ -315,9 +315,9 @@ def test_interactions_are_those_of_all_coalitions():
 def test_interactions_add_up_to_contributions():
     X, y = table()
     for forest in (
-        BoostForestRegressor(8, random_state=0, n_stages=2).fit(X, y),
-        BoostForestClassifier(20, random_state=0, n_stages=2).fit(X, classes(y, 2)),
-        BoostForestClassifier(20, random_state=0, calibrate="temperature").fit(X, classes(y, 3)),
+        BoostForestRegressor(40, random_state=0, n_stages=2).fit(X, y),
+        BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 2)),
+        BoostForestClassifier(40, random_state=0, calibrate="temperature").fit(X, classes(y, 3)),
     ):
         pairs, alone = forest.explain(X[:5], interactions=True), forest.explain(X[:5])
         np.testing.assert_allclose(pairs.values.sum(axis=2), alone.values, atol=1e-12 * np.abs(alone.values).max() + 1e-13)
@@ -346,7 +346,7 @@ def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
     kept = weighted._model.known.background.table
     assert sorted(map(tuple, kept)) == sorted(map(tuple, X[:40]))
     assert copy.deepcopy(forest).explain(X[:3]).values.shape == (3, 5)
-    assert forest.estimators_[0].explain(X[:3]).values.shape == (3, 5)
+    assert forest.get_tree(0).explain(X[:3]).values.shape == (3, 5)
 
 
 def test_no_file_and_no_pickle_holds_the_background(tmp_path):
@@ -379,7 +379,8 @@ def test_frames_keep_their_names_and_values():
 
 def test_one_class_has_nothing_to_explain():
     X, _ = table()
-    forest = BoostForestClassifier(3, random_state=0).fit(X, np.zeros(N))
+    with pytest.warns(UserWarning, match="one class only"):
+        forest = BoostForestClassifier(3, random_state=0).fit(X, np.zeros(N))
     explanation = forest.explain(X[:2])
     assert explanation.values.shape == (2, 5, 1)
     assert not explanation.values.any() and (explanation.base_values == 1).all()
@@ -387,7 +388,7 @@ def test_one_class_has_nothing_to_explain():
 
 def test_progress_is_drawn_if_asked_for(capsys):
     X, y = table()
-    forest = BoostForestClassifier(20, random_state=0, n_stages=2).fit(X, classes(y, 2)).set_params(verbose=1)
+    forest = BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 2)).set_params(verbose=1)
     forest.explain(X[:4])
     assert "8/8 rows" in capsys.readouterr().err
 

@@ -68,8 +68,8 @@ def test_too_many_interactions_are_refused():
 
 def test_more_memory_than_there_is_is_refused(forest, monkeypatch):
     monkeypatch.setattr("boostforest._base.memory.available_memory", lambda: 2**28)
-    rows = np.zeros((600_000, 4))
-    with pytest.raises(MemoryError, match="Explaining 600,000 rows with 16 interactions would take about"):
+    rows = np.zeros((900_000, 4))
+    with pytest.raises(MemoryError, match="Explaining 900,000 rows with 16 interactions would take about"):
         forest.explain(rows, interactions=True)
 
 

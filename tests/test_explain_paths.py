@@ -32,7 +32,8 @@ def game_of_tree(forest, tree, row, means, shape):
         if feature < 0:
             return own
         left = start + forest.left[node]
-        share = forest.n_samples[left] / (float(forest.n_samples[left]) + float(forest.n_samples[left + 1]))
+        n_left, n_right = map(float, forest.n_samples[left : left + 2])
+        share = n_left / (n_left + n_right)
         parts = visit(left), visit(left + 1)
         known = parts[0] if row[feature] <= forest.threshold[node] else parts[1]
         return own + np.where(sets[:, feature], known, share * parts[0] + (1 - share) * parts[1])
@@ -57,10 +58,10 @@ def node_means(forest, X):
     return means
 
 
-@pytest.mark.parametrize("settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2, "n_estimators": 40}], ids=str)
 def test_values_are_those_of_the_recursion_over_the_tree(settings):
     X, y = table()
-    model = BoostForestRegressor(5, random_state=0, scale=False, **settings).fit(X, y)
+    model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings).fit(X, y)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -131,7 +132,8 @@ def test_forests_of_constants_have_the_values_of_shap(algorithm):
         explainer = shap.TreeExplainer(shap_trees(model), X[20:60], feature_perturbation="interventional")
     expected = explainer.shap_values(X[:20], check_additivity=False)
     values = model.explain(X[:20], X[20:60], algorithm=algorithm).values
-    np.testing.assert_allclose(values, np.reshape(expected, values.shape), atol=1e-9)
+    tolerance = 1e-9 if algorithm == "path" else 1e-6  # shap has single precision weights there
+    np.testing.assert_allclose(values, np.reshape(expected, values.shape), rtol=0, atol=tolerance)
 
 
 @pytest.mark.filterwarnings("ignore")
