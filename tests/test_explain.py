@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from coalitions import game, interaction, shapley
 from sklearn.datasets import load_diabetes
 
 from boostforest import (
@@ -15,6 +14,7 @@ from boostforest import (
     BoostTreeRegressor,
     load_model,
 )
+from coalitions import game, interaction, shapley
 
 N = 160
 
@@ -34,7 +34,9 @@ def classes(y, n):
 def compare(explanation, outputs, rows, others, rtol=1e-9):
     """Check values against the mean over the background of the Shapley values of ``outputs``."""
     values = np.stack([shapley(game(outputs, row, others)).mean(axis=0) for row in np.asarray(rows)])
-    np.testing.assert_allclose(explanation.values.reshape(values.shape), values, rtol=0, atol=rtol * np.abs(values).max())
+    np.testing.assert_allclose(
+        explanation.values.reshape(values.shape), values, rtol=0, atol=rtol * np.abs(values).max()
+    )
     assert not explanation.noise.any()
 
 
@@ -87,7 +89,12 @@ def test_the_features_of_a_category_move_together(max_one_hot):
     X[:, 3] = np.array(["a", "b", "c", "d"], dtype=object)[np.arange(N) % 4]
     X[::7, 0] = None
     y = y + (np.arange(N) % 4 == 1)
-    settings = {"categorical_features": [3], "missing_indicator": True, "missing_fill": "mean", "max_one_hot": max_one_hot}
+    settings = {
+        "categorical_features": [3],
+        "missing_indicator": True,
+        "missing_fill": "mean",
+        "max_one_hot": max_one_hot,
+    }
     forest = BoostForestRegressor(6, random_state=0, **settings).fit(X, y)
     compare(forest.explain(X[:8], X[20:30]), forest.predict, X[:8], X[20:30])
     classifier = BoostForestClassifier(4, random_state=0, **settings).fit(X, classes(y, 3))
@@ -153,11 +160,20 @@ def every_output():
     for name, settings in REGRESSORS.items():
         if "roles" not in name:
             cst = {"monotonic_cst": [1] + [0] * 7} if "monotonic_cst" in settings else {}
-            yield BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst).fit(X, y), X, ("prediction", "score")
+            yield (
+                BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst).fit(X, y),
+                X,
+                ("prediction", "score"),
+            )
     outputs = ("prediction", "score", "probability")
     for n_classes in (2, 3):
         labels = classes(y, n_classes)
-        for settings in ({}, {"n_stages": 2}, {"calibrate": "temperature"}, {"n_stages": 2, "calibrate": "temperature"}):
+        for settings in (
+            {},
+            {"n_stages": 2},
+            {"calibrate": "temperature"},
+            {"n_stages": 2, "calibrate": "temperature"},
+        ):
             yield BoostForestClassifier(40, random_state=0, **settings).fit(X, labels), X, outputs
         yield BoostTreeClassifier(random_state=0).fit(X, labels), X, outputs
     yield BoostForestClassifier(40, random_state=0, calibrate="isotonic").fit(X, classes(y, 2)), X, outputs
@@ -197,7 +213,9 @@ def test_two_classes_are_rescaled_for_each_background_row(settings, output):
     explanation = forest.explain(rows, others, output=output)
     for i, row in enumerate(rows):
         mean = game(first, row, others)[..., 0]
-        slope = secant(lambda p: np.log(np.clip(p, 1e-3, 1 - 1e-3) / (1 - np.clip(p, 1e-3, 1 - 1e-3))), mean[:, 0], mean[:, -1])
+        slope = secant(
+            lambda p: np.log(np.clip(p, 1e-3, 1 - 1e-3) / (1 - np.clip(p, 1e-3, 1 - 1e-3))), mean[:, 0], mean[:, -1]
+        )
         scores = slope[:, None] * shapley(mean[..., None])[..., 0]
         for (a, b), step in zip(model.stages.parts[1:], model.stages.steps[1:], strict=True):
             later = game(lambda X, a=a, b=b: model.sums(X, 1, True, slice(a, b)) / (b - a), row, others)
@@ -309,7 +327,9 @@ def test_interactions_are_those_of_all_coalitions():
     for forest, method in forests:
         explanation = forest.explain(X[:3], X[20:28], interactions=True)
         expected = np.stack([interaction(game(getattr(forest, method), row, X[20:28])).mean(axis=0) for row in X[:3]])
-        np.testing.assert_allclose(explanation.values.reshape(expected.shape), expected, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            explanation.values.reshape(expected.shape), expected, atol=1e-9 * np.abs(expected).max()
+        )
 
 
 def test_interactions_add_up_to_contributions():
@@ -320,7 +340,9 @@ def test_interactions_add_up_to_contributions():
         BoostForestClassifier(40, random_state=0, calibrate="temperature").fit(X, classes(y, 3)),
     ):
         pairs, alone = forest.explain(X[:5], interactions=True), forest.explain(X[:5])
-        np.testing.assert_allclose(pairs.values.sum(axis=2), alone.values, atol=1e-12 * np.abs(alone.values).max() + 1e-13)
+        np.testing.assert_allclose(
+            pairs.values.sum(axis=2), alone.values, atol=1e-12 * np.abs(alone.values).max() + 1e-13
+        )
         np.testing.assert_allclose(pairs.values, np.swapaxes(pairs.values, 1, 2), atol=1e-13)
         np.testing.assert_array_equal(pairs.base_values, alone.base_values)
 

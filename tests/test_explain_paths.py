@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from coalitions import coalitions, shapley
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
+from coalitions import coalitions, shapley
 
 
 def table(n_columns=5, seed=0, n=160):
@@ -58,7 +58,9 @@ def node_means(forest, X):
     return means
 
 
-@pytest.mark.parametrize("settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2, "n_estimators": 40}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2, "n_estimators": 40}], ids=str
+)
 def test_values_are_those_of_the_recursion_over_the_tree(settings):
     X, y = table()
     model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings).fit(X, y)
@@ -90,7 +92,9 @@ def test_deep_trees_on_many_columns_add_up():
     X, y = table(40, n=2000)
     forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=2, max_features=3).fit(X, y)
     explanation = forest.explain(X[:5], algorithm="path")
-    np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:5]), rtol=1e-9)
+    np.testing.assert_allclose(
+        explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:5]), rtol=1e-9
+    )
 
 
 def shap_trees(model):

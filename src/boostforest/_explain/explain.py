@@ -163,12 +163,11 @@ class _Explained:
         link = self._link
         shares, others = self._contributions(rows)
         slopes = link.slopes(level, others)
-        values = sum(_led(share.values, slope) for share, slope in zip(shares, slopes, strict=True))
+        values = np.sum([_led(share.values, slope) for share, slope in zip(shares, slopes, strict=True)], axis=0)
         variance = np.zeros_like(values)
         for share, slope in zip(shares, slopes, strict=True):
             if share.variance is not None:
-                n = share.variance.shape[1]
-                variance += _led(share.variance, slope**2) / n
+                variance += _led(share.variance, slope**2) / share.variance.shape[1]
         base = link.outputs(others).mean(axis=0)
         base = np.broadcast_to(base, (len(rows), *base.shape)).copy()
         if base.ndim == 1:
@@ -203,5 +202,6 @@ class _Explained:
 
 def _led(values: Floats, slopes: Floats) -> Floats:
     """Return the mean over the background of contributions times slopes: rows × columns × outputs."""
-    led: Floats = np.einsum("rzpm,rzkm->rpk", values, np.broadcast_to(slopes, (*values.shape[:2], *slopes.shape[2:])))
-    return led / values.shape[1]
+    pairs = np.broadcast_to(slopes, (*values.shape[:2], *slopes.shape[2:]))
+    led: Floats = np.einsum("rzpm,rzkm->rpk", values, pairs) / values.shape[1]
+    return led

@@ -98,9 +98,7 @@ class OneOutput(Link):
         return _as_columns(self._finish(self.calibration.outputs(self.loss, scores)))
 
     def outputs(self, level: Level) -> Floats:
-        return self._finish(
-            level.first if self.is_plain else self.calibration.outputs(self.loss, self._scores(level))
-        )
+        return self._finish(level.first if self.is_plain else self.calibration.outputs(self.loss, self._scores(level)))
 
     def slopes(self, rows: Level, others: Level) -> list[Floats]:
         ends = _pairs(rows.first, others.first)
@@ -237,8 +235,8 @@ def _diagonal(values: Floats) -> Floats:
 def _mean_softmax(start: Floats, end: Floats) -> Floats:
     """Return the mean of the softmax from one logarithm of probabilities to another, rows × others × classes.
 
-    It is what log Σ e^s follows: the sum of w · (end - start) is its change, which is 0 here. What the rule leaves of it
-    is put right along the change.
+    It is what log Σ e^s follows: the sum of w · (end - start) is its change, which is 0 here. What the rule leaves of
+    it is put right along the change.
     """
     change = end - start
     w = np.zeros_like(start)

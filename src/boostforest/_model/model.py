@@ -86,7 +86,9 @@ class Known:
     left_out: LeftOut | None = None  #: what prediction intervals need
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
-    background: Background = Background()  #: training rows that explanations compare with; not in files
+    background: Background = field(
+        default_factory=Background
+    )  #: training rows that explanations compare with; not in files
 
 
 @dataclass(frozen=True, eq=False)

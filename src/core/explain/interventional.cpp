@@ -43,7 +43,9 @@ Interventional::Interventional(const PreparedRows& background, const Players& pl
       start_(n_outputs),
       sums_(static_cast<std::size_t>(n_outputs) * width_),
       open_(background.n()),
-      who_(players.of_input.size()),
+      who_(players.of_input.size() + 1),
+      free_inputs_(players.of_input.size() + 1),
+      moves_(width_),
       open_start_(n_outputs),
       open_differences_(n_outputs * players.of_input.size()) {}
 
@@ -142,26 +144,29 @@ std::int64_t Interventional::compare(int output, const std::int32_t* rows, std::
 // All open rows of a clipped model at once, if few columns move them; false: nothing was done.
 bool Interventional::add_clipped(std::int64_t n_open, const Sums& sums) {
     if (n_open == 0) return true;
-    const auto n_inputs = static_cast<std::int32_t>(players_.of_input.size());
     double* all = differences_.data();
+    std::fill(moves_.begin(), moves_.end(), 0.0);
+    for (std::int64_t i = 0; i < n_open; ++i)
+        for (int j = 0; j < width_; ++j) moves_[j] += std::abs(all[i * width_ + j]);
     int n_free = 0;
-    for (std::int32_t j = 0; j < n_inputs;) {  // moves what columns add next to each other: there is room
-        const std::int32_t player = players_.of_input[j], end = players_.input_start[player + 1];
-        bool moves = false;
-        for (std::int64_t i = 0; i < n_open; ++i)
-            moves |= std::any_of(all + i * width_ + j, all + i * width_ + end, [](double d) { return d != 0; });
-        if (moves && n_free == kMostClipped) return false;
-        if (moves) {
-            if (free_inputs_.size() < static_cast<std::size_t>(n_free) + 1) free_inputs_.resize(n_free + 1);
-            who_[n_free] = player;
-            free_inputs_[n_free++] = j;
-        }
-        j = end;
+    const auto n_inputs = static_cast<std::int32_t>(players_.of_input.size());
+    for (std::int32_t j = 0, end = 0; j < n_inputs; j = end) {
+        who_[n_free] = players_.of_input[j];
+        free_inputs_[n_free] = j;
+        end = one_input_each_ ? j + 1 : players_.input_start[who_[n_free] + 1];
+        double moves = moves_[j];
+        for (std::int32_t i = j + 1; i < end; ++i) moves += moves_[i];
+        n_free += moves != 0 ? 1 : 0;  // no branch: it could not be foreseen
     }
-    for (std::int64_t i = 0; i < n_open; ++i) {
+    if (n_free > kMostClipped) return false;
+    for (std::int64_t i = 0; i < n_open; ++i) {  // what columns add next to each other: there is room for it
         double* own = all + i * width_;
-        for (int k = 0; k < n_free; ++k)
-            own[k] = std::accumulate(own + free_inputs_[k], own + players_.input_start[who_[k] + 1], 0.0);
+        if (one_input_each_) {
+            for (int k = 0; k < n_free; ++k) own[k] = own[free_inputs_[k]];
+        } else {
+            for (int k = 0; k < n_free; ++k)
+                own[k] = std::accumulate(own + free_inputs_[k], own + players_.input_start[who_[k] + 1], 0.0);
+        }
     }
     game_.add_clipped(at_, *models_, who_.data(), n_free, n_open, starts_.data(), all, width_, sums);
     return true;

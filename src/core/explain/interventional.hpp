@@ -62,7 +62,7 @@ class Interventional {
     std::vector<double> start_, sums_;  // of the linear games together
     Buffer<double> differences_, starts_, values_;
     std::vector<std::int32_t> open_, who_, free_inputs_;
-    std::vector<double> open_start_, open_differences_;
+    std::vector<double> moves_, open_start_, open_differences_;
 };
 
 }  // namespace boostforest
