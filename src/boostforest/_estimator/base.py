@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.draws import entropy_of, tree_seeds
+from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
 from .._base.validation import (
@@ -32,7 +32,7 @@ from .._grow.native import Request
 from .._grow.parameters import largest, smallest, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
-from .._model.background import draw_background
+from .._model.background import Background
 from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
@@ -41,6 +41,8 @@ from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
+
+_BACKGROUND_ROWS = 100  # that explanations compare with
 
 #: The estimators that model files can hold, by name.
 STORED: dict[str, Any] = {}
@@ -127,7 +129,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin):
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
-        background = draw_background(X, weight, entropy)
+        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
         arguments, threads = vars(self), self._threads()
         if before is None:
             features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
