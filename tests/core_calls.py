@@ -163,6 +163,13 @@ def calls(core):
             explained | {"apart": False, "variance": np.zeros(N * 2 * 3), "pairs": np.zeros(N * 4 * 3)},
         ),
         "explain_path": (core.explain_path, explained | {"last": 2, "weights": np.ones(2), "base": np.zeros(3)}),
+        "add_effects": (
+            core.add_effects,
+            scaling
+            | {"model": model, "grid": X[:5], "replaced": np.array([True, False, False]), "fill": FILL}
+            | {"probability": True, "first": 0, "last": 2, "weights": np.ones(2), "n_threads": 2}
+            | {"out": np.zeros(N * 5 * 3)},
+        ),
         "has_closed_forms": (core.has_closed_forms, {"model": model, "first": 0, "last": 4}),
         "gbdt_pl_fit": (core.gbdt_pl_fit, gbdt_arguments()),
         "PiecewiseTrees": (core.PiecewiseTrees, piecewise_arguments(core)),

@@ -29,7 +29,7 @@ from twin import example_data
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
 FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
-NOT_STORED = {"prediction", "pool_report"}  # of what a forest knows out of bag, as documented
+NOT_STORED = {"prediction", "pool_report", "background"}  # of what a forest knows of its rows, as documented
 
 
 def fit(task, kind=FORESTS, data=None, **params):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "../core/explain/effects.hpp"
 #include "../core/explain/game.hpp"
 #include "model.hpp"
 
@@ -91,6 +92,30 @@ void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<
     });
 }
 
+void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<double, 2>& grid,
+                    const Array<bool, 1>& replaced, const Array<double, 1>& mean, const Array<double, 1>& scale,
+                    const Fill& fill, bool probability, std::size_t first, std::size_t last,
+                    const Array<double, 1>& weights, int n_threads, Out& out) {
+    const auto normal = normal_of(fill, x.shape(1));
+    const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
+    const RawRows values = raw_rows(model, grid, mean, scale, normal.get());
+    require(replaced.shape(0) == x.shape(1), "replaced needs one value per feature");
+    const WeightedTrees forest{.trees = model.trees(first, last),
+                               .weights = weights.data(),
+                               .output = probability ? Output::kProbability : Output::kScore,
+                               .first = static_cast<std::int64_t>(first)};
+    require(weights.shape(0) == last - first, "weights needs one value per tree");
+    require(grid.shape(0) >= 1 && grid.shape(0) < std::numeric_limits<std::int32_t>::max(),
+            "grid needs 1 to 2^31 - 2 rows");
+    for (const TreeView& tree : forest.trees)
+        require(has_closed_forms(tree) && !(probability && tree.sum_path), "a tree is no sum of models");
+    require_size(out, x.shape(0) * grid.shape(0) * static_cast<std::size_t>(model.n_outputs()),
+                 "out has the wrong size");
+    run_without_gil(nb::none(), [&](Control& control) {
+        add_effects(forest, rows, Grid(values, replaced.data()), n_threads, control, out.data());
+    });
+}
+
 bool closed_forms(const Model& model, std::size_t first, std::size_t last) {
     const std::vector<TreeView> trees = model.trees(first, last);
     return std::all_of(trees.begin(), trees.end(), has_closed_forms);
@@ -113,6 +138,11 @@ void register_explain(nb::module_& module) {
                nb::arg("n_threads"), nb::arg("values").noconvert(), nb::arg("base").noconvert(),
                nb::arg("progress") = nb::none(),
                "The same along the paths of the trees, and their outputs without a row.");
+    module.def("add_effects", &add_effects_of, nb::arg("model"), nb::arg("x").noconvert(), nb::arg("grid").noconvert(),
+               nb::arg("replaced").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
+               nb::arg("fill").noconvert().none(), nb::arg("probability"), nb::arg("first"), nb::arg("last"),
+               nb::arg("weights").noconvert(), nb::arg("n_threads"), nb::arg("out").noconvert(),
+               "Add the weighted outputs of the trees first … last - 1 for rows whose replaced features are a grid's.");
     module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
     module.attr("MOST_PAIRED") = kMostPaired;

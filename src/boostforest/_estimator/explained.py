@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 from .._base.typing import Floats
+from .._explain.effects import Effect, effect
 from .._explain.explain import Request, explain
 from .._explain.explanation import Explanation
 from .._model.model import Model
@@ -113,3 +114,59 @@ class ExplainedMixin:
         """
         how: dict[str, Any] = {"output": output, "algorithm": algorithm, "interactions": interactions}
         return self.explain(X, background, **how).values
+
+    def effects(
+        self,
+        X: Any,
+        columns: Any,
+        *,
+        grid: Any = None,
+        grid_resolution: int = 100,
+        percentiles: tuple[float, float] = (0.05, 0.95),
+        output: str = "prediction",
+        individual: bool = False,
+        sample_weight: Any = None,
+    ) -> Effect:
+        """Compute the effect of one column, or of two together: the mean output when they take given values.
+
+        The same figures as ``sklearn.inspection.partial_dependence(method="brute")``, without a prediction for each
+        value: a row goes down a tree once with all values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows whose other columns stay as they are.
+        columns : int, str, or a pair of them
+            Number or name of the column, or of two columns.
+        grid : array-like, or a list of two, default=None
+            Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones between
+            two quantiles if a column of numbers has more.
+        grid_resolution : int, default=100
+            Number of these.
+        percentiles : pair of float, default=(0.05, 0.95)
+            The quantiles.
+        output : {"prediction", "score", "probability"}, default="prediction"
+            As in `explain`.
+        individual : bool, default=False
+            Return the output of each row as well: individual conditional expectation.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean.
+
+        Returns
+        -------
+        effect : Effect
+            ``columns``, ``grid``, ``average``, ``individual`` and ``output_names``.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> forest = BoostForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+        >>> effect = forest.effects(X, "bmi", grid=[-0.05, 0.0, 0.05])
+        >>> bool((effect.average[1:] > effect.average[:-1]).all())
+        True
+        """
+        model, name = self._fitted(), type(self).__name__
+        how = grid, grid_resolution, percentiles, output, individual, sample_weight
+        return effect(model, X, columns, *how, name, self._threads())

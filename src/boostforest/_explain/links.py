@@ -139,8 +139,8 @@ class ManyClasses(Link):
         return [to_seen @ to_scores] if self.later is None else [to_seen @ to_scores, to_seen]
 
 
-def find_link(model: Model, output: str) -> Link:
-    """Return the way to an output; refuse what is not there or cannot add up."""
+def find_link(model: Model, output: str, additive: bool = True) -> Link:
+    """Return the way to an output; refuse what is not there or, if it must, cannot add up."""
     loss = model.loss
     if loss.n_classes == 0:
         if output == "probability":
@@ -153,7 +153,7 @@ def find_link(model: Model, output: str) -> Link:
         return Linear(model, Part(0, end, np.full(end, 1 / end), True), loss.decode)
     if loss.n_outputs == 1:
         return OneOutput(model, _log_odds if output == "score" else loss.decode)
-    if model.calibration.knots:
+    if model.calibration.knots and additive:
         raise ValueError(
             f"output={output!r} of more than two classes cannot be explained after calibrate='isotonic', since its "
             "steps do not add up over classes; fit with calibrate='temperature' or False."

@@ -6,12 +6,14 @@
 
 #include "interventional.hpp"
 #include "path_dependent.hpp"
+#include "row_blocks.hpp"
 #include "whole_tree.hpp"
 
 namespace boostforest {
 
 namespace {
 
+constexpr std::int64_t kMostRows = 16;                     // that one thread takes through a tree
 constexpr int kMostLevels = 200;                           // of a tree that is walked with all its branches
 constexpr std::size_t kTreeBytes = std::size_t{64} << 20;  // of prepared trees at a time
 
@@ -44,21 +46,6 @@ void fill_diagonal(const double* values, int n_players, int n_outputs, double* p
         }
 }
 
-// Rows that one thread takes through a tree before the next one, which then has to be read again.
-std::int64_t rows_per_item(std::int64_t n_rows, int n_threads) {
-    return std::clamp<std::int64_t>(n_rows / std::max(n_threads, 1), 1, 16);
-}
-
-// Calls body(prepared rows, number of the first, worker) on threads.
-template <class Body>
-void for_row_blocks(const RawRows& rows, int n_threads, Control& control, Body body) {
-    const std::int64_t size = rows_per_item(rows.n_rows, n_threads);
-    parallel_for((rows.n_rows + size - 1) / size, n_threads, control, [&](std::int64_t number, Worker& worker) {
-        const std::int64_t begin = number * size, end = std::min(begin + size, rows.n_rows);
-        body(PreparedRows(rows, begin, end), begin, worker);
-    });
-}
-
 }  // namespace
 
 bool has_closed_forms(const TreeView& tree) {
@@ -82,28 +69,29 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                                .weight = out.apart ? weight : weight / static_cast<double>(others.n())},
                       .apart = out.apart};
     };
-    for_row_blocks(rows, n_threads, control, [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
-        auto& own = explainers[worker.number()];
-        if (!own) own = std::make_unique<Explainers>(others, players, weights, n_outputs);
-        std::vector<Key> keys(block.n());
-        for (std::int64_t i = 0; i < block.n(); ++i) keys[i] = block.key(i);
-        for (std::size_t t = 0; t < forest.trees.size(); ++t)
-            for (std::int64_t i = 0; i < block.n(); ++i) {
-                const Target target = target_of(begin + i, forest.weights[t]);
-                const Key key = child(keys[i], forest.first + t);
-                worker.check(others.n() * 16 * others.width());
-                if (closed[t]) {
-                    own->by_nodes.add_tree(forest.trees[t], forest.output, block, i, key, target);
-                } else {
-                    own->whole.add_tree(forest.trees[t], forest.output, block, i, key, worker, target);
-                }
-            }
-        for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
-            for (std::int64_t other = 0; other < n_apart; ++other) {
-                const Sums sums = target_of(begin + i, 0).of(other, players.n, n_outputs);
-                fill_diagonal(sums.values, players.n, n_outputs, sums.pairs);
-            }
-    });
+    for_row_blocks(rows, kMostRows, n_threads, control,
+                   [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                       auto& own = explainers[worker.number()];
+                       if (!own) own = std::make_unique<Explainers>(others, players, weights, n_outputs);
+                       std::vector<Key> keys(block.n());
+                       for (std::int64_t i = 0; i < block.n(); ++i) keys[i] = block.key(i);
+                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
+                           for (std::int64_t i = 0; i < block.n(); ++i) {
+                               const Target target = target_of(begin + i, forest.weights[t]);
+                               const Key key = child(keys[i], forest.first + t);
+                               worker.check(others.n() * 16 * others.width());
+                               if (closed[t]) {
+                                   own->by_nodes.add_tree(forest.trees[t], forest.output, block, i, key, target);
+                               } else {
+                                   own->whole.add_tree(forest.trees[t], forest.output, block, i, key, worker, target);
+                               }
+                           }
+                       for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
+                           for (std::int64_t other = 0; other < n_apart; ++other) {
+                               const Sums sums = target_of(begin + i, 0).of(other, players.n, n_outputs);
+                               fill_diagonal(sums.values, players.n, n_outputs, sums.pairs);
+                           }
+                   });
 }
 
 void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRows& background, const Players& players,
@@ -122,15 +110,16 @@ void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRow
             n_bytes += trees.back().n_bytes();
             deepest = std::max(deepest, trees.back().deepest());
         }
-        for_row_blocks(rows, n_threads, control, [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
-            PathDependent paths(players, std::min(deepest, players.n), n_outputs, others.input_width());
-            for (std::size_t t = 0; t < trees.size(); ++t)
-                for (std::int64_t i = 0; i < block.n(); ++i) {
-                    worker.check(trees[t].tree().n_nodes * 16);
-                    paths.add_tree(trees[t], block.routed(i), block.inputs(i), weights[t],
-                                   values + (begin + i) * players.n * n_outputs);
-                }
-        });
+        for_row_blocks(rows, kMostRows, n_threads, control,
+                       [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                           PathDependent paths(players, std::min(deepest, players.n), n_outputs, others.input_width());
+                           for (std::size_t t = 0; t < trees.size(); ++t)
+                               for (std::int64_t i = 0; i < block.n(); ++i) {
+                                   worker.check(trees[t].tree().n_nodes * 16);
+                                   paths.add_tree(trees[t], block.routed(i), block.inputs(i), weights[t],
+                                                  values + (begin + i) * players.n * n_outputs);
+                               }
+                       });
     }
 }
 

@@ -36,7 +36,10 @@ bool NodeModels::load(std::int32_t node) {
         kernels().widen_values(tree_.params, tree_.stored, start, n, copy_.data());
         params_ = copy_.data();
     }
-    if (shape_ == Shape::kClipped) {
+    if (shape_ == Shape::kClipped && tree_.stored == Stored::kDouble) {
+        lower_ = static_cast<const double*>(tree_.lower)[node];
+        upper_ = static_cast<const double*>(tree_.upper)[node];
+    } else if (shape_ == Shape::kClipped) {
         kernels().widen_values(tree_.lower, tree_.stored, node, 1, &lower_);
         kernels().widen_values(tree_.upper, tree_.stored, node, 1, &upper_);
     }
@@ -44,9 +47,8 @@ bool NodeModels::load(std::int32_t node) {
 }
 
 double NodeModels::score(int output, const double* inputs) const {
-    double total = intercept(output);
-    const double* own = slopes(output);
-    for (int j = 0; j < tree_.n_inputs; ++j) total += own[j] * inputs[j];
+    double total = 0;
+    kernels().linear(inputs, 1, static_cast<int>(width_), slopes(output), intercept(output), &total);
     return total;
 }
 

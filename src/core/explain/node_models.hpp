@@ -39,7 +39,7 @@ class NodeModels {
     double lower() const { return lower_; }
     double upper() const { return upper_; }
 
-    // Score of an output for inputs.
+    // Score of an output for inputs: a row of input_width doubles, zero behind the last.
     double score(int output, const double* inputs) const;
 
     // What the node adds for one score per output; scores and out may be the same.
