@@ -112,6 +112,11 @@ def explain_path(model: Model, x: Annotated[NDArray[numpy.float64], dict(shape=(
     The same along the paths of the trees, and their outputs without a row.
     """
 
+def add_effects(model: Model, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], grid: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], replaced: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, probability: bool, first: int, last: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Add the weighted outputs of the trees first … last - 1 for rows whose replaced features are a grid's.
+    """
+
 def has_closed_forms(model: Model, first: int, last: int) -> bool:
     """
     Whether the contributions to the trees first … last - 1 are sums over their nodes.

@@ -139,8 +139,8 @@ class ExplainedMixin:
         columns : int, str, or a pair of them
             Number or name of the column, or of two columns.
         grid : array-like, or a list of two, default=None
-            Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones between
-            two quantiles if a column of numbers has more.
+            Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones
+            between two quantiles if a column of numbers has more.
         grid_resolution : int, default=100
             Number of these.
         percentiles : pair of float, default=(0.05, 0.95)

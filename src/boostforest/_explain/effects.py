@@ -33,8 +33,8 @@ class Effect:
         Names of the columns, one or two.
     grid : tuple of ndarray
         Their values, one array per column.
-    average : ndarray of shape (n_values,) or (n_values, n_values_of_second), and an axis of outputs if there are several
-        Mean output over the rows for each value: the partial dependence.
+    average : ndarray of shape (n_values,) or (n_values, n_values_of_second)
+        Mean output over the rows for each value: the partial dependence. Several outputs have an axis, the last one.
     individual : ndarray of shape (n_rows, *average.shape) or None
         The output of each row for each value, if it was asked for.
     output_names : list of str or None

@@ -12,7 +12,7 @@ namespace boostforest {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 128;  // that one thread takes through a tree: they need little of it each
+constexpr std::int64_t kMostRows = 512;  // that one thread takes through a tree: they need little of it each
 
 bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
@@ -42,9 +42,8 @@ Effects::Effects(const Grid& grid, int n_outputs, int input_width)
 
 void Effects::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
                        double* out) {
-    NodeModels models(tree, output, input_width_);
+    if (tree_ != &tree) models_.emplace(tree, output, input_width_);
     tree_ = &tree;
-    models_ = &models;
     routed_ = rows.routed(i);
     inputs_ = rows.inputs(i);
     weight_ = weight;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../base/buffer.hpp"
@@ -41,7 +42,8 @@ class Effects {
    public:
     Effects(const Grid& grid, int n_outputs, int input_width);
 
-    // Adds weight times the output of a tree for row i to grid values × outputs.
+    // Adds weight times the output of a tree for row i to grid values × outputs. Of a tree it is always the same
+    // output.
     void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
                   double* out);
 
@@ -57,7 +59,7 @@ class Effects {
 
     // Of the tree and row at work:
     const TreeView* tree_ = nullptr;
-    NodeModels* models_ = nullptr;
+    std::optional<NodeModels> models_;
     const double *routed_ = nullptr, *inputs_ = nullptr;
     double weight_ = 0;
     double* out_ = nullptr;
