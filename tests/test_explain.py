@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from boostforest import (
 )
 from coalitions import game, interaction, shapley
 
+DATA = Path(__file__).parent / "data"
 N = 160
 
 
@@ -421,3 +423,19 @@ def test_trees_and_forests_of_real_data_are_explained():
         explanation = model.explain(X.iloc[:5])
         np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, model.predict(X.iloc[:5]))
         assert repr(explanation) == "<Explanation: contributions, 5 × 10, of age, sex, bmi, …>"
+
+
+@pytest.mark.parametrize("name", ["regressor", "binary"])
+def test_boosted_stages_are_explained(name):
+    forest = load_model(DATA / f"v3-boosted-{name}.safetensors")
+    assert any(forest.stages_.boosted)
+    X = np.random.default_rng(0).normal(size=(9, forest.n_features_in_))
+    explanation = forest.explain(X[:3], X[3:])
+    if name == "regressor":
+        compare(explanation, forest.predict, X[:3], X[3:])
+    seen = forest.predict(X[:3]) if name == "regressor" else forest.predict_proba(X[:3])
+    for algorithm in ("interventional", "path"):
+        explanation = forest.explain(X[:3], X[3:], algorithm=algorithm)
+        np.testing.assert_allclose(
+            explanation.values.sum(axis=1) + explanation.base_values, seen, rtol=1e-9, atol=1e-12
+        )

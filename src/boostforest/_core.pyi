@@ -68,6 +68,8 @@ class TreeTag(enum.IntEnum):
 
     HIDDEN_LAYER = 5
 
+    BOOSTING = 6
+
 class NodeTag(enum.IntEnum):
     """What is drawn under a node's key."""
 
@@ -222,6 +224,8 @@ def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], di
 def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """Sigmoid or softmax of the scores."""
 
+SPLIT_RULES: tuple = ...
+
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 
@@ -230,6 +234,11 @@ class TrainingTable:
     def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
         """
         Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
+        """
+
+    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
+        """
+        Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.
         """
 
     @property

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 
 from .. import _core
+from .._base.arrays import check_sample_weight
 from .._base.declare import is_integer
 from .._base.memory import refuse_if_too_much
 from .._base.typing import Floats, Labels, Mask
-from .._base.validation import check_sample_weight
 from .._features.features import Features, read_rows
 from .._model.model import Model
 from .contributions import columns_of_features

@@ -35,8 +35,7 @@ class Explanation:
     output_names : list of str or None
         The classes, if there is an output for each; else None.
     noise : ndarray of the shape of values
-        Standard error of each value by sampling; 0 where the value is exact, NaN for interactions on the diagonal if
-        there is any.
+        Standard error of each value by sampling; 0 where the value is exact, as all interactions are.
 
     Examples
     --------

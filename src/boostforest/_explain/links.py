@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.typing import Floats
-from .._losses.cross_entropy import LEAST_PROBABILITY
+from .._losses.cross_entropy import _LEAST_PROBABILITY
 from .._model.model import Model
 from .contributions import Part
 
@@ -39,8 +39,8 @@ class Link(ABC):
         end, weights = model.stages.ends[0], model.stages.tree_weights()
         self.model, self.loss, self.calibration = model, model.loss, model.calibration
         self.step = model.stages.steps[0]
-        self.is_plain = len(model.stages) == 1 and model.calibration.is_identity
-        self.first = Part(0, end, np.full(end, 1 / end), not model.loss.averages_scores)
+        self.is_plain = _is_plain(model)
+        self.first = _first_stage(model)
         self.later = None if len(model.stages) == 1 else Part(end, model.n_trees, weights[end:].copy(), False)
 
     @property
@@ -129,7 +129,7 @@ class ManyClasses(Link):
         start, end = _pairs(rows.first, others.first)
         if self.is_plain:
             return [_diagonal(_secants(lambda p: np.log(np.maximum(p, _TINY)), start, end, np.abs))]
-        logs = _diagonal(_secants(lambda p: np.log(np.maximum(p, LEAST_PROBABILITY)), start, end, np.abs))
+        logs = _diagonal(_secants(lambda p: np.log(np.maximum(p, _LEAST_PROBABILITY)), start, end, np.abs))
         to_scores = self.step * (np.eye(n) - 1 / n) @ logs
         log_p = [np.log(np.maximum(self._probabilities(level), _TINY)) for level in (rows, others)]
         start, end = _pairs(*log_p)
@@ -148,9 +148,8 @@ def find_link(model: Model, output: str, additive: bool = True) -> Link:
         return _number_link(model, output)
     if output == "score" and model.n_trees == 1:
         return Linear(model, Part(0, 1, np.ones(1), False), _squeezed)
-    if output != "score" and (loss.n_classes == 1 or (len(model.stages) == 1 and model.calibration.is_identity)):
-        end = model.stages.ends[0]
-        return Linear(model, Part(0, end, np.full(end, 1 / end), True), loss.decode)
+    if output != "score" and (loss.n_classes == 1 or _is_plain(model)):
+        return Linear(model, _first_stage(model), loss.decode)
     if loss.n_outputs == 1:
         return OneOutput(model, _log_odds if output == "score" else loss.decode)
     if model.calibration.knots and additive:
@@ -165,7 +164,7 @@ def _number_link(model: Model, output: str) -> Link:
     loss = model.loss
     if loss.averages_scores:
         every = Part(0, model.n_trees, model.stages.tree_weights().copy(), False)
-        is_plain = len(model.stages) == 1 and model.calibration.is_identity
+        is_plain = _is_plain(model)
 
         def decode(scores: Floats) -> Floats:
             return loss.decode(scores if is_plain else model.calibration.outputs(loss, scores))
@@ -175,6 +174,17 @@ def _number_link(model: Model, output: str) -> Link:
         if output == "score":
             return Linear(model, every, _squeezed)
     return OneOutput(model, loss.decode)
+
+
+def _is_plain(model: Model) -> bool:
+    """Tell whether a forest predicts the mean output of its trees."""
+    return len(model.stages) == 1 and model.stages.steps[0] == 1 and model.calibration.is_identity
+
+
+def _first_stage(model: Model) -> Part:
+    """Return the mean output of the first stage."""
+    end, n = model.stages.ends[0], model.stages.counts[0]
+    return Part(0, end, np.full(end, 1 / n), not model.loss.averages_scores)
 
 
 def _is_straight(function: Callable[[Floats], Floats]) -> bool:

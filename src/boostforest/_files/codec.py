@@ -56,9 +56,12 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
+_LATER_PARAMETERS = ("boost",)  # that files have only if they are set: those without are as they were before
+
+
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
-    stored, lost = encode_params(params)
+    stored, lost = encode_params({n: v for n, v in params.items() if n not in _LATER_PARAMETERS or v is not None})
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {
@@ -140,7 +143,7 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1:
-        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps}
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": stages.units or None}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
     if calibration.knots:
@@ -274,7 +277,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["tree_seeds"],
         drawn,
         tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
-        Stages(tuple(ends.tolist()), tuple(steps.tolist())),
+        Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist())),
         Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(

@@ -12,7 +12,7 @@ from .._base.typing import Floats, Labels, Longs
 from .._core import LossCode
 from .loss import Loss, OutOfBag
 
-LEAST_PROBABILITY = 1e-3  # of a mean that log-odds are taken of
+_LEAST_PROBABILITY = 1e-3  # of a mean that log-odds are taken of
 _LEAST_IN_LOSS = 1e-4
 _LARGEST_CORRECTION = 0.5  # of a row's log-loss
 
@@ -76,7 +76,7 @@ class Logistic(CrossEntropy):
         return np.asarray(np.where(scores < 0, odds, 1) / (1 + odds))
 
     def scores(self, outputs: Floats) -> Floats:
-        p = np.clip(outputs, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        p = np.clip(outputs, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
         return np.asarray(np.log(p / (1 - p)))
 
     def targets(self, y: Floats) -> Floats:
@@ -113,7 +113,7 @@ class Softmax(CrossEntropy):
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
     def scores(self, outputs: Floats) -> Floats:
-        logs = np.log(np.maximum(outputs, LEAST_PROBABILITY))
+        logs = np.log(np.maximum(outputs, _LEAST_PROBABILITY))
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
     def targets(self, y: Floats) -> Floats:

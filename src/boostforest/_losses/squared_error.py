@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._base.arrays import mean_and_deviation
 from .._base.typing import Floats
-from .._base.validation import mean_and_deviation
 from .._core import LossCode
 from .loss import Loss, OutOfBag
 
@@ -67,6 +67,9 @@ class SquaredError(Loss):
 
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return (y - scores[:, 0]) ** 2
+
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        return 2 * (scores - y[:, None])
 
     def curvature(self, scores: Floats) -> Floats:
         return np.full_like(scores, 2.0)
