@@ -108,6 +108,8 @@ def chain(content, n_splits, to_the_left=False):
         "param_start": None,
     }
     columns |= {name: np.zeros(n_nodes, dtype=tensors[name].dtype) for name in ("threshold", "loss", "gain")}
+    if "exponent" in tensors:
+        columns["exponent"] = np.zeros(n_params, dtype=np.int8)
     columns |= {name: tensors[name][:1] for name in ("sum_path", "tree_seeds")}
     drawn = {name: values[:1] for name, values in field(content, "tree_params").items()}
     return with_metadata(with_tensors(content, **columns), tree_params=drawn)

@@ -1,6 +1,5 @@
 """Pools that learn: what out-of-bag losses say about the settings of trees decides how the rest is grown."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,6 +7,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest._grow.adaptive import _least_mixture
+from models import FORESTS
 from twin import example_data
 
 
@@ -71,9 +71,7 @@ def test_features_are_not_chosen_for_a_user_who_has_done_so():
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
 def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task):
     X, y = example_data(task)
-    forest = (BoostForestRegressor if task == "regression" else BoostForestClassifier)(
-        120, pool="adaptive", random_state=0
-    ).fit(X, y)
+    forest = FORESTS[task](120, pool="adaptive", random_state=0).fit(X, y)
     report = forest.pool_report_
     assert report[0]["settings"] == {} and report[0]["round"] == 0 and report[0]["change"] == 0
     assert sum(row["share"] for row in report) == pytest.approx(1)
@@ -109,14 +107,3 @@ def test_the_mixture_with_the_least_error_is_found():
     assert_allclose(_least_mixture(np.diag([1.0, 3.0])), [0.75, 0.25], atol=1e-5)
     assert_allclose(_least_mixture(np.array([[1.0, 1.0], [1.0, 9.0]])), [1, 0], atol=1e-5)
     assert_allclose(_least_mixture(np.zeros((2, 2))).sum(), 1)
-
-
-def test_the_picture_names_all_settings():
-    mpl.use("Agg")
-    X, y = example_data("regression")
-    forest = BoostForestRegressor(80, pool="adaptive", random_state=0).fit(X, y)
-    ax = forest.plot_pool()
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert len(labels) == len(forest.pool_report_) and labels[0] == "as given"
-    with pytest.raises(AttributeError, match="pool='adaptive'"):
-        BoostForestRegressor(3, random_state=0).fit(X, y).plot_pool()

@@ -12,15 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from model_files import field, tensors_of, with_metadata, with_tensors
+from models import FORESTS, out_of_bag, output
 from test_core import TABLES
 from twin import example_data
 
 SHORT = ("float32", "float16")
 FLOATS = ("float64", *SHORT)
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 SETTINGS = {
     "plain": {},
     "unclipped": {"clip": False},
@@ -41,11 +41,6 @@ def fit(task, dtype, data=None, **params):
     names = FORESTS[task]().get_params()
     params = {name: value for name, value in params.items() if name in names}
     return FORESTS[task](**{"n_estimators": 4, "random_state": 0, "dtype": dtype, **params}).fit(X, y), X
-
-
-def output(model, X):
-    """Return predictions, or probabilities."""
-    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
 
 
 def quantised(columns):
@@ -125,6 +120,15 @@ def test_int8_is_whole_numbers_in_units_that_a_trees_models_share(task, params):
     assert_array_equal(converted.params, own.params)
     assert_array_equal(converted.exponent, own.exponent)
     assert_array_equal(converted.astype("float64").params, alike.forest_.params)
+
+
+@pytest.mark.parametrize("clip", [True, False])
+@pytest.mark.parametrize("task", FORESTS)
+def test_int8_is_explained_as_the_same_numbers_in_float64_are(task, clip):
+    forest, X = fit(task, "int8", clip=clip)
+    same = copy.copy(forest)
+    same._model = replace(forest._model, columns=forest.forest_.astype("float64"))
+    assert_allclose(forest.shap_values(X[:5]), same.shap_values(X[:5]), rtol=1e-9, atol=1e-12)
 
 
 def test_thresholds_of_int8_are_short_and_part_the_rows_of_their_tree_alike():
@@ -209,7 +213,7 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
     trees = [output(forest.get_tree(i), X) for i in range(20)]
     total = sum(np.where(out if t.ndim == 1 else out[:, None], t, 0) for out, t in zip(outs, trees, strict=True))
     count = np.sum(outs, axis=0)
-    found = forest.oob_prediction_ if task == "regression" else forest.oob_decision_function_
+    found = out_of_bag(forest)
     assert_allclose(found, total / (count if task == "regression" else count[:, None]), rtol=1e-12)
 
 

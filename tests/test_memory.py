@@ -13,6 +13,7 @@ from boostforest._base.memory import available_memory
 from boostforest._grow import memory as tree_memory
 from boostforest._grow.memory import TreeSizes, trees_bytes
 from boostforest.nodes import ELM
+from models import FORESTS
 from twin import example_data
 
 # scikit-learn on nearly as many classes as rows, which is what this is about.
@@ -41,7 +42,7 @@ def with_memory(monkeypatch):
 def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settings):
     with_memory(8e9)
     X, y = prices()
-    forest = BoostForestClassifier(random_state=0, **settings)
+    forest = BoostForestClassifier(random_state=0, max_one_hot=None, **settings)
     with pytest.raises(
         MemoryError,
         match=r"^\d+ trees of 1,201 features and 600 classes would take about [\d.]+ GB of memory, and 8 GB are "
@@ -57,21 +58,21 @@ def test_a_model_may_take_half_of_the_memory(with_memory):
     X, y = prices()
     with_memory(1e11)
     with pytest.raises(MemoryError, match=r"^250 trees .* 100 GB are available, half of which a model may take: use"):
-        BoostForestClassifier().fit(X, y)
+        BoostForestClassifier(max_one_hot=None).fit(X, y)
 
 
 def test_one_tree_is_told_nothing_of_n_estimators(with_memory):
     with_memory(3e8)
     X, y = prices()
     with pytest.raises(MemoryError, match=r"^1 tree of 1,201 features .* number\), fewer features, a larger .*int8"):
-        BoostTreeClassifier(dtype="float32").fit(X, y)
+        BoostTreeClassifier(dtype="float32", max_one_hot=None).fit(X, y)
 
 
 def test_a_table_of_too_many_features_is_refused_before_it_is_made(with_memory):
     with_memory(5e8)
     X, y = prices(n=3000, n_text=3)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become with 3,000 classes, would take"):
-        BoostForestClassifier().fit(X, y)
+        BoostForestClassifier(max_one_hot=None).fit(X, y)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become, .* a smaller max_one_hot or"):
         BoostForestRegressor(max_one_hot=None).fit(X, np.arange(3000.0))
 
@@ -116,7 +117,7 @@ def test_the_estimate_is_within_a_factor_of_two(monkeypatch, task, n, d, setting
     monkeypatch.setattr(tree_memory, "trees_bytes", watched)
     monkeypatch.setattr("boostforest._grow.native.SMALL", 0)
     X, y = example_data(task, n=n, d=d)
-    kind = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    kind = FORESTS[task]
     forest = kind(20, random_state=0, **settings).fit(X, y)
     assert len(estimates) == 1
     assert 0.5 < estimates[0][0] / forest.forest_.nbytes < 2

@@ -109,6 +109,7 @@ class Params:
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
     clip: bool = True  # regression only
+    shared_hessian: bool = False  # three and more classes: one weight per row
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
     monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
@@ -213,6 +214,8 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
     w = np.repeat(weight[:, np.newaxis], params.n_outputs, axis=1)
     if params.task == "regression":
         return -g, w
+    if params.shared_hessian:
+        h = np.repeat(h.max(axis=1, keepdims=True), params.n_outputs, axis=1)
     # A probability that rounds to 0 or 1 has h = 0; the step then is as long as the bound allows.
     step = np.where(h > 0, -g / np.where(h > 0, h, 1.0), MAX_PSEUDO_LABEL * np.sign(-g))
     z = np.clip(step, -MAX_PSEUDO_LABEL, MAX_PSEUDO_LABEL)

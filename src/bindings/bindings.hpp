@@ -23,7 +23,8 @@ namespace nb = nanobind;
 
 template <>
 struct nanobind::detail::dtype_traits<boostforest::Half> {
-    static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
+    static constexpr dlpack::dtype value{
+        .code = static_cast<std::uint8_t>(dlpack::dtype_code::Float), .bits = 16, .lanes = 1};
     static constexpr auto name = const_name("float16");
 };
 
@@ -130,6 +131,7 @@ std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features
 
 void register_coding(nb::module_& module);
 void register_expected(nb::module_& module);
+void register_explain(nb::module_& module);
 void register_gbdt_pl(nb::module_& module);
 void register_l1_logistic(nb::module_& module);
 void register_lmt(nb::module_& module);

@@ -33,7 +33,8 @@ void register_codes(nb::module_& module) {
         .value("MEMBER_COLUMNS", kMemberColumns)
         .value("MEMBER_SEEDS", kMemberSeeds)
         .value("TREE_MODELS", kTreeModels)
-        .value("HIDDEN_LAYER", kHiddenLayer);
+        .value("HIDDEN_LAYER", kHiddenLayer)
+        .value("BOOSTING", kBoosting);
     integers<NodeTag>(module, "NodeTag", "What is drawn under a node's key.")
         .value("LEFT_CHILD", kLeftChild)
         .value("RIGHT_CHILD", kRightChild)
@@ -57,6 +58,7 @@ NB_MODULE(_core, module) {
     boostforest::register_codes(module);           // codes and seed tags
     boostforest::register_coding(module);          // coded columns of model files
     boostforest::register_expected(module);        // what missing values are expected to be
+    boostforest::register_explain(module);         // contributions of columns to predictions
     boostforest::register_gbdt_pl(module);         // boosted piecewise linear trees: fit and prediction
     boostforest::register_l1_logistic(module);     // logistic regressions of nodes
     boostforest::register_lmt(module);             // logistic model trees: fit and prediction

@@ -1,21 +1,22 @@
 """The experiments by the paper's names, in one registry: which learners on which datasets, and how it is shown.
 
-To add one, register an `Experiment` of blocks: a block is one table or one row of pictures. ::
+To add one, register it with its blocks: a block is one table or one row of pictures. ::
 
-    from boostforest_paper.experiments import Block, Experiment, register
+    from boostforest_paper.experiments import Block, experiment
 
-    register(Experiment("mine", "My question?", (Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")),)))
+    experiment("mine", "My question?", Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")))
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from boostforest_paper import names
+from boostforest_paper.names import Registry
 from boostforest_paper.types import Task
 
-Kind = Literal["table", "sizes", "leaves", "robustness", "times"]
+Kind = Literal["table", "sizes", "leaves", "robustness", "times", "arena"]
+LARGE = 1500  # rows of a dataset from which fewer repeats are enough
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,20 @@ class Experiment:
     blocks: tuple[Block, ...]
     kind: Kind = "table"
     repeats: int = 10
+    repeats_of_large: int | None = None  # of datasets of LARGE rows or more, where they differ
     tuning: str = "none"  # unless the command line says something else
+    limit: float | None = None  # seconds after which a fit has failed, unless the command line says something else
     in_paper: bool = False  # whether the paper's figures are to stand beside ours
     note: str = ""  # what differs from the paper
 
 
-EXPERIMENTS: dict[str, Experiment] = {}
+EXPERIMENTS: Registry[Experiment] = Registry("experiment")
+register, find = EXPERIMENTS.register, EXPERIMENTS.find
 
 
-def register(experiment: Experiment) -> Experiment:
-    """Add an experiment; its name must be new."""
-    if experiment.name in EXPERIMENTS:
-        raise ValueError(f"There is an experiment called {experiment.name!r} already.")
-    EXPERIMENTS[experiment.name] = experiment
-    return experiment
+def experiment(name: str, question: str, *blocks: Block, **options: Any) -> Experiment:
+    """Register an experiment; the options are the other fields of `Experiment`."""
+    return register(Experiment(name, question, blocks, **options))
 
 
-def find(name: str) -> Experiment:
-    """Return an experiment by its name."""
-    return names.find("experiment", name, EXPERIMENTS)
-
-
-from boostforest_paper.experiments import beyond, missing, paper, pools, times, today  # noqa: E402, F401 - they fill the registry
+from boostforest_paper.experiments import beyond, missing, paper, pools, real, times, today  # noqa: E402, F401 - they fill the registry

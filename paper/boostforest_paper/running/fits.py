@@ -10,6 +10,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostforest_paper import data, learners
 from boostforest_paper.data import Table
@@ -57,16 +58,13 @@ class _Fitting:
         """Return the parameters to try; nothing that the learner or the setting fixes is tried."""
         if self.learner.grid is None:
             return []
-        grid = {
-            name: values
-            for name, values in self.learner.grid(self.settings).items()
-            if name not in given and name not in self.learner.fixed
-        }
+        grid = {name: v for name, v in self.learner.grid_of(self.settings).items() if name not in given}
         seed = seed_of(self.job.learner, self.job.dataset, self.job.repeat)
         return Tuning.parse(self.job.tuning).candidates(grid, seed)
 
     def build(self, params: Params) -> Any:
-        return self.learner.build(self.settings, params)
+        model = self.learner.build(self.settings, params)
+        return self.learner.on_frames(model) if isinstance(self.table.X, pd.DataFrame) else model
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:

@@ -16,7 +16,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import check_sample_weight, weight_in_rows
-from .._base.draws import entropy_of, tree_seeds
+from .._base.declare import check_arguments
+from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
 from .._base.validation import classes_as_numbers
@@ -26,17 +27,22 @@ from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
-from .._grow.parameters import tree_pools
+from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
-from .._model.columns import DTYPES
+from .._model.background import Background
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
-from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
+from . import docs
+from .arguments import ClassArguments, TableArguments
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
+from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
+
+_BACKGROUND_ROWS = 100  # that explanations compare with
 
 #: The estimators that model files can hold, by name.
 STORED: dict[str, Any] = {}
@@ -57,23 +63,15 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class BoostEstimator(FittedMixin):
+class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
     """Arguments in, one model out; everything else is read from the model."""
+
+    _attributes = docs.ATTRIBUTES
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
 
     _model: Model  # all that a fit has learned, set in one assignment
-
-    scale: bool
-    categorical_features: Any
-    max_one_hot: Any
-    missing_indicator: Any
-    missing_fill: Any
-    split_features: Any
-    model_features: Any
-    monotonic_cst: Any
-    dtype: str
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -123,6 +121,7 @@ class BoostEstimator(FittedMixin):
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
         arguments, threads = vars(self), self._threads()
         if before is None:
             features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
@@ -142,7 +141,8 @@ class BoostEstimator(FittedMixin):
         request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
-        model = replace(model, known=replace(model.known, target=hashlib.sha256(encoded.tobytes()).digest()))
+        digest = hashlib.sha256(encoded.tobytes()).digest()
+        model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
@@ -151,10 +151,7 @@ class BoostEstimator(FittedMixin):
 
     def _check_parameters(self) -> None:
         """Check the arguments that are not tree parameters."""
-        if not isinstance(self.scale, bool | np.bool_):
-            raise ValueError(f"scale must be True or False; got {self.scale!r}.")
-        if not isinstance(self.dtype, str) or self.dtype not in (*DTYPES, "auto"):
-            raise ValueError(f"dtype must be one of {', '.join(map(repr, (*DTYPES, 'auto')))}; got {self.dtype!r}.")
+        check_arguments(self)
         if not isinstance(self.missing_fill, str) or self.missing_fill not in ("linear", "mean"):
             raise ValueError(f'missing_fill must be "linear" or "mean"; got {self.missing_fill!r}.')
         check_encoding(self.max_one_hot, self.missing_indicator)
@@ -261,10 +258,11 @@ class BoostEstimator(FittedMixin):
         self._check_parameters()
 
 
-class BoostRegressor(RegressorMixin, BoostEstimator):
+class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments):
     """Predictions of a regressor made of trees."""
 
     _task = "regression"
+    _words = docs.REGRESSION
 
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
@@ -275,11 +273,6 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -289,8 +282,11 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
         return model.loss.decode(outputs)
 
 
-class BoostClassifier(LabelsMixin, BoostEstimator):
+class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, ClassificationTreeArguments):
     """Probabilities and labels of a classifier made of trees."""
+
+    _words = docs.CLASSIFICATION
+    _attributes = docs.CLASS_ATTRIBUTES
 
     classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
     n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
@@ -305,45 +301,12 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the trees' probabilities, classes in the order of ``classes_``.
-        """
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
         model, outputs = self._outputs(X)
-        return model.loss.decode(outputs)
-
-    def predict(self, X: Any) -> Labels:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        model, outputs = self._outputs(X)
-        return most_probable(model.loss, outputs)
+        return classes_of(model.loss), model.loss.decode(outputs)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

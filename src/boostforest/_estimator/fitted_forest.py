@@ -10,22 +10,25 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from .._base.declare import arguments_of
 from .._base.typing import Floats, Ints, Longs
-from .._features.roles import ROLES
 from .._files.files import file_size
 from .._grow.compress import check_compression, compress, judge_of
-from .._grow.report import plot_pool
 from .._model.model import Calibration, Model, Stages
+from . import docs
+from .arguments import TableArguments
 from .base import STORED, BoostEstimator
 from .fitted import FromModel
 
-_SHARED = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
+_SHARED = set(arguments_of(TableArguments)) - {"random_state"}
 
 
 class FittedForestMixin(BoostEstimator):
     """Attributes and inspection of forests of the core."""
 
     _tree_class: type[BoostEstimator]
+    _words = docs.FOREST
+    _attributes = docs.STAGE_ATTRIBUTES + docs.OOB_ATTRIBUTES
 
     stages_ = FromModel[Stages](lambda m: m.stages, "Which trees belong to which stage, and what it counts.")
     calibration_ = FromModel[Calibration](lambda m: m.calibration, "How scores become probabilities.")
@@ -46,24 +49,6 @@ class FittedForestMixin(BoostEstimator):
     def steps_(self) -> Floats:
         """What each stage counts: 1 for the first, for the others what was best out of bag."""
         return np.array(self.stages_.steps)
-
-    def plot_pool(self, ax: Any = None) -> Any:
-        """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None: a new picture.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-            Bars: the change of the out-of-bag loss by each setting that was tried. Green ones are in the forest.
-        """
-        report = self._fitted().known.pool_report
-        if report is None:
-            raise AttributeError("plot_pool needs a forest that was fitted with pool='adaptive' or preset='best'.")
-        return plot_pool(report, ax)
 
     def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
         model, X = self._read(X)
@@ -145,11 +130,6 @@ class FittedForestMixin(BoostEstimator):
     def apply(self, X: Any) -> Ints:
         """Return the leaf that each row falls into in each tree.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         leaves : ndarray of shape (n_samples, n_trees)
@@ -159,11 +139,6 @@ class FittedForestMixin(BoostEstimator):
 
     def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, Longs]:
         """Return the nodes that each row visits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

@@ -29,7 +29,7 @@ from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors, to_json
-from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, strings
+from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .schema import FORMAT
@@ -56,11 +56,14 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
+_LATER_PARAMETERS = ("boost",)  # that files have only if they are set: those without are as they were before
+
+
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
     if "int8" in (dtype, model.columns.dtype):
         model = replace(model, columns=_quantised(model.columns, dtype))
-    stored, lost = encode_params(params)
+    stored, lost = encode_params({n: v for n, v in params.items() if n not in _LATER_PARAMETERS or v is not None})
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {
@@ -143,6 +146,7 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
         "level_end": np.cumsum([len(text) for text in texts]),
         "level_text": np.frombuffer(b"".join(texts), dtype=np.uint8),
         "level_means": np.concatenate([np.empty(0), *(c.means.reshape(-1) for c in some if c.means is not None)]),
+        "class_basis": None if encoder.basis is None else encoder.basis.reshape(-1),
     }
 
 
@@ -156,7 +160,7 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1:
-        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps}
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": stages.units or None}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
     if calibration.knots:
@@ -290,7 +294,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["tree_seeds"],
         drawn,
         tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
-        Stages(tuple(ends.tolist()), tuple(steps.tolist())),
+        Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist())),
         Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(
@@ -331,7 +335,8 @@ def _decode_forest(content: Content) -> ForestColumns:
 
 
 def _decode_columns(content: Content) -> TableEncoder:
-    t, n_targets = content.tensors, content.sizes["outputs"]
+    t, n_targets = content.tensors, n_category_targets(content)
+    basis = t["class_basis"].reshape(-1, n_targets).copy() if "class_basis" in t else None
     levels = _decode_texts(t["level_text"], t["level_end"])
     start, at = t["level_start"].tolist(), 0
     columns: list[TableColumn] = []
@@ -345,7 +350,7 @@ def _decode_columns(content: Content) -> TableEncoder:
             end = at + (len(own) + missing) * n_targets
             means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
         columns.append(CategoryColumn(own, missing, means))
-    return TableEncoder(tuple(columns))
+    return TableEncoder(tuple(columns), basis)
 
 
 def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:

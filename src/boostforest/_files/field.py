@@ -106,10 +106,27 @@ STAGE_END = rule(
     lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
 )
 _LEAST = 1e-100  # of what trees are multiplied with: a fit finds more, and products of smaller numbers can be 0
-STAGE_STEP = rule(
-    f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1",
-    lambda a, _: a[0] == 1 and ((a >= _LEAST) & (a <= 1)).all(),
-)
+_MOST = 1000.0
+
+
+def _are_steps(steps: npt.NDArray[Any], content: Content) -> bool:
+    if "stage_units" not in content.tensors:
+        return bool(steps[0] == 1 and ((steps >= _LEAST) & (steps <= 1)).all())
+    return bool(steps[0] >= 0 and (steps[1:] >= _LEAST).all() and (steps <= _MOST).all())
+
+
+def _are_units(units: npt.NDArray[Any], content: Content) -> bool:
+    """Tell whether forests have a unit per tree, and boosted stages one for each run of trees with the same seed."""
+    ends, seeds = content.tensors["stage_end"], content.tensors["tree_seeds"]
+    is_first = np.append(True, seeds[1:] != seeds[:-1])
+    is_first[np.clip(ends[:-1], 0, len(seeds) - 1)] = True
+    n_runs = np.add.reduceat(is_first, np.append(0, ends[:-1]))
+    n_trees = np.diff(ends, prepend=0)
+    return bool(units[0] == n_trees[0] and ((units == n_trees) | (units == n_runs)).all())
+
+
+STAGE_STEP = rule(f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1", _are_steps)
+STAGE_UNITS = rule("tensor '{name}' must hold the trees of each stage, or its bags", _are_units)
 FACTOR = rule(f"tensor '{{name}}' must be at least {_LEAST}", lambda a, _: a >= _LEAST)
 PROBABILITY = rule(
     "tensor '{name}' must hold probabilities above 0 and below 1", lambda a, _: ((a > 0) & (a < 1)).all()
@@ -143,11 +160,24 @@ def check_knots(name: str, array: Any, content: Content) -> None:
         raise ValueError(f"tensor {name!r} must ascend for every output")
 
 
+def n_category_targets(content: Content) -> int:
+    """Return the features of a category with means: one per output, or as many as the classes are combined to."""
+    basis, outputs = content.tensors.get("class_basis"), content.sizes["outputs"]
+    return outputs if basis is None else len(basis) // outputs
+
+
+def check_basis(name: str, basis: Any, content: Content) -> None:
+    """Check that every output has as many values, at least one and fewer than there are outputs."""
+    outputs = content.sizes["outputs"]
+    if len(basis) % outputs or not 1 <= len(basis) // outputs < outputs:
+        raise ValueError(f"tensor {name!r} must have as many values for each of the {outputs} outputs, but fewer")
+
+
 def check_levels(name: str, means: Any, content: Content) -> None:
     """Check that categories have levels, levels their means, and all columns together the features of the trees."""
     kind, is_text, missing = (content.tensors[n] for n in ("column_kind", "level_is_text", "level_missing"))
     n_known = np.diff(content.tensors["level_start"])
-    n_levels, targets = n_known + missing, content.sizes["outputs"]
+    n_levels, targets = n_known + missing, n_category_targets(content)
     if ((kind >= ONE_HOT) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
         raise ValueError("a category needs levels, and a column of numbers has none")
     n_means = int(n_levels[kind == MEANS].sum()) * targets
@@ -246,7 +276,7 @@ class Schema:
         return arrays, {field.name: to_json(metadata[field.name]) for field in self._json}
 
     def version(self, tensors: Tensors) -> int:
-        """Return the version of the format that these tensors need, at least the second."""
+        """Return the version of the format that knows these tensors; what it could say before 3 is said by 2."""
         return max(2, *(self._field(name).since for name in tensors))
 
     def parse_metadata(self, metadata: Metadata) -> dict[str, Any]:

@@ -28,10 +28,12 @@ from .field import (
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
+    STAGE_UNITS,
     WEIGHTS,
     Field,
     Schema,
     When,
+    check_basis,
     check_classes,
     check_columns,
     check_knots,
@@ -140,8 +142,14 @@ TENSORS = (
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what the mean of each stage counts, 1 for the first, from 1e-100 to 1 for the others", _STAGES,
+        "what each stage counts: 1 for the first, from 1e-100 to 1 for the others; with `stage_units` up to 1000, and "
+        "from 0 on for the first", _STAGES,
         (FINITE, STAGE_STEP), 2,
+    ),
+    Field(
+        "stage_units", "I64", "stages",
+        "what the sum over the trees of each stage is divided by: its trees or, if it is boosted, its bags, whose "
+        "trees have the same seed", When("with boosted stages", forests=True, needs="stage_end"), (STAGE_UNITS,), 3,
     ),
     Field("oob_loss", "F64", "stages", "out-of-bag loss after each stage", When("if known", forests=True), since=2),
     Field(
@@ -198,9 +206,16 @@ TENSORS = (
         _COLUMNS, since=2,
     ),
     Field(
+        "class_basis", "F64", "any",
+        "for every class what it counts in each of the combinations of classes whose means stand for levels",
+        When("with means and more than 8 classes", task="classification", needs="level_means"),
+        (FINITE, check_basis), 3,
+    ),
+    Field(
         "level_means", "F64", "any",
         "columns of kind 3, one behind the other: for every level (then the missing ones) the mean of the target, or "
-        "the share of each class (of the second of two)", _COLUMNS, (FINITE, check_levels), 2,
+        "the share of each class (of the second of two); for combinations of classes where there is `class_basis`",
+        _COLUMNS, (FINITE, check_levels), 2,
     ),
     Field(
         "fill", "F64", "(features + 1, features)",

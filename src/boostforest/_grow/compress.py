@@ -70,10 +70,16 @@ def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
         return Judge(X, objective, None, threads)
     unweighted = hashlib.sha256(b"").digest()
-    if model.draws is None or not model.draws[0] or model.draws[3] != unweighted or model.draws[1] != len(y):
+    if (
+        any(model.stages.boosted)
+        or model.draws is None
+        or not model.draws[0]
+        or model.draws[3] != unweighted
+        or model.draws[1] != len(y)
+    ):
         raise ValueError(
             "compress cannot judge the training rows out of bag: all trees must have drawn from them with "
-            "bootstrap=True and without weights; give rows that the forest has not seen."
+            "bootstrap=True and without weights, and none be boosted; give rows that the forest has not seen."
         )
     return Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads)
 
@@ -100,6 +106,11 @@ def compress(
     if step:
         note(step, small, judge.loss(small))
     if max_bytes is not None and report[-1]["bytes"] > max_bytes:
+        if any(model.stages.boosted):
+            raise ValueError(
+                f"max_bytes={max_bytes} cannot be reached: boosted trees cannot be left out, and fewer digits make "
+                f"{report[-1]['bytes']} bytes with a loss of {report[-1]['loss']:.6g}."
+            )
         step, small, loss = _fewer_trees(exact, judge, max_bytes, size_of)
         note(step, small, loss)
     return replace(small, known=replace(small.known, compression_report=report))

@@ -129,6 +129,10 @@ class Loss(ABC):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         """Return the loss of every row."""
 
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        """Return the derivative of the loss by each score; this is that of losses whose scores fit their outputs."""
+        return self.outputs(scores) - self.targets(y)
+
     @abstractmethod
     def curvature(self, scores: Floats) -> Floats:
         """Return the second derivative of the loss by each score."""

@@ -68,6 +68,9 @@ class SquaredError(Loss):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return (y - scores[:, 0]) ** 2
 
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        return 2 * (scores - y[:, None])
+
     def curvature(self, scores: Floats) -> Floats:
         return np.full_like(scores, 2.0)
 

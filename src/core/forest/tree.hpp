@@ -66,7 +66,7 @@ struct PackedTree {
 
     template <class C>
     static PackedTree with_room(std::int64_t n_nodes, std::int64_t n_params, std::int64_t n_exponents) {
-        PackedTree tree{nullptr, n_nodes, n_params, n_exponents};
+        PackedTree tree{.bytes = nullptr, .n_nodes = n_nodes, .n_params = n_params, .n_exponents = n_exponents};
         Columns<Place, C> places{};
         tree.bytes = std::make_unique_for_overwrite<char[]>(tree.lay_out(places, nullptr));
         return tree;

@@ -158,7 +158,8 @@ void Grower::fit_children(const Leaf& parent, std::array<Leaf, 2>& children) {
 // Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).
 void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), parent);
-    const PseudoLabels labels = loss_.pseudo_labels(sample, loss_work_);
+    const PseudoLabels labels = params_->shared_hessian ? loss_.shared_pseudo_labels(sample, loss_work_)
+                                                        : loss_.pseudo_labels(sample, loss_work_);
     const std::int64_t stride = padded_rows(sample.n);
     double* fitted = fitted_.get(loss_.n_outputs() * stride);
     double* model = builder_.add_model(leaf.node);

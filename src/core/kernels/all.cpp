@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
 #include "histogram.hpp"
@@ -11,6 +12,7 @@
 #include "linalg.hpp"
 #include "logit_boost.hpp"
 #include "loss.hpp"
+#include "pairs.hpp"
 #include "partition.hpp"
 #include "predict.hpp"
 #include "small_ridge.hpp"
@@ -41,6 +43,9 @@ const Kernels kTable = {
     .weigh_products = weigh_products,
     .solve_lanes = solve_lanes,
     .dual_lanes = dual_lanes,
+    .columns_times_lanes = columns_times_lanes,
+    .rows_times_lanes = rows_times_lanes,
+    .substitute_lanes = substitute_lanes,
     .linear = linear,
     .linear_rows = linear_rows,
     .add_weighted_rows = add_weighted_rows,
@@ -51,6 +56,7 @@ const Kernels kTable = {
     .softmax = softmax,
     .class_statistics = class_statistics,
     .class_pseudo_labels = class_pseudo_labels,
+    .shared_pseudo_labels = shared_pseudo_labels,
     .step_residual = step_residual,
     .step_logistic = step_logistic,
     .step_softmax = step_softmax,
@@ -60,8 +66,17 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .widen_values = widen_values,
+    .clipped_rows = clipped_rows,
+    .coalition_scores = coalition_scores,
+    .coalition_sums = coalition_sums,
+    .clipped_coalitions = clipped_coalitions,
+    .path_step = path_step,
+    .path_return = path_return,
+    .path_model = path_model,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
+    .add_pairs = add_pairs,
     .add_to_bins = add_to_bins,
     .least_values = least_values,
 };

@@ -16,6 +16,9 @@
 
 namespace boostforest {
 
+// Right-hand sides that are solved side by side.
+constexpr int kLanes = 8;
+
 // Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
 // loss, w the weight of a row.
 enum PieceSum : int {
@@ -30,6 +33,17 @@ enum PieceSum : int {
     kPieceHXX,
     kPieceHPX,
     kPieceSums
+};
+
+// A linear model as mixtures of two rows see it, see clipped_rows. Slopes may be read up to the width of a row: what
+// lies behind is finite, and not free or lost.
+struct MixedModel {
+    double intercept;
+    const double* slopes;
+    const double* free;  // per slope: 1 if mixtures may have it from either row, else 0
+    const double* lost;  // per slope: 1 if mixtures have it from the other row
+    const double* x;
+    double lower, upper;
 };
 
 struct Kernels {
@@ -113,6 +127,13 @@ struct Kernels {
     void (*dual_lanes)(const double* products, std::int64_t ld, int n, const double* v, const double* z, double lambda,
                        double* a, double* rhs, double* root, double* m, double* z_mean, double* total, int lanes);
 
+    // kLanes right-hand sides side by side, value i of lane l at [i * kLanes + l].
+    // out[j] = Σ_i a[i] x[i, j] for the first d columns; out[i] = intercept + Σ_j s[j] x[i, j]; substitute() in place.
+    void (*columns_times_lanes)(const double* x, std::int64_t n, int width, int d, const double* a, double* out);
+    void (*rows_times_lanes)(const double* x, std::int64_t n, std::int64_t width, int d, const double* s,
+                             const double* intercept, double* out);
+    void (*substitute_lanes)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
+
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
 
@@ -139,6 +160,10 @@ struct Kernels {
                              double* wg, double* wh);
     void (*class_pseudo_labels)(const double* p, const double* y, double label, const double* w, std::int64_t n,
                                 double* z, double* v);
+
+    // The pseudo-labels of all classes with one weight per row: h is the largest p (1 - p) of its classes.
+    void (*shared_pseudo_labels)(const double* p, std::int64_t stride, int n_classes, const double* y, const double* w,
+                                 std::int64_t n, double* z, std::int64_t z_stride, double* v);
 
     // One boosting step on n rows, and the loss after it. Squared error: r -= fitted within [lower, upper], Σ w r².
     // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y).
@@ -177,6 +202,47 @@ struct Kernels {
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride);
 
+    // n stored coefficients from `start` on, as doubles.
+    void (*widen_values)(const void* from, Stored stored, std::int64_t start, std::int64_t n, double* out);
+
+    // A linear model between a row x and others, z[rows[i]] (rows of `width` doubles, n >= 1): differences slopes[j]
+    // free[j] (x[j] - z[j]), all of them or some, are added to the score `start`, which is that of x less all of them
+    // and those of the lost slopes. Where every score on the way lies within [lower, upper], start is added to total
+    // and the differences to sums; where every one lies on the same side of it, that bound is added to total. The
+    // others (all, if a bound is NaN) stay open: their number is returned, their rows, starts and differences are
+    // written (one row of differences more may be).
+    std::int64_t (*clipped_rows)(const MixedModel& model, const double* z, const std::int32_t* rows, std::int64_t n,
+                                 int width, double* differences, double* start, std::int32_t* open, double* sums,
+                                 double& total);
+
+    // out[S] = start + Σ of differences[j] over the bits j of S, for all S below 2^n.
+    void (*coalition_scores)(double start, const double* differences, int n, double* out);
+
+    // Returns Σ weights[S] values[S] over all S below 2^n; with[j]: the same over those that have bit j. Destroys
+    // values.
+    double (*coalition_sums)(double* values, const double* weights, int n, double* with);
+
+    // The same for the sums over rows of these scores within [lower, upper]: row i starts at starts[i], its differences
+    // at differences[i * stride]; n <= 16. A coalition of m players weighs weights[8 m]; weights[8 m + l] is that of
+    // one with as many more as l has bits.
+    double (*clipped_coalitions)(const double* starts, const double* differences, std::int64_t stride,
+                                 std::int64_t n_rows, int n, double lower, double upper, const double* weights,
+                                 double* with);
+
+    // Steps along the path to a node, see explain/path_dependent.hpp; n_points a multiple of 8, rule: points, then
+    // their weights. u = t q + (1 - t) r of a column that is met (q = 1) or not: out = product · u / u before, where
+    // `before` and `after` are 1 / u.
+    void (*path_step)(const double* rule, int n_points, const double* product, const double* before, bool met,
+                      double share, double* after, double* out);
+    // On the way back: adds `under` to `below`; returns Σ under (gain after - gain_before before).
+    double (*path_return)(int n_points, const double* under, const double* before, double gain_before,
+                          const double* after, double gain, double* below);
+    // A node's output and what columns change of it, n of them by conditions on the path that are met: adds rule ×
+    // product × output to `below`, writes shares[i] Σ rule × product / u² of these, returns Σ rule × product.
+    double (*path_model)(const double* rule, int n_points, const double* product, double output, double off_path, int n,
+                         const double* const* inverses, const double* shares, const double* changes, double* totals,
+                         double* below);
+
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of
     // all classes but the row's own, since 1 - p loses what is left of it near 1. Whole vectors are written.
@@ -187,6 +253,11 @@ struct Kernels {
     // and vz are zero in the rest of their last vector.
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
+
+    // Adds the pairs of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
+    // sums[k][2 * n_outputs * codes[k][row] + c] += pairs[2 * n_outputs * row + c] for all c < 2 * n_outputs.
+    void (*add_pairs)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
+                      const float* pairs, int n_outputs, double* const* sums);
 
     // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
     // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.
