@@ -84,7 +84,7 @@ def model_arguments(core):
 
 
 def predict_arguments():
-    return {"x": X, "mean": MEAN, "scale": SCALE, "probability": True, "n_threads": 2, "out": np.zeros((N, 3))}
+    return {"x": X, "mean": MEAN, "scale": SCALE, "link": 3, "n_threads": 2, "out": np.zeros((N, 3))}
 
 
 def gbdt_arguments():
@@ -203,7 +203,7 @@ def calls(core):
         ),
         "linear_svr": (core.linear_svr, {"x": WHOLE, "z": Y, "v": ONES} | svr),
         "loss": (core.loss, {"code": 2, "n_classes": 3, "scores": np.zeros((3, N)), "y": CLASSES, "w": ONES}),
-        "probabilities": (core.probabilities, {"scores": np.zeros((3, N))}),
+        "outputs": (core.outputs, {"scores": np.zeros((3, N)), "link": 3}),
     }
 
 
@@ -285,7 +285,7 @@ ALSO_RIGHT = {
     ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
-    ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
+    ("TrainingTable.is_missing", "rows"), ("outputs", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip
 

@@ -74,6 +74,13 @@ inline std::unique_ptr<Loss> loss_of(int code, int n_classes, const Array<double
     return loss;
 }
 
+// A link by its code; one output has no softmax.
+inline Link link_of(int code, int n_outputs) {
+    require(code >= 0 && code <= static_cast<int>(Link::kSoftmax), "no such link");
+    require(n_outputs > 1 || code != static_cast<int>(Link::kSoftmax), "a softmax needs more than one output");
+    return static_cast<Link>(code);
+}
+
 // A new NumPy array of n values that owns its memory, not yet filled.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> new_array(std::size_t n) {

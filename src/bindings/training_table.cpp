@@ -279,16 +279,16 @@ nb::list find_splits(const TrainingTable& table, const nb::list& list, const Arr
     return result;
 }
 
-// Per node (z, v), outputs × rows each, in one row after another.
+// Per node (z, v, range): outputs × rows each, in one row after another, and the clip range of a model's output.
 nb::list pseudo_labels(const TrainingTable& table, const nb::list& list, int n_threads) {
     const Nodes nodes(table, list);
     nb::list result;
     std::vector<LabelsOut> targets;
     for (const NodeRows& node : nodes.views) {
         const auto n_values = static_cast<std::size_t>(node.n * table.loss().n_outputs());
-        auto z = new_array<double>(n_values), v = new_array<double>(n_values);
-        targets.push_back({.z = z.data(), .v = v.data()});
-        result.append(nb::make_tuple(z, v));
+        auto z = new_array<double>(n_values), v = new_array<double>(n_values), range = new_array<double>(2);
+        targets.push_back({.z = z.data(), .v = v.data(), .range = range.data()});
+        result.append(nb::make_tuple(z, v, range));
     }
     const Dataset data = table.dataset(split_list(table, {}));
     with_nodes(data, nodes, n_threads, [&](const SingleNodes& single) { single.pseudo_labels(targets); });

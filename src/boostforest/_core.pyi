@@ -18,6 +18,17 @@ class LossCode(enum.IntEnum):
 
     SOFTMAX = 2
 
+class Link(enum.IntEnum):
+    """How scores become what a forest averages and predicts."""
+
+    IDENTITY = 0
+
+    LOG = 1
+
+    SIGMOID = 2
+
+    SOFTMAX = 3
+
 class NodeFit(enum.IntEnum):
     """How node models are fitted."""
 
@@ -143,12 +154,12 @@ class Model:
 
     def __init__(self, columns: dict, n_features: int, n_outputs: int) -> None: ...
 
-    def predict(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], probability: bool, first: int, last: int, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None:
+    def predict(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], link: int, first: int, last: int, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None:
         """
-        Add the scores or probabilities of the trees first … last - 1 to out (rows × outputs).
+        Add what the link makes of the scores of the trees first … last - 1 to out (rows × outputs).
         """
 
-    def predict_oob(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], probability: bool, seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_trees: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
+    def predict_oob(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], link: int, seeds: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_trees: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, squares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None = None) -> None:
         """
         Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs.
         """
@@ -197,8 +208,8 @@ def linear_svr(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), ord
 def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Value, gradient, hessian, pseudo-labels and their weights."""
 
-def probabilities(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """Sigmoid or softmax of the scores."""
+def outputs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], link: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """What the link makes of the scores, outputs × rows."""
 
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""

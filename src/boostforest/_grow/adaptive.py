@@ -153,7 +153,7 @@ class Search:
         shares[good] = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
         shares[shares < _LEAST_SHARE] = 0.0
         shares = np.asarray(shares / shares.sum())
-        if not objective.loss.averages_scores:
+        if objective.loss.n_classes:
             return shares
         # Squared errors of few outlying rows can mislead. Where the gain may be chance, a part of the trees is grown
         # with the first settings. (Errors of probabilities are bounded.)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
+from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
@@ -148,7 +149,7 @@ class StageGrower:
     def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
         """Return the losses after a step, were there infinitely many such trees."""
         objective, variance = self._objective, oob.variance_of_mean
-        if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
+        if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
             variance = np.minimum(variance, _SMALL_VARIANCE)
         noise = (objective.loss.curvature(scores) * variance).sum(axis=1)
         return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.typing import Floats
 from .._base.validation import mean_and_deviation
-from .._core import LossCode
+from .._core import Link, LossCode
 from .loss import Loss, OutOfBag
 
 
@@ -19,7 +19,7 @@ class SquaredError(Loss):
 
     code = LossCode.SQUARED_ERROR
     task = "regression"
-    averages_scores = True
+    link = Link.IDENTITY
 
     mean: float = 0.0
     scale: float = 1.0
@@ -61,6 +61,13 @@ class SquaredError(Loss):
     @property
     def origin(self) -> float:
         return self.mean
+
+    @property
+    def score_names(self) -> list[str]:
+        return ["y"]
+
+    def figure(self, mean_loss: float) -> tuple[str, float]:
+        return "RMSE", float(np.sqrt(mean_loss)) * self.scale
 
     def without_origin(self) -> SquaredError:
         return replace(self, mean=0.0)

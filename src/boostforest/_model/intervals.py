@@ -14,12 +14,13 @@ import numpy as np
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask, Seeds
 from .._base.validation import warn
+from .._losses import Loss
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
-TreeScores = Callable[[Floats, int], Floats]
+TreeOutputs = Callable[[Floats, int, bool], Floats]
 Parts = Sequence[tuple[int, int]]
 
 
@@ -27,7 +28,7 @@ Parts = Sequence[tuple[int, int]]
 class LeftOut:
     """What is kept of the training rows: errors, and which trees have not drawn them."""
 
-    residuals: Floats  #: out-of-bag errors of some rows, absolute, in scaled units
+    residuals: Floats  #: out-of-bag errors of some rows, absolute, in units of outputs
     absent: Mask  #: trees × rows: the tree has not drawn the row
     weight: Floats | None = None  #: of the rows; None: all the same
 
@@ -40,11 +41,18 @@ def left_out(seeds: Seeds, sampling: Sampling, residuals: Floats, seen: Mask) ->
 
 
 def intervals(
-    score: TreeScores, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut, coverage: float
+    loss: Loss,
+    outputs_of: TreeOutputs,
+    X: Floats,
+    parts: Parts,
+    steps: Sequence[float],
+    kept: LeftOut,
+    coverage: float,
 ) -> Floats:
-    """Return lower and upper ends for every row, in scaled units.
+    """Return lower and upper ends for every row, in units of outputs.
 
-    ``score`` gives the scores of one tree; a forest has ``parts``, trees from first to end, each with its step.
+    ``outputs_of`` gives the outputs of one tree, or its scores; a forest has ``parts``, trees from first to end, each
+    with its step.
     """
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
@@ -58,7 +66,7 @@ def intervals(
     block = max(1, _VALUES_AT_ONCE // max(n_kept, parts[-1][1]))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
-        centres = _left_out_predictions(score, rows, parts, steps, kept)
+        centres = _left_out_predictions(loss, outputs_of, rows, parts, steps, kept)
         ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
@@ -72,11 +80,14 @@ def _rows_needed(coverage: float) -> int:
     return n
 
 
-def _left_out_predictions(score: TreeScores, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut) -> Floats:
-    """Return, for every row of X, the predictions of the forests that have not seen one of the kept rows."""
-    total = np.zeros((len(X), len(kept.residuals)))
-    for (first, end), step in zip(parts, steps, strict=True):
-        outputs = np.column_stack([score(X, t) for t in range(first, end)])
+def _left_out_predictions(
+    loss: Loss, outputs_of: TreeOutputs, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut
+) -> Floats:
+    """Return, for every row of X, the outputs of the forests that have not seen one of the kept rows."""
+    scores = np.zeros((len(X), len(kept.residuals)))
+    for stage, ((first, end), step) in enumerate(zip(parts, steps, strict=True)):
+        outputs = np.column_stack([outputs_of(X, t, stage > 0) for t in range(first, end)])
         absent = kept.absent[first:end].astype(np.float64)
-        total += step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
-    return total
+        mean = step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
+        scores += mean if stage > 0 else loss.scores(mean)
+    return loss.outputs(scores)

@@ -8,12 +8,15 @@
 // kLosses at the end of this file: its place there is its code, and Python gets it as _core.LossCode.NAME.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
 
 #include "../base/buffer.hpp"
+#include "../kernels/kernels.hpp"
+#include "link.hpp"
 
 namespace boostforest {
 
@@ -38,6 +41,11 @@ struct PseudoLabels {
 // Scratch of one thread.
 struct LossWorkspace {
     Buffer<double> statistics, z, v;
+};
+
+// A node's model is taken times `factor`, from 0 to 1, plus `shift`.
+struct Adjustment {
+    double factor = 1, shift = 0;
 };
 
 class Loss {
@@ -69,6 +77,21 @@ class Loss {
 
     // z = -g/h, kept within ±4 as in LogitBoost, with weight v = w · max(h, 2 eps). Squared error: z = y - F, v = w.
     virtual PseudoLabels pseudo_labels(const Sample& sample, LossWorkspace& work) const = 0;
+
+    // The range that trees keep the outputs of a node's model in, if they do: that of its pseudo-labels, or narrower.
+    virtual void output_range(const Sample& sample, const PseudoLabels& labels, double& lower, double& upper) const {
+        kernels().value_range(labels.z, sample.n, lower, upper);
+    }
+
+    // What makes more of a fitted model (one output) than a Newton step does: the loss is not a parabola.
+    virtual Adjustment adjust(const double*, const Sample&, LossWorkspace&) const { return {}; }
+
+    // Newton steps at the most of a tree of a single node. With many it ends at the penalised least loss of all linear
+    // models: a generalised linear model.
+    virtual int most_steps() const { return 1; }
+
+    // The scores of the rows; losses of one output.
+    virtual void scores(const Sample& sample, double* f) const { std::copy_n(sample.state, sample.n, f); }
 
     // Centres the outputs of each of n fitted models or values (outputs × n), where only their differences count.
     virtual void centre(double*, std::int64_t, std::int64_t) const {}
