@@ -75,6 +75,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         self,
         n_estimators: int | str = 250,
         *,
+        loss: str = "squared_error",
         node_model: Any = "ridge",
         criterion: Any = "xgb",
         min_samples_leaf: Any = _LEAF_POOL,
@@ -106,6 +107,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         dtype: str = "float64",
     ) -> None:
         self.n_estimators = n_estimators
+        self.loss = loss
         self.node_model = node_model
         self.criterion = criterion
         self.min_samples_leaf = min_samples_leaf

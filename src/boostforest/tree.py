@@ -103,6 +103,7 @@ class BoostTreeRegressor(TreeMixin, BoostRegressor):
     def __init__(
         self,
         *,
+        loss: str = "squared_error",
         node_model: Any = "ridge",
         criterion: Any = "xgb",
         min_samples_leaf: Any = 10,
@@ -124,6 +125,7 @@ class BoostTreeRegressor(TreeMixin, BoostRegressor):
         random_state: Any = None,
         dtype: str = "float64",
     ) -> None:
+        self.loss = loss
         self.node_model = node_model
         self.criterion = criterion
         self.min_samples_leaf = min_samples_leaf

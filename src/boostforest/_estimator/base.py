@@ -29,7 +29,7 @@ from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import largest, smallest, tree_pools
-from .._losses import Logistic, Loss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
 from .._model import inspection
 from .._model.columns import DTYPES
 from .._model.model import Model
@@ -266,8 +266,21 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
 
+    loss: str
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.loss, str) or self.loss not in REGRESSION_LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(map(repr, REGRESSION_LOSSES))}; got {self.loss!r}.")
+
     def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
-        return SquaredError.fit(y, weight, self.scale) if before is None else before.loss
+        if before is None:
+            return REGRESSION_LOSSES[self.loss].fit(y, weight, self.scale)
+        if before.loss.name != self.loss:
+            raise ValueError(
+                f"warm_start=True goes on with the loss of the first fit, {before.loss.name!r}; got {self.loss!r}."
+            )
+        return before.loss
 
     def predict(self, X: Any) -> Floats:
         """Predict the target.

@@ -31,6 +31,11 @@ batch_size : int, default=1000
     A node with more rows is split, and its models are fitted, on that many random ones. None: always on all.
 """
 
+_LOSS = """\
+loss : {{"squared_error"}}, default="squared_error"
+    What trees minimise.
+"""
+
 _CLIP = """\
 clip : bool, default=True
     Keep the output of each node's model within the range of what it was fitted to.
@@ -251,6 +256,7 @@ def describe(task: str, forest: bool) -> Callable[[Class], Class]:
     )
     parameters = [
         _FOREST_HEAD if forest else "",
+        _LOSS.format() if regression else "",
         tree,
         _SCALE[task],
         _TABLE.format(outputs="" if regression else ", per class"),

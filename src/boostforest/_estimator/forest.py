@@ -36,7 +36,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 POOLS = ("uniform", "adaptive")
 _MORE_TREES = {"paper": 1, "best": 2}  # trees that a preset grows, in multiples of n_estimators
 _LEAST_ADAPTIVE = 80  # trees: eight for each setting of the first round, and some of what is found
-_SHARED = ("dtype", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
+_SHARED = ("dtype", "loss", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
 
 
 @dataclass(frozen=True)
@@ -194,8 +194,8 @@ class ForestMixin(BaggingMixin, BoostEstimator):
             raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
         own = model.take(int(i) % n_trees, int(i) % n_trees + 1)
         params = {name: values[0] for name, values in own.params.items()}
-        params |= {name: getattr(self, name) for name in _SHARED}
         names = self._tree_class._get_param_names()
+        params |= {name: getattr(self, name) for name in _SHARED if name in names}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         tree._model = own
         tree.max_features = tree.tree_params_[0]["max_features"]

@@ -24,7 +24,7 @@ from .._base.validation import classes_as_numbers
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
@@ -49,6 +49,8 @@ class StoredEstimator(Protocol):
 
 Estimators = Mapping[str, type[StoredEstimator]]
 
+#: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
+_LATER = {"loss": "squared_error"}
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -58,7 +60,7 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
-    stored, lost = encode_params(params)
+    stored, lost = encode_params({name: v for name, v in params.items() if not (name in _LATER and v == _LATER[name])})
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {
@@ -76,7 +78,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if len(model.columns.hidden) == 0:
         tensors |= {"hidden_start": None, "hidden": None}
     tensors["params"] = _shorten(tensors["params"], dtype)
-    if isinstance(model.loss, SquaredError):
+    if isinstance(model.loss, RegressionLoss):
         tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
@@ -97,6 +99,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
         "oob_score": _encode_score(known.score),
         "dtype": model.columns.dtype.name,
+        "loss": None if isinstance(model.loss, CrossEntropy | SquaredError) else model.loss.name,
     }
     return *FORMAT.write(tensors, metadata), lost
 
@@ -290,7 +293,11 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
 def _decode_loss(content: Content) -> Loss:
     t = content.tensors
     if content.task == "regression":
-        return SquaredError(float(t["target_mean"]), float(t["target_scale"]))
+        name = content.metadata["loss"] or SquaredError.name
+        if name not in REGRESSION_LOSSES:
+            known = ", ".join(map(repr, REGRESSION_LOSSES))
+            raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
+        return REGRESSION_LOSSES[name](float(t["target_mean"]), float(t["target_scale"]))
     kind, classes = content.metadata["classes"], t["classes"]
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes

@@ -2,6 +2,19 @@
 
 from .cross_entropy import CrossEntropy, Logistic, Softmax
 from .loss import Loss, OutOfBag
+from .regression import RegressionLoss
 from .squared_error import SquaredError
 
-__all__ = ["CrossEntropy", "Logistic", "Loss", "OutOfBag", "Softmax", "SquaredError"]
+#: The losses of regressors, by the names that the argument ``loss`` and model files have for them.
+REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {loss.name: loss for loss in (SquaredError,)}
+
+__all__ = [
+    "REGRESSION_LOSSES",
+    "CrossEntropy",
+    "Logistic",
+    "Loss",
+    "OutOfBag",
+    "RegressionLoss",
+    "Softmax",
+    "SquaredError",
+]

@@ -71,6 +71,7 @@ class CrossEntropy(Loss):
 class Logistic(CrossEntropy):
     """Two classes: one score, the log-odds of the second. A single class is taken for the first of two."""
 
+    name = "logistic"
     code = LossCode.LOGISTIC
     link = Link.SIGMOID
 
@@ -105,6 +106,7 @@ class Logistic(CrossEntropy):
 class Softmax(CrossEntropy):
     """More classes: a score for each."""
 
+    name = "softmax"
     code = LossCode.SOFTMAX
     link = Link.SOFTMAX
 

@@ -3,8 +3,8 @@
 The core has the derivatives (``src/core/losses``); here is everything else that depends on the loss. A loss is made for
 one target: `fit` keeps what leads back to the user's units or labels.
 
-To add one: a file in ``src/core/losses`` with its line in ``kLosses``, a class here, and its two directions in
-``_files/codec.py``, which tells the losses of today by the fields of the target.
+To add one: a file in ``src/core/losses`` with its line in ``kLosses``, and a class here with its line in
+``__init__.py``.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Loss(ABC):
     below.
     """
 
+    name: ClassVar[str]  #: what users and files call it
     code: ClassVar[int]  #: ``LossCode`` of the core
     task: ClassVar[str]
     link: ClassVar[Link]  #: from scores to outputs
@@ -135,7 +136,7 @@ class Loss(ABC):
         """What the outputs are called where there are several."""
         return [""] * self.n_outputs
 
-    def without_origin(self) -> Loss:
+    def without_origin(self) -> Self:
         """Return the loss of a tree that corrects others: its score 0 corrects nothing."""
         return self
 

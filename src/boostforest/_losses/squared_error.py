@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,19 +10,17 @@ import numpy as np
 from .._base.typing import Floats
 from .._base.validation import mean_and_deviation
 from .._core import Link, LossCode
-from .loss import Loss, OutOfBag
+from .loss import OutOfBag
+from .regression import RegressionLoss
 
 
 @dataclass(frozen=True)
-class SquaredError(Loss):
+class SquaredError(RegressionLoss):
     """(y - F)² of the scaled target."""
 
+    name = "squared_error"
     code = LossCode.SQUARED_ERROR
-    task = "regression"
     link = Link.IDENTITY
-
-    mean: float = 0.0
-    scale: float = 1.0
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
@@ -55,22 +53,11 @@ class SquaredError(Loss):
         return outputs[:, 0] * self.scale + self.mean
 
     @property
-    def unit(self) -> float:
-        return self.scale
-
-    @property
-    def origin(self) -> float:
-        return self.mean
-
-    @property
     def score_names(self) -> list[str]:
         return ["y"]
 
     def figure(self, mean_loss: float) -> tuple[str, float]:
         return "RMSE", float(np.sqrt(mean_loss)) * self.scale
-
-    def without_origin(self) -> SquaredError:
-        return replace(self, mean=0.0)
 
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return (y - scores[:, 0]) ** 2

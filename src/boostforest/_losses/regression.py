@@ -1,0 +1,29 @@
+"""What the losses of numbers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from .loss import Loss
+
+
+@dataclass(frozen=True)
+class RegressionLoss(Loss):
+    """A loss of one number per row. The linear predictor, in the user's units, is the score × scale + mean."""
+
+    task = "regression"
+
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def unit(self) -> float:
+        return self.scale
+
+    @property
+    def origin(self) -> float:
+        return self.mean
+
+    def without_origin(self) -> Self:
+        return replace(self, mean=0.0)
