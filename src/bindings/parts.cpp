@@ -142,8 +142,8 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
 nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
-               const Array<double, 1>& w) {
-    const auto loss = loss_of(code, n_classes, y);
+               const Array<double, 1>& w, const std::vector<double>& loss_numbers) {
+    const auto loss = loss_of(code, n_classes, loss_numbers, y);
     require(static_cast<int>(scores.shape(0)) == loss->n_outputs() && y.shape(0) == scores.shape(1) &&
                 w.shape(0) == scores.shape(1),
             "scores (outputs × rows), y and w need a value per row");
@@ -211,7 +211,7 @@ void register_parts(nb::module_& module) {
                nb::arg("max_iterations"),
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
     module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
-               nb::arg("y").noconvert(), nb::arg("w").noconvert(),
+               nb::arg("y").noconvert(), nb::arg("w").noconvert(), nb::arg("loss_numbers") = std::vector<double>(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
     module.def("outputs", &outputs, nb::arg("scores").noconvert(), nb::arg("link"),
                "What the link makes of the scores, outputs × rows.");

@@ -99,7 +99,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
         "oob_score": _encode_score(known.score),
         "dtype": model.columns.dtype.name,
-        "loss": None if isinstance(model.loss, CrossEntropy | SquaredError) else model.loss.name,
+        "loss": _encode_loss(model.loss),
     }
     return *FORMAT.write(tensors, metadata), lost
 
@@ -156,6 +156,13 @@ def _encode_drawn(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
     plain = [encode_value(v) for v in values]
     return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
+
+
+def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
+    """Return the loss of a regressor; those that files had from the beginning are told by other fields."""
+    if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
+        return None
+    return {loss.name: loss.stored}
 
 
 def _encode_score(score: Any) -> float | None:
@@ -293,11 +300,11 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
 def _decode_loss(content: Content) -> Loss:
     t = content.tensors
     if content.task == "regression":
-        name = content.metadata["loss"] or SquaredError.name
+        name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
         if name not in REGRESSION_LOSSES:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
-        return REGRESSION_LOSSES[name](float(t["target_mean"]), float(t["target_scale"]))
+        return REGRESSION_LOSSES[name].restore(float(t["target_mean"]), float(t["target_scale"]), numbers)
     kind, classes = content.metadata["classes"], t["classes"]
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes

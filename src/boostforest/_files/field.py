@@ -193,8 +193,8 @@ def check_names(name: str, names: Any, content: Content) -> None:
 IS_NULL_OR_NUMBER = rule("{name} must be null or a number", lambda v, _: v is None or isinstance(v, float))
 IS_OBJECT = rule("{name} must be an object", lambda v, _: isinstance(v, dict))
 LOSS = rule(
-    "{name} must be null, or the name of a regressor's loss",
-    lambda v, c: v is None or (isinstance(v, str) and c.task == "regression"),
+    "{name} must be null, or an object from the name of a regressor's loss to its numbers",
+    lambda v, c: v is None or (isinstance(v, dict) and len(v) == 1 and c.task == "regression"),
 )
 NO_REGRESSOR = rule("a regressor has no classes", lambda v, c: v is None or c.task != "regression")
 

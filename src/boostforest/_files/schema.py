@@ -277,8 +277,9 @@ METADATA = (
         default='"float64"',
     ),
     Field(
-        "loss", "JSON", "", "the regressor's loss, where it is not squared error; else not there", ALWAYS, (LOSS,),
-        since=2, default="null",
+        "loss", "JSON", "",
+        'the regressor\'s loss and the numbers that it keeps, `{"poisson": {"information": …}}`; not there for squared '
+        "error, nor in classifiers", ALWAYS, (LOSS,), since=2, default="null",
     ),
     Field("sha256", "text", "", "the checksum", _HEAD),
 )  # fmt: skip

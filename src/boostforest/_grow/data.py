@@ -76,6 +76,7 @@ class TrainingData:
             roles.model_features,
             roles.monotonic_cst,
             threads,
+            self.loss.numbers,
         )
         if self.kept is not None:
             self.kept.table = table

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "../base/buffer.hpp"
 #include "../kernels/kernels.hpp"
@@ -102,16 +103,23 @@ constexpr std::int64_t padded_rows(std::int64_t n) {
     return (n + 7) / 8 * 8;
 }
 
-std::unique_ptr<Loss> make_squared_error(int n_classes);
-std::unique_ptr<Loss> make_logistic(int n_classes);
-std::unique_ptr<Loss> make_softmax(int n_classes);
+// What a loss is made for.
+struct LossSettings {
+    int n_classes = 0;                // 0 if labels are numbers
+    const double* numbers = nullptr;  // LossEntry::n_numbers of them; their meaning is the loss's own
+};
+
+std::unique_ptr<Loss> make_squared_error(const LossSettings& settings);
+std::unique_ptr<Loss> make_logistic(const LossSettings& settings);
+std::unique_ptr<Loss> make_softmax(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
 struct LossEntry {
-    const char* name;                              // in Python
-    std::unique_ptr<Loss> (*make)(int n_classes);  // n_classes: 0 if labels are numbers
-    int fewest_classes, most_classes;              // that it can be made for; 0: labels are numbers
+    const char* name;  // in Python
+    std::unique_ptr<Loss> (*make)(const LossSettings& settings);
+    int fewest_classes, most_classes;  // that it can be made for; 0: labels are numbers
+    std::size_t n_numbers = 0;         // that it wants besides
 };
 inline constexpr LossEntry kLosses[] = {
     {"SQUARED_ERROR", make_squared_error, 0, 0},
@@ -119,12 +127,13 @@ inline constexpr LossEntry kLosses[] = {
     {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
 };
 
-inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes) {
+inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
     if (code < 0 || code >= std::ssize(kLosses)) throw std::invalid_argument("no such loss");
     const LossEntry& entry = kLosses[code];
     if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
         throw std::invalid_argument("n_classes does not fit the loss");
-    return entry.make(n_classes);
+    if (numbers.size() != entry.n_numbers) throw std::invalid_argument("loss_numbers do not fit the loss");
+    return entry.make({.n_classes = n_classes, .numbers = numbers.data()});
 }
 
 }  // namespace boostforest

@@ -44,7 +44,7 @@ class SquaredError final : public Loss {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_squared_error(int) {
+std::unique_ptr<Loss> make_squared_error(const LossSettings&) {
     return std::make_unique<SquaredError>();
 }
 
