@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
+from scipy.special import xlogy
 
 Array = NDArray[Any]
 
@@ -23,6 +24,8 @@ MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
 MAX_ROOT_ATTEMPTS = 100
 MAX_PSEUDO_LABEL = 4.0
+PRIOR_COUNTS = 4.0
+SHORTEST_FACTOR = 0.01
 BOUNDARY_ROWS = 80
 
 
@@ -97,7 +100,7 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    task: str  # "regression", "binary" or "multiclass"
+    task: str  # "regression", "counts" (Poisson: a target of mean 1), "binary" or "multiclass"
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
     criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
@@ -108,7 +111,8 @@ class Params:
     max_features: int | None = None  # features per chunk; None: all
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
-    clip: bool = True  # regression only
+    clip: bool = True  # regression and counts only
+    information: float = 1.0  # counts: how many a row of the mean stands for
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
     monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
@@ -118,6 +122,11 @@ class Params:
     epsilon: float = 0.1  # svr: errors up to this size are free
     tol: float = 1e-4  # svr: when to stop
     intercept_scaling: float = 1000.0  # svr: the larger, the freer the intercept
+
+    @property
+    def clips(self) -> bool:
+        """Whether the outputs of node models are kept within a range."""
+        return self.task in ("regression", "counts") and self.clip
 
     @property
     def n_outputs(self) -> int:
@@ -191,7 +200,9 @@ def targets(y: Array, params: Params) -> Array:
 
 
 def losses(y: Array, F: Array, params: Params) -> Array:
-    """Return every row's loss: squared error, logistic or softmax cross-entropy."""
+    """Return every row's loss: squared error, Poisson deviance, logistic or softmax cross-entropy."""
+    if params.task == "counts":
+        return 2 * (xlogy(y, y) - y * F[:, 0] - y + np.exp(F[:, 0]))
     if params.task == "regression":
         return (y - F[:, 0]) ** 2
     if params.task == "binary":
@@ -200,7 +211,9 @@ def losses(y: Array, F: Array, params: Params) -> Array:
 
 
 def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
-    """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code."""
+    """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code, of counts too."""
+    if params.task == "counts":
+        return params.information * (np.exp(F) - targets(y, params)), params.information * np.exp(F)
     if params.task == "regression":
         return F - targets(y, params), np.ones_like(F)
     p = probabilities(F, params)
@@ -213,10 +226,57 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
     w = np.repeat(weight[:, np.newaxis], params.n_outputs, axis=1)
     if params.task == "regression":
         return -g, w
+    if params.task == "counts":
+        # Newton's step from the node's own mean, which the constant c gives.
+        c = np.log(node_share(y, F, weight, params))
+        g, h = derivatives(y, F + c, params)
+        return c - g / h, w * h
     # A probability that rounds to 0 or 1 has h = 0; the step then is as long as the bound allows.
     step = np.where(h > 0, -g / np.where(h > 0, h, 1.0), MAX_PSEUDO_LABEL * np.sign(-g))
     z = np.clip(step, -MAX_PSEUDO_LABEL, MAX_PSEUDO_LABEL)
     return z, w * np.maximum(h, 2 * np.finfo(float).eps)
+
+
+def shrunk(counts: Array, expected: Array) -> Array:
+    """Return counts over what was expected, four of each added."""
+    return (counts + PRIOR_COUNTS) / (expected + PRIOR_COUNTS)
+
+
+def node_share(y: Array, F: Array, weight: Array, params: Params) -> float:
+    """Return the mean of a node's counts over what it is expected to be."""
+    return float(shrunk(params.information * (weight @ y), params.information * (weight @ np.exp(F[:, 0]))))
+
+
+def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
+    """Return the range that the output of a node's model is kept in."""
+    if params.task == "regression":
+        return float(z.min()), float(z.max())
+    # Counts: no mean changes by more than the node's, and what a row by itself would change it then.
+    share = node_share(y, F, weight, params)
+    own = np.log(share * shrunk(params.information * y, params.information * share * np.exp(F[:, 0])))
+    return float(own.min()), float(own.max())
+
+
+def shortened(step: Array, y: Array, F: Array, weight: Array) -> tuple[float, float]:
+    """Return the factor and the shift of a step of the scores of counts: halved while the deviance falls.
+
+    The shift gives the rows their mean.
+    """
+    if y @ weight <= 0:
+        return 1.0, 0.0
+
+    def attempt(factor: float) -> tuple[float, float]:
+        shift = np.log(weight @ y / (weight @ np.exp(F + factor * step)))
+        moved = F + factor * step + shift
+        return float(weight @ (np.exp(moved) - y * moved)), float(shift)
+
+    factor, (best, shift) = 1.0, attempt(1.0)
+    while factor / 2 > SHORTEST_FACTOR:
+        value, next_shift = attempt(factor / 2)
+        if not value < best - 1e-9 * (weight @ y):
+            break
+        factor, best, shift = factor / 2, value, next_shift
+    return factor, shift
 
 
 # ------------------------------------------------------------------------------
@@ -477,11 +537,38 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
     bounds = slope_bounds(node, sample.X.shape[1])
     node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node), z, v, params, bounds)
-    if params.task == "regression" and params.clip:
+    if params.task == "counts":
+        start, w = node.scores[batch], sample.weight[rows]
+        step_counts(node, inputs_of(sample.X[rows], node), sample.y[rows], start, w, params, bounds)
+    if params.clips:
         # A linear model may run away outside the rows it has seen.
-        node.lower, node.upper = float(z.min()), float(z.max())
+        node.lower, node.upper = output_range(z, sample.y[rows], node.scores[batch], sample.weight[rows], params)
     node.scores = next_scores(node, node.scores, sample.X[node.rows])
     node.loss = node_loss(node, sample, params)
+
+
+def step_counts(node: Node, x: Array, y: Array, start: Array, w: Array, params: Params, bounds: Array | None) -> None:
+    """Shorten the Newton step of a node's new model; a tree of one node goes on to the penalised least deviance."""
+
+    def outputs(coef: Array | None, intercept: Array) -> Array:
+        return np.full(len(y), intercept[0]) if coef is None else x @ coef[0] + intercept[0]
+
+    assert node.intercept is not None
+    coef = None if node.coef is None else np.zeros_like(node.coef)
+    intercept, total = np.zeros(1), np.zeros(len(y))
+    for _ in range(100 if node.parent is None else 1):
+        here = start + total[:, np.newaxis]
+        if total.any():  # fitted to the whole of what is wanted, so that the penalty is on the whole model
+            z, v = pseudo_labels(y, here, w, params)
+            node.coef, node.intercept = fit_outputs(x, total[:, np.newaxis] + z, v, params, bounds)
+        factor, shift = shortened(outputs(node.coef, node.intercept) - total, y, here[:, 0], w)
+        if coef is not None and node.coef is not None:
+            coef = coef + factor * (node.coef - coef)
+        intercept = intercept + factor * (node.intercept - intercept) + shift
+        before, total = total, outputs(coef, intercept)
+        if np.abs(total - before).max() <= 1e-12 * max(1.0, np.abs(total).max()):
+            break
+    node.coef, node.intercept = coef, intercept
 
 
 # ------------------------------------------------------------------------------
@@ -724,6 +811,8 @@ def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
     """Return the mean over trees of the predictions (n,), or of the class probabilities (n, n_classes)."""
     if params.task == "regression":
         return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
+    if params.task == "counts":
+        return np.mean([np.exp(predict_scores(root, X)[:, 0]) for root in trees], axis=0)
     return np.mean([predict_proba(root, X, params) for root in trees], axis=0)
 
 
@@ -739,6 +828,8 @@ def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Ar
     noisy = signal + rng.normal(size=(n, 3))
     if task == "regression":
         return X, noisy[:, 0]
+    if task == "counts":
+        return X, rng.poisson(np.exp(0.5 * signal[:, 0])).astype(float)
     if task == "binary":
         return X, (noisy[:, 0] > 0).astype(int)
     return X, noisy.argmax(axis=1)

@@ -19,6 +19,8 @@ class LossCode(enum.IntEnum):
 
     SOFTMAX = 2
 
+    POISSON = 3
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 

@@ -32,8 +32,10 @@ batch_size : int, default=1000
 """
 
 _LOSS = """\
-loss : {{"squared_error"}}, default="squared_error"
-    What trees minimise.
+loss : {{"squared_error", "poisson"}}, default="squared_error"
+    What trees minimise. "poisson": the deviance of counts, or of other targets that are not negative. Node models are
+    then on a log scale, where they start from the mean of the target, and a forest averages the predictions of its
+    trees: all are positive.
 """
 
 _CLIP = """\
@@ -45,7 +47,8 @@ _SCALE = {
     "regression": """\
 scale : bool, default=True
     Divide features and target by their standard deviation, after subtracting their mean, so that `reg_lambda` means the
-    same in any units. Predictions are in the units of the data either way.
+    same in any units. Predictions are in the units of the data either way. (`loss="poisson"` divides the target by its
+    mean.)
 """,
     "classification": """\
 scale : bool, default=True
@@ -179,7 +182,8 @@ feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each column in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
     Mean slope over the training rows times the column's standard deviation: what one standard deviation adds to the
-    prediction. Without a sign for more than two classes and for categories of several features.
+    prediction, or to its logarithm where the loss has a log link. Without a sign for more than two classes and for
+    categories of several features.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
     Nodes and leaves of each tree.
 model_size_ : int
@@ -204,8 +208,8 @@ steps_ : ndarray of shape (n_stages_,)
 stages_ : Stages
     `stages_.ends` has the number of trees up to the end of each stage.
 oob_losses_ : ndarray of shape (n_stages_,)
-    Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, or log-loss),
-    unless the forest is the paper's.
+    Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, log-loss, or the
+    deviance of counts over their mean), unless the forest is the paper's.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

@@ -2,11 +2,12 @@
 
 from .cross_entropy import CrossEntropy, Logistic, Softmax
 from .loss import Loss, OutOfBag
+from .poisson import Poisson
 from .regression import RegressionLoss
 from .squared_error import SquaredError
 
 #: The losses of regressors, by the names that the argument ``loss`` and model files have for them.
-REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {loss.name: loss for loss in (SquaredError,)}
+REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {loss.name: loss for loss in (SquaredError, Poisson)}
 
 __all__ = [
     "REGRESSION_LOSSES",
@@ -14,6 +15,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "OutOfBag",
+    "Poisson",
     "RegressionLoss",
     "Softmax",
     "SquaredError",

@@ -112,6 +112,7 @@ struct LossSettings {
 std::unique_ptr<Loss> make_squared_error(const LossSettings& settings);
 std::unique_ptr<Loss> make_logistic(const LossSettings& settings);
 std::unique_ptr<Loss> make_softmax(const LossSettings& settings);
+std::unique_ptr<Loss> make_poisson(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -125,6 +126,7 @@ inline constexpr LossEntry kLosses[] = {
     {"SQUARED_ERROR", make_squared_error, 0, 0},
     {"LOGISTIC", make_logistic, 2, 2},
     {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
+    {"POISSON", make_poisson, 0, 0, 1},
 };
 
 inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
