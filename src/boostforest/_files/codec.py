@@ -162,7 +162,12 @@ def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
     """Return the loss of a regressor; those that files had from the beginning are told by other fields."""
     if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
         return None
-    return {loss.name: loss.stored}
+    return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+
+
+def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
+    """Return the fields of a loss beside the mean and the scale of its target."""
+    return [field.name for field in fields(loss) if field.name not in ("mean", "scale")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -304,7 +309,12 @@ def _decode_loss(content: Content) -> Loss:
         if name not in REGRESSION_LOSSES:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
-        return REGRESSION_LOSSES[name].restore(float(t["target_mean"]), float(t["target_scale"]), numbers)
+        cls = REGRESSION_LOSSES[name]
+        if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
+            raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
+        if not all(type(number) is float and number > 0 for number in numbers.values()):
+            raise ValueError(f"the numbers of the loss {name!r} must be floats above 0; got {numbers!r}")
+        return cls(float(t["target_mean"]), float(t["target_scale"]), **numbers)
     kind, classes = content.metadata["classes"], t["classes"]
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes
