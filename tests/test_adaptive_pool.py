@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest._grow.adaptive import _least_mixture
+from models import FORESTS
 from twin import example_data
 
 
@@ -71,9 +72,7 @@ def test_features_are_not_chosen_for_a_user_who_has_done_so():
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
 def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task):
     X, y = example_data(task)
-    forest = (BoostForestRegressor if task == "regression" else BoostForestClassifier)(
-        120, pool="adaptive", random_state=0
-    ).fit(X, y)
+    forest = FORESTS[task](120, pool="adaptive", random_state=0).fit(X, y)
     report = forest.pool_report_
     assert report[0]["settings"] == {} and report[0]["round"] == 0 and report[0]["change"] == 0
     assert sum(row["share"] for row in report) == pytest.approx(1)

@@ -5,15 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestRegressor, BoostTreeRegressor
+from models import FORESTS, TREES
 from twin import Params, example_data
 
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {
-    "regression": BoostForestRegressor,
-    "binary": BoostForestClassifier,
-    "multiclass": BoostForestClassifier,
-}
 CRITERIA = [
     ("regression", "xgb"),
     ("regression", "mse"),

@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, mak
 from sklearn.metrics import log_loss
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core, load_model
+from models import FORESTS
 from twin import example_data
 
 
@@ -117,7 +118,7 @@ def test_without_out_of_bag_figures_there_are_no_intervals_or_sets():
 )
 def test_files_keep_stages_calibration_intervals_and_sets(task, settings, tmp_path):
     X, y = example_data(task)
-    kind = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    kind = FORESTS[task]
     settings = {k: v for k, v in settings.items() if task != "regression" or k != "calibrate"}
     forest = kind(80, random_state=0, **settings).fit(X, y)
     forest.save_model(tmp_path / "f.safetensors")

@@ -15,8 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._base.draws import fold_numbers
 from boostforest._features.encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
-
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+from models import FORESTS, assert_same_trees
 
 
 def table(task="regression", n=150, n_towns=12, seed=0):
@@ -57,8 +56,7 @@ def test_one_hot_is_a_fit_on_what_scikit_learn_encodes(task):
     ]
     encoded = np.hstack(blocks)
     plain = clone(forest).fit(encoded, y)
-    for name, column in plain.forest_.arrays().items():
-        assert_array_equal(forest.forest_.arrays()[name], column)
+    assert_same_trees(forest, plain)
     assert_array_equal(forest.predict(frame), plain.predict(encoded))
     by_feature = np.split(plain.feature_importances_, np.cumsum([block.shape[1] for block in blocks])[:-1])
     assert_allclose(forest.feature_importances_, [block.sum() for block in by_feature], rtol=1e-12)

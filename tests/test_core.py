@@ -12,8 +12,9 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from sklearn.linear_model import Ridge
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, _core
+from boostforest import BoostTreeClassifier, _core
 from boostforest._base.threads import use_scipy_blas
+from models import FORESTS
 from twin import example_data
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -291,7 +292,7 @@ def test_bootstrap_counts_equal_the_twins(n, n_draws):
 @pytest.mark.parametrize("task", TASKS)
 def test_the_forest_is_the_same_on_every_instruction_set(task, d):
     X, y = example_data(task, n=200, d=d)
-    make = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    make = FORESTS[task]
     forests = []
     for name in TABLES:
         if _core.select_kernels(name):

@@ -12,14 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
 from boostforest._model.columns import COEFFICIENTS, DTYPES
 from model_files import field, tensors_of, with_metadata, with_tensors
+from models import FORESTS, out_of_bag, output
 from test_core import TABLES
 from twin import example_data
 
 SHORT = ("float32", "float16")
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 SETTINGS = {
     "plain": {},
     "unclipped": {"clip": False},
@@ -40,11 +40,6 @@ def fit(task, dtype, data=None, **params):
     names = FORESTS[task]().get_params()
     params = {name: value for name, value in params.items() if name in names}
     return FORESTS[task](**{"n_estimators": 4, "random_state": 0, "dtype": dtype, **params}).fit(X, y), X
-
-
-def output(model, X):
-    """Return predictions, or probabilities."""
-    return model.predict_proba(X) if hasattr(model, "classes_") else model.predict(X)
 
 
 def rounded(exact, dtype):
@@ -131,7 +126,7 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
     trees = [output(forest.get_tree(i), X) for i in range(20)]
     total = sum(np.where(out if t.ndim == 1 else out[:, None], t, 0) for out, t in zip(outs, trees, strict=True))
     count = np.sum(outs, axis=0)
-    found = forest.oob_prediction_ if task == "regression" else forest.oob_decision_function_
+    found = out_of_bag(forest)
     assert_allclose(found, total / (count if task == "regression" else count[:, None]), rtol=1e-12)
 
 

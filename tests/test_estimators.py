@@ -17,27 +17,16 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from models import FORESTS, TREES, contents, output
 from twin import example_data
 
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 CLASSIFICATION = ["binary", "multiclass"]
 
 
 def make_forest(task, n_estimators=8, **params):
     """Return a forest of a few trees."""
     return FORESTS[task](n_estimators, **{"random_state": 0, **params})
-
-
-def contents(estimator):
-    """Return all arrays of a fit as bytes."""
-    return {name: array.tobytes() for name, array in estimator.forest_.arrays().items()}
-
-
-def output(estimator, X):
-    """Return predictions, or probabilities."""
-    return estimator.predict_proba(X) if hasattr(estimator, "predict_proba") else estimator.predict(X)
 
 
 # ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The structure of the source: imports only go downward, and a call opens few files."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,7 +31,16 @@ LAYERS = [
     "_cli",
     "__main__",
 ]
-MOST_FILES = {"fit": 18, "predict": 7, "load_model": 9}
+# Packages that take long to import; what few fits need is imported where it is used.
+HEAVY = {f"sklearn.{name}" for name in ("compose", "isotonic", "linear_model", "metrics", "model_selection", "tree")}
+HEAVY |= {"pandas", "polars", "pyarrow", "matplotlib", "torch", "scipy.stats"}
+NEWLY_LOADED = """
+import sys, sklearn.base, sklearn.utils.validation
+before = set(sys.modules)
+import boostforest
+print(*set(sys.modules) - before)
+"""
+MOST_FILES = {"fit": 13, "predict": 7, "load_model": 9}
 
 
 def part(module: str) -> str:
@@ -54,6 +64,12 @@ def test_no_modules_import_each_other_in_a_circle():
 def test_every_module_has_its_layer():
     assert {part(module) for module in house.modules()} <= set(LAYERS)
     assert len(list(house.SOURCE.glob("*.py"))) <= 10
+
+
+def test_importing_the_package_loads_nothing_heavy_that_scikit_learns_base_does_not_load_itself():
+    loaded = subprocess.run([sys.executable, "-c", NEWLY_LOADED], capture_output=True, text=True, check=True).stdout
+    assert "boostforest.forest" in loaded.split()
+    assert not HEAVY & set(loaded.split())
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._model import inspection as _inspection
+from models import FORESTS, TREES
 from twin import example_data
 
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 BOTH_MODELS = {"node_model": ["ridge", "constant"], "random_state": 0}
 
 

@@ -17,7 +17,7 @@ from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._files import files as _io
 from boostforest._files.networks import from_text
 from boostforest._grow.parameters import TREE_PARAMETERS
@@ -25,10 +25,9 @@ from boostforest.nodes import ELM, LinearSVR, Ridge
 from boostforest.nodes.torch import MLP, TorchNode
 from make_golden import out_of_bag
 from model_files import GOLDEN, field, split, tensors_of, with_metadata
+from models import FORESTS, TREES, output
 from twin import example_data
 
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 NOT_STORED = {"prediction", "pool_report"}  # of what a forest knows out of bag, as documented
 
 
@@ -322,8 +321,7 @@ def test_fewer_digits_move_predictions_no_further_than_rounding_can(task, dtype,
     assert_array_equal(loaded.apply(X), fitted.apply(X))
     bounds = [score_bound(fitted.get_tree(i), X, dtype) for i in range(20)]
     bound = np.mean(bounds, axis=0) * getattr(fitted, "target_scale_", 1.0)
-    method = "predict" if task == "regression" else "predict_proba"  # these move less than the scores do
-    difference = np.abs(getattr(loaded, method)(X) - getattr(fitted, method)(X)).reshape(len(X), -1).max(axis=1)
+    difference = np.abs(output(loaded, X) - output(fitted, X)).reshape(len(X), -1).max(axis=1)
     assert (difference <= bound).all() and 0 < difference.max() < (1e-6 if dtype == "float32" else 1e-2)
     again = through_file(loaded, tmp_path, dtype=dtype)  # what was rounded once stays as it is
     assert flat(again.forest_) == flat(loaded.forest_)

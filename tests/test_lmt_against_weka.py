@@ -1,8 +1,5 @@
 """LMTClassifier and SimpleLogisticClassifier against Weka's: live where that is installed, and against a record."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from numpy.testing import assert_allclose
 
@@ -31,9 +28,7 @@ SETTINGS = [
 def live():
     """Return one fold of every dataset and Weka's runs on them, made side by side."""
     parts = {(classifier, name): folds(name)[0] for classifier in OURS for name in LIVE}
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        runs = pool.map(lambda key: weka.run(key[0], parts[key]), parts)
-        return parts, dict(zip(parts, runs, strict=True))
+    return parts, weka.run_all({key: (key[0], part) for key, part in parts.items()})
 
 
 @needs_weka

@@ -1,9 +1,5 @@
 """M5PRegressor against Weka's M5P: live where Weka is installed, and against its recorded figures everywhere."""
 
-import json
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,7 +9,7 @@ from boostforest.model_trees import M5PRegressor
 from weka_m5p import GENERATED, OPTIONS, RECORD, assert_as_good_and_as_large, fit_and_test, folds, load
 
 needs_weka = pytest.mark.skipif(weka.why_not() is not None, reason=str(weka.why_not()))
-RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["results"]
+RECORDED = weka.read_record(RECORD)
 
 # Weka's options and ours.
 SETTINGS = {
@@ -29,8 +25,7 @@ SETTINGS = {
 def live():
     """Return Weka's runs on two folds of every dataset, started side by side."""
     parts = {(name, fold): folds(name)[fold] for name in GENERATED for fold in range(2)}
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        return parts, dict(zip(parts, pool.map(lambda part: weka.run("M5P", part), parts.values()), strict=True))
+    return parts, weka.run_all({key: ("M5P", part) for key, part in parts.items()})
 
 
 @needs_weka

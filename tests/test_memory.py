@@ -13,6 +13,7 @@ from boostforest._base.memory import available_memory
 from boostforest._grow import memory as tree_memory
 from boostforest._grow.memory import TreeSizes, trees_bytes
 from boostforest.nodes import ELM
+from models import FORESTS
 from twin import example_data
 
 # scikit-learn on nearly as many classes as rows, which is what this is about.
@@ -107,7 +108,7 @@ def test_the_estimate_is_within_a_factor_of_two(monkeypatch, task, n, d, setting
     monkeypatch.setattr(tree_memory, "trees_bytes", watched)
     monkeypatch.setattr("boostforest._grow.native.SMALL", 0)
     X, y = example_data(task, n=n, d=d)
-    kind = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    kind = FORESTS[task]
     forest = kind(20, random_state=0, **settings).fit(X, y)
     assert len(estimates) == 1
     assert 0.5 < estimates[0][0] / forest.forest_.nbytes < 2

@@ -12,9 +12,10 @@ from sklearn.linear_model import Ridge
 
 import twin
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
-from boostforest._base.validation import mean_and_deviation
+from boostforest._base.arrays import mean_and_deviation
 from boostforest._features import imputer as _fill
 from model_files import with_tensors
+from models import FORESTS, assert_same_trees
 from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same, assert_same_predictions, fit_pair
 from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from twin import example_data
@@ -30,14 +31,13 @@ def related_columns(n=300, d=5, share=0.3, seed=0):
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
 def test_a_table_without_gaps_gives_the_trees_of_the_plain_path(task):
     X, y = example_data(task, n=150)
-    cls = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    cls = FORESTS[task]
     plain = cls(5, missing_fill="mean", missing_indicator=False, categorical_features=None, random_state=0).fit(X, y)
     frame = pd.DataFrame(X, columns=list("abcd"))
     for table, params in [(X, {}), (X, {"missing_indicator": True}), (frame, {}), (frame, {"max_one_hot": None})]:
         forest = cls(5, random_state=0, **params).fit(table, y)
         assert forest.encoder_ is None and forest.fill_ is None
-        for name, column in plain.forest_.arrays().items():
-            assert_array_equal(getattr(forest.forest_, name), column)
+        assert_same_trees(forest, plain)
         assert_array_equal(forest.predict(table), plain.predict(X))
 
 

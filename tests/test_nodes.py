@@ -13,19 +13,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _core,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
+from models import FORESTS
 from twin import example_data
-
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 
 
 def one_leaf(node_model, X, y, **params):

@@ -31,6 +31,7 @@ from boostforest import (
     model_trees,
 )
 from boostforest._pools.members import share_out
+from models import output
 from twin import example_data
 
 LEAVES = {"min_samples_leaf": range(5, 16)}
@@ -66,8 +67,7 @@ def test_members_are_the_estimators_fitted_to_the_rows_that_their_seeds_draw(tas
     for seed, rows, member in zip(forest.member_seeds_, forest.estimators_samples_, forest.estimators_, strict=True):
         assert_array_equal(rows, twin.bootstrap_rows(int(seed), len(y), 60, weight))
         again = clone(member).fit(X[rows], y[rows])
-        method = "predict_proba" if hasattr(again, "predict_proba") else "predict"
-        assert_array_equal(getattr(member, method)(X), getattr(again, method)(X))
+        assert_array_equal(output(member, X), output(again, X))
 
 
 def test_the_draws_are_those_of_a_boost_forest():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from models import TREES, output
 from twin import example_data
 
 # Tables as small as these may well have too few rows or a single class: said as a warning, and meant.
@@ -167,13 +168,8 @@ SAME = {"rtol": 1e-8, "atol": 1e-8}
 
 def make_tree(task, options):
     """Return a tree without batches: the number of a row must not matter."""
-    make = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
+    make = TREES[task]
     return make(min_samples_leaf=10, batch_size=None, random_state=3, **options)
-
-
-def output(tree, X):
-    """Return predictions, or probabilities."""
-    return tree.predict_proba(X) if hasattr(tree, "predict_proba") else tree.predict(X)
 
 
 @examples(30)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_classification, make_regression
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, _core, nodes
+from boostforest import _core, nodes
+from models import FORESTS, output
 
 
 class PlainRidge(RegressorMixin, BaseEstimator):
@@ -57,7 +58,7 @@ def table(task, missing):
 
 def forests(task, settings):
     """Return a forest of the core and its twin with models in Python."""
-    cls = BoostForestRegressor if task == "regression" else BoostForestClassifier
+    cls = FORESTS[task]
     settings = {"n_estimators": 3, "reg_lambda": 0.1, "random_state": 3, **settings}
     return [cls(node_model=model, **settings) for model in ("ridge", PlainRidge())]
 
@@ -70,8 +71,7 @@ def assert_same(core, python, X):
         ours, theirs = getattr(core.forest_, name), getattr(python.forest_, name)
         rtol = 1e-8 if ours.dtype == np.float64 else 2e-7
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-8, err_msg=name)
-    method = "predict_proba" if hasattr(core, "predict_proba") else "predict"
-    np.testing.assert_allclose(getattr(core, method)(X), getattr(python, method)(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(output(core, X), output(python, X), rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(core.apply(X), python.apply(X))
 
 

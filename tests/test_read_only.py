@@ -87,7 +87,8 @@ def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
     loaded = load_model(tmp_path / "a")
     columns = forest.forest_
     grown = copy.deepcopy(forest).set_params(n_estimators=5).fit(X, y)
-    for some in (loaded.forest_, columns.take(1), columns.join(columns), columns.astype("float32"), grown.forest_,
+    joined = columns.concatenate([columns, columns])
+    for some in (loaded.forest_, columns.take(1), joined, columns.astype("float32"), grown.forest_,
                  forest.get_tree(0).forest_):  # fmt: skip
         assert_read_only(some)
     assert_array_equal(loaded.predict(X), forest.predict(X))

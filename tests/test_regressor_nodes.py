@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest.nodes._regressor import rows_for_weights, weight_arguments, with_seeds
+from models import assert_same_trees
 
 NUMBERS = make_regression(120, 4, noise=10.0, random_state=0)
 CLASSES = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
@@ -165,8 +166,7 @@ def test_the_forest_does_not_depend_on_the_number_of_processes():
         4, node_model=DecisionTreeRegressor(max_depth=2, max_features=3), max_features=20, max_depth=2, random_state=0
     )
     one, two = (clone(forest).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
-    for name, column in one.forest_.arrays().items():
-        np.testing.assert_array_equal(column, two.forest_.arrays()[name], err_msg=name)
+    assert_same_trees(two, one)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
 
 

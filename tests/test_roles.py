@@ -9,17 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest import BoostForestRegressor, load_model
 from boostforest._features.encoder import CategoryColumn, NumberColumn, TableEncoder
 from boostforest._features.roles import read_roles
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from model_files import GOLDEN, tensors_of, with_tensors
+from models import FORESTS, TREES, contents, output
 from test_bad_input import ALL, assert_refused
 from test_inspection import scores_from_table
 from twin import example_data
 
-TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 NAMES = ["age", "height", "dose", "room", "floor"]
 ROLES = {"split_features": ["dose", "age"], "model_features": ["height", "dose", "floor"]}
 
@@ -28,11 +27,6 @@ def frame(task, n=120):
     """Return a table with names and units, and a target."""
     X, y = example_data(task, n=n, d=5)
     return pd.DataFrame(X * [1.0, 100.0, 0.01, 3.0, 1.0] + [0.0, 5.0, -2.0, 1e3, 1.0], columns=NAMES), y
-
-
-def contents(fitted):
-    """Return all columns of a model as bytes."""
-    return {name: array.tobytes() for name, array in fitted.forest_.arrays().items()}
 
 
 def fit(task, X, y, **params):
@@ -188,9 +182,8 @@ def test_trees_with_roles_travel_and_grow_on(task, tmp_path):
         assert grown.oob_score_ == whole.oob_score_ and grown.tree_params_ == whole.tree_params_
     trees = [whole.get_tree(i) for i in range(30)]
     assert all(tree.get_params()[name] == value for tree in trees for name, value in roles.items())
-    output = "predict" if task == "regression" else "predict_proba"
-    means = np.mean([getattr(tree, output)(X) for tree in trees], axis=0)
-    assert_allclose(means, getattr(whole, output)(X), rtol=1e-12)
+    means = np.mean([output(tree, X) for tree in trees], axis=0)
+    assert_allclose(means, output(whole, X), rtol=1e-12)
     for tree in trees[:3]:
         tree.save_model(tmp_path / "tree")
         assert contents(load_model(tmp_path / "tree")) == contents(tree)

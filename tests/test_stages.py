@@ -17,19 +17,13 @@ from boostforest._grow.objective import Objective
 from boostforest._grow.parameters import encode_tree_params
 from boostforest._losses import OutOfBag, SquaredError
 from boostforest._model.model import Stages
+from models import FORESTS, contents
 from twin import example_data
-
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 
 
 def smooth_table(n=400):
     """Return a regression table with a strong, smooth signal, which one stage does not exhaust."""
     return make_friedman1(n, noise=0.1, random_state=0)
-
-
-def contents(forest):
-    """Return all arrays of a fit as bytes."""
-    return {name: array.tobytes() for name, array in forest.forest_.arrays().items()}
 
 
 def test_a_second_stage_lowers_the_error_on_a_smooth_table():

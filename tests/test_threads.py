@@ -14,10 +14,10 @@ import threadpoolctl
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
+from boostforest import BoostTreeRegressor, _core
+from models import FORESTS
 from twin import example_data
 
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 # Pools and batches: trees of different sizes, so that threads finish out of order, and every kind of draw.
 SETTINGS = {"node_model": ["ridge", "constant", "elm", "svr"], "batch_size": [60, 1000], "max_features": [1.0, "sqrt"]}
 MANY = 100  # features from which BLAS may be used

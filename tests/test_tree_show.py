@@ -19,6 +19,7 @@ from boostforest import (
     model_trees,
     plot_tree,
 )
+from models import TREES
 from twin import example_data
 
 
@@ -159,7 +160,7 @@ def test_the_first_levels_can_be_shown_alone():
 @pytest.mark.parametrize("task", ["regression", "multiclass"])
 def test_the_picture_shows_every_node_and_none_above_another(task, max_depth):
     X, y = example_data(task)
-    cls = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
+    cls = TREES[task]
     tree = cls(max_leaf_nodes=12, random_state=0).fit(X, y)
     ax = plot_tree(tree, max_depth=max_depth)
     FigureCanvasAgg(ax.figure).draw()

@@ -6,20 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, _core
+from boostforest import _core
+from models import FORESTS, contents, out_of_bag, output
 from twin import example_data
-
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 
 
 def make_forest(task, n_estimators, **params):
     """Return a forest."""
     return FORESTS[task](n_estimators, **{"random_state": 0, **params})
-
-
-def contents(forest):
-    """Return all arrays of a fit as bytes."""
-    return {name: array.tobytes() for name, array in forest.forest_.arrays().items()}
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -97,10 +91,9 @@ def test_out_of_bag_figures_equal_a_slow_recomputation(task, weighted, max_sampl
     cumulative = np.cumsum(weight) if weighted else None
     seeds = [int(seed) for seed in forest.tree_seeds_]
     left_out = np.array([_core.bootstrap_counts(seed, len(X), n_draws, cumulative) == 0 for seed in seeds])
-    method = "predict" if task == "regression" else "predict_proba"
-    trees = np.array([getattr(forest.get_tree(i), method)(X) for i in range(70)])
+    trees = np.array([output(forest.get_tree(i), X) for i in range(70)])
     expected = [trees[left_out[:, i], i].mean(axis=0) for i in range(len(X))]
-    actual = forest.oob_prediction_ if task == "regression" else forest.oob_decision_function_
+    actual = out_of_bag(forest)
     assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
     metric, predicted = (r2_score, actual) if task == "regression" else (accuracy_score, actual.argmax(axis=1))
     assert_allclose(forest.oob_score_, metric(y, predicted, sample_weight=weight))

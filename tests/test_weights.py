@@ -25,18 +25,18 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from boostforest import (
     BoostForestClassifier,
     BoostForestRegressor,
-    BoostTreeClassifier,
     BoostTreeRegressor,
     PoolForestClassifier,
     PoolForestRegressor,
     _core,
     load_model,
 )
-from boostforest._base.validation import weight_in_rows
+from boostforest._base.arrays import weight_in_rows
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from model_files import GOLDEN, with_tensors
+from models import TREES, out_of_bag, output
 from twin import example_data
 
 FORESTS = {
@@ -137,8 +137,7 @@ def test_rows_without_weight_decide_nothing(task, settings):
     assert forest.stages_ == clean.stages_ and forest.calibration_.factor == clean.calibration_.factor
     assert_array_equal(forest.oob_losses_, clean.oob_losses_)
     assert getattr(forest, "pool_report_", None) == getattr(clean, "pool_report_", None)
-    output = "predict" if task == "regression" else "predict_proba"
-    assert_array_equal(getattr(forest, output)(X), getattr(clean, output)(X))
+    assert_array_equal(output(forest, X), output(clean, X))
 
 
 def test_calibration_believes_few_rows_as_little_as_if_the_others_were_not_there():
@@ -292,7 +291,7 @@ def test_oob_score_takes_scorers_by_name_and_as_objects_and_metrics(task, kind, 
     scores = scores | BINARY_SCORES if task == "binary" else scores
     for how, expected in scores.items():
         forest = FORESTS[task][kind](n_estimators=30, max_samples=0.4, oob_score=how, random_state=0).fit(X, y, weight)
-        out = forest.oob_prediction_ if task == "regression" else forest.oob_decision_function_
+        out = out_of_bag(forest)
         assert_allclose(forest.oob_score_, expected(y[counted], out[counted], own), err_msg=str(how))
 
 
@@ -414,14 +413,13 @@ def test_the_unit_of_weights_changes_nothing(task, forest, whole):
     X, y = example_data(task, n=150)
     rng = np.random.default_rng(0)
     weight = rng.choice([0.0, 1.0, 2.0, 3.0], size=len(y)) if whole else rng.uniform(0, 2, size=len(y))
-    tree = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
-    output = "predict" if task == "regression" else "predict_proba"
+    tree = TREES[task]
     outputs = []
     for factor in (1.0, 1 / weight.sum(), 1e6):
         make = FORESTS[task][0](4, bootstrap=False, random_state=0) if forest else tree(random_state=0)
         model = make.fit(X, y, factor * weight)
         assert model.n_leaves_.min() > 1
-        outputs.append(getattr(model, output)(X))
+        outputs.append(output(model, X))
     assert_allclose(outputs[1], outputs[0], rtol=1e-8, atol=1e-10)
     assert_allclose(outputs[2], outputs[0], rtol=1e-8, atol=1e-10)
 
@@ -430,13 +428,12 @@ def test_the_unit_of_weights_changes_nothing(task, forest, whole):
 def test_whole_weights_count_repeated_rows(task):
     X, y = example_data(task, n=80)
     weight = np.random.default_rng(0).choice([0, 1, 2, 3], size=len(y))
-    tree = BoostTreeRegressor if task == "regression" else BoostTreeClassifier
-    output = "predict" if task == "regression" else "predict_proba"
+    tree = TREES[task]
     expected = tree(random_state=0).fit(X.repeat(weight, axis=0), y.repeat(weight))
     for factor in (1, 5, 0.01):
         weighted = tree(random_state=0).fit(X, y, factor * weight)
         assert_array_equal(weighted.n_nodes_, expected.n_nodes_)
-        assert_allclose(getattr(weighted, output)(X), getattr(expected, output)(X), rtol=1e-8, atol=1e-10)
+        assert_allclose(output(weighted, X), output(expected, X), rtol=1e-8, atol=1e-10)
 
 
 def test_a_tree_too_small_to_split_is_still_named():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -141,3 +144,27 @@ def papers_data(name: str, folder: Path) -> tuple[Floats, npt.NDArray]:
 
     X, y, _ = data.load(name, folder)
     return X, y
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return Weka's recorded figures by dataset."""
+    return json.loads(path.read_text(encoding="utf-8"))["results"]
+
+
+def record_from_command_line(path: Path, text: str | None, known: Iterable[str], record: Callable[..., Any]) -> None:
+    """Record what the command line names, or else all that is known without files; Weka takes a while."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: those that are generated")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the paper's datasets")
+    args = parser.parse_args()
+    results = read_record(path) if path.is_file() else {}
+    for name in args.names or known:
+        results[name] = record(name, args.data)
+        print(name, results[name], flush=True)  # noqa: T201
+        path.write_text(json.dumps({"results": results, "weka": version()}, indent=1) + "\n", encoding="utf-8")
+
+
+def run_all(runs: Mapping[Any, tuple[str, Fold]]) -> dict[Any, WekaRun]:
+    """Run several programs side by side."""
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        return dict(zip(runs, pool.map(lambda one: run(*one), runs.values()), strict=True))

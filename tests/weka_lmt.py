@@ -7,8 +7,6 @@ The paper's datasets may be named too, with ``--data DIR`` and boostforest-paper
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from functools import cache
 from pathlib import Path
@@ -98,7 +96,7 @@ def our_figures(classifier, name, data_dir=None, **arguments):
 
 def recorded(classifier, name, figure):
     """Return one of Weka's figures, of every fold."""
-    return np.array(json.loads(RECORD.read_text(encoding="utf-8"))["results"][name][classifier][figure])
+    return np.array(weka.read_record(RECORD)[name][classifier][figure])
 
 
 def assert_as_good_and_as_large(classifier, names, n_seeds, data_dir=None):
@@ -123,19 +121,5 @@ def record(name, data_dir):
     return results
 
 
-def main():
-    """Record what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(GENERATED), metavar="NAME")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the paper's datasets")
-    args = parser.parse_args()
-    content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
-    content["weka"] = weka.version()
-    for name in args.names:
-        content["results"][name] = record(name, args.data)
-        print(name, content["results"][name], flush=True)  # noqa: T201 - it takes a while
-        RECORD.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    weka.record_from_command_line(RECORD, __doc__, GENERATED, record)

@@ -7,8 +7,6 @@ The paper's datasets may be named too, with ``--data DIR`` and boostforest-paper
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from pathlib import Path
 
@@ -98,18 +96,5 @@ def record(name, data_dir):
     return results
 
 
-def main():
-    """Record what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: those that are generated")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the paper's datasets")
-    args = parser.parse_args()
-    content = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {"results": {}}
-    for name in args.names or GENERATED:
-        content["weka"] = weka.version()
-        content["results"][name] = record(name, args.data)
-        RECORD.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    weka.record_from_command_line(RECORD, __doc__, GENERATED, record)

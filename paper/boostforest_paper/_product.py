@@ -4,31 +4,24 @@
 """
 
 from boostforest import _core
-from boostforest._base.arrays import ReadOnlyColumns
-from boostforest._base.declare import is_integer, is_real
+from boostforest._base.arrays import ReadOnlyColumns, check_sample_weight, class_weights, mean_and_deviation
+from boostforest._base.declare import argument, arguments_of, declared, is_integer, is_real
+from boostforest._base.docs import fill_docstring
 from boostforest._base.draws import child, entropy_of, tree_seeds
 from boostforest._base.sampling import Sampling
 from boostforest._base.typing import Entropy, Seeds
-from boostforest._base.validation import (
-    check_sample_weight,
-    class_weights,
-    mean_and_deviation,
-    n_bootstrap_draws,
-    warn_if_one_class,
-)
+from boostforest._base.validation import warn_if_one_class
 from boostforest._estimator.base import n_threads
-from boostforest._estimator.classifier import LabelsMixin, find_classes
-from boostforest._estimator.docs import fill_docstring
+from boostforest._estimator.classifier import find_classes
+from boostforest._estimator.forest import n_bootstrap_draws
 from boostforest._estimator.snapshot import fitted_aside, on_snapshot
 from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
-from boostforest._pools.docs import describe_pool_forest
 from boostforest._pools.jobs import drawn_rows
 from boostforest._pools.members import seeded_clone
 from boostforest.nodes._python import Problem, centred
 
 __all__ = [
     "Entropy",
-    "LabelsMixin",
     "PoolClassifier",
     "PoolForestBase",
     "PoolRegressor",
@@ -37,11 +30,13 @@ __all__ = [
     "Sampling",
     "Seeds",
     "_core",
+    "argument",
+    "arguments_of",
     "centred",
     "check_sample_weight",
     "child",
     "class_weights",
-    "describe_pool_forest",
+    "declared",
     "drawn_rows",
     "entropy_of",
     "fill_docstring",

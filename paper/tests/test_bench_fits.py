@@ -242,7 +242,7 @@ def test_grids_are_the_papers():
         ("DeepBoosting", "classification", 100, 4 * 5 * 7 * 6),
         ("SVR", "regression", 100, 25),
     ]:
-        grid = learners.find(name).grid(NO_SETTINGS._replace(task=task, n_rows=n_rows))
+        grid = learners.find(name).grid_of(NO_SETTINGS._replace(task=task, n_rows=n_rows))
         assert Tuning.parse("grid").n_candidates(grid) == size
     assert max(learners.grids.lightgbm(NO_SETTINGS._replace(n_rows=20_000))["num_leaves"]) == 1024
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <type_traits>
 
 #include "../core/forest/forest.hpp"
 #include "../core/grow/single_nodes.hpp"
@@ -24,54 +25,50 @@ Array<T, 1> read_column(const nb::dict& columns, const char* name) {
 
 constexpr std::int64_t kMostInputs = (std::int64_t{1} << 31) - 16;  // of a node model, so that padded ones are counted
 
-// Every tree parameter as one column over the trees, in the order of TreeParams.
+// A parameter from the number that Python has for it.
+template <class Field>
+void read_field(Field& field, double value, double low, double high, const char* message) {
+    require(value >= low && value <= high, message);
+    if constexpr (!std::is_same_v<Field, double>) require(value == std::floor(value), message);
+    field = static_cast<Field>(value);
+}
+
+// Every tree parameter as one column over the trees.
 std::vector<TreeParams> read_params(const nb::dict& columns) {
+    const char* message = "params: a number is out of range";
     const auto seeds = read_column<std::uint64_t>(columns, "seed");
     const auto column = [&](const char* name) {
         const auto values = read_column<double>(columns, name);
         require(values.shape(0) == seeds.shape(0), "params: all columns need one value per tree");
         return values;
     };
-    const auto whole_below = [](double value, std::int64_t low, std::int64_t high) {
-        return whole(value, low, high, "params: a whole number is out of range");
-    };
-    const auto require_number = [](double value, double low, bool strict) {
-        require(std::isfinite(value) && value >= low && (!strict || value > low), "params: a number is out of range");
-        return value;
-    };
-    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
     const auto node_model = column("node_model"), node_reg_lambda = column("node_reg_lambda"),
                n_hidden = column("node_n_hidden"), cost = column("node_C"), epsilon = column("node_epsilon"),
                tolerance = column("node_tol"), max_iter = column("node_max_iter"),
-               intercept_scaling = column("node_intercept_scaling"), criterion = column("criterion"),
-               min_samples_leaf = column("min_samples_leaf"), reg_lambda = column("reg_lambda"),
-               max_leaf_nodes = column("max_leaf_nodes"), max_depth = column("max_depth"),
-               max_features = column("max_features"), n_cuts = column("n_cuts"), batch_size = column("batch_size"),
-               clip = column("clip");
+               intercept_scaling = column("node_intercept_scaling");
+    std::vector<Array<double, 1>> fields;
+    TreeParams{}.for_each_field([&](const char* name, auto&&...) { fields.push_back(column(name)); });
     std::vector<TreeParams> params(seeds.shape(0));
     for (std::size_t t = 0; t < params.size(); ++t) {
         TreeParams& p = params[t];
         p.seed = seeds(t);
-        p.node.fit = static_cast<NodeFit>(whole_below(node_model(t), 0, static_cast<int>(NodeFit::kLinearSvr)));
-        p.node.reg_lambda = require_number(node_reg_lambda(t), 0, false);
-        if (p.node.fit == NodeFit::kElm) p.node.n_hidden = static_cast<int>(whole_below(n_hidden(t), 1, kMostInputs));
+        read_field(p.node.fit, node_model(t), 0, static_cast<double>(NodeFit::kLinearSvr), message);
+        read_field(p.node.reg_lambda, node_reg_lambda(t), 0, kFinite, message);
+        if (p.node.fit == NodeFit::kElm)
+            read_field(p.node.n_hidden, n_hidden(t), 1, static_cast<double>(kMostInputs), message);
         if (p.node.fit == NodeFit::kLinearSvr) {
-            const double scaling = require_number(intercept_scaling(t), 0, true);
-            p.node.cost = require_number(cost(t), 0, true);
-            p.node.epsilon = require_number(epsilon(t), 0, false);
-            p.node.tolerance = require_number(tolerance(t), 0, true);
-            p.node.max_iterations = static_cast<int>(whole_below(max_iter(t), 1, kMost));
+            double scaling = 0;
+            read_field(scaling, intercept_scaling(t), kAboveZero, kFinite, message);
+            read_field(p.node.cost, cost(t), kAboveZero, kFinite, message);
+            read_field(p.node.epsilon, epsilon(t), 0, kFinite, message);
+            read_field(p.node.tolerance, tolerance(t), kAboveZero, kFinite, message);
+            read_field(p.node.max_iterations, max_iter(t), 1, kMostInt, message);
             p.node.intercept_penalty = 1 / (scaling * scaling);
         }
-        p.split.criterion = static_cast<Criterion>(whole_below(criterion(t), 0, static_cast<int>(Criterion::kC45)));
-        p.split.min_samples_leaf = require_number(min_samples_leaf(t), 0, true);
-        p.split.reg_lambda = require_number(reg_lambda(t), 0, false);
-        p.split.max_features = static_cast<int>(whole_below(max_features(t), 1, kMost));
-        p.split.n_cuts = static_cast<int>(whole_below(n_cuts(t), 1, kMost));
-        p.max_leaf_nodes = whole_below(max_leaf_nodes(t), 0, kMost);
-        p.max_depth = whole_below(max_depth(t), -1, kMost);
-        p.batch_size = whole_below(batch_size(t), 0, kMost);
-        p.clip = clip(t) != 0;
+        auto values = fields.begin();
+        p.for_each_field([&](const char*, auto& field, double low, double high) {
+            read_field(field, (*values++)(t), low, high, message);
+        });
     }
     return params;
 }
@@ -244,14 +241,18 @@ class Nodes {
 };
 
 SplitRules read_rules(const double* values) {
-    constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
-    const char* message = "rules: a number is out of range";
-    for (const int i : {1, 2}) require(std::isfinite(values[i]) && values[i] >= 0, message);
-    return {.criterion = static_cast<Criterion>(whole(values[0], 0, static_cast<int>(Criterion::kC45), message)),
-            .min_samples_leaf = values[1],
-            .reg_lambda = values[2],
-            .max_features = static_cast<int>(whole(values[3], 1, kMost, message)),
-            .n_cuts = static_cast<int>(whole(values[4], 1, kMost, message))};
+    SplitRules rules;
+    rules.for_each_field([&](const char*, auto& field, double low, double high) {
+        read_field(field, *values++, low, high, "rules: a number is out of range");
+    });
+    return rules;
+}
+
+// The names of the rules, in their order.
+nb::tuple rule_names() {
+    nb::list names;
+    SplitRules{}.for_each_field([&](const char* name, auto&&...) { names.append(name); });
+    return nb::tuple(names);
 }
 
 // Calls work(nodes) without the GIL.
@@ -260,13 +261,14 @@ void with_nodes(const Dataset& data, const Nodes& nodes, int n_threads, Work wor
     run_without_gil(nb::none(), [&](Control& control) { work(SingleNodes(data, nodes.views, n_threads, control)); });
 }
 
-// Per node (feature, threshold, gain, saw_missing, missing_left, possible); see Split. rules: per node criterion,
-// min_samples_leaf, reg_lambda, max_features, n_cuts. keys: per node that of the attempt.
+// Per node (feature, threshold, gain, saw_missing, missing_left, possible); see Split. rules: per node the values of
+// SPLIT_RULES. keys: per node that of the attempt.
 nb::list find_splits(const TrainingTable& table, const nb::list& list, const Array<double, 2>& rules,
                      const Array<std::uint64_t, 1>& keys, int n_threads, const FeatureNumbers& split_features) {
     const Nodes nodes(table, list);
     const std::size_t n = nodes.views.size();
-    require(rules.shape(0) == n && rules.shape(1) == 5 && keys.shape(0) == n, "rules and keys need one entry per node");
+    require(rules.shape(0) == n && rules.shape(1) == nb::len(rule_names()) && keys.shape(0) == n,
+            "rules and keys need one entry per node");
     std::vector<SplitRules> own;
     for (std::size_t i = 0; i < n; ++i) own.push_back(read_rules(&rules(i, 0)));
     const Dataset data = table.dataset(split_list(table, split_features));
@@ -315,6 +317,7 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) 
 }
 
 void register_training_table(nb::module_& module) {
+    module.attr("SPLIT_RULES") = rule_names();
     nb::class_<TrainingTable>(module, "TrainingTable", "The training table of a fit: scaled, missing values filled.")
         .def("__init__", &build, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),

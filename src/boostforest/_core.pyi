@@ -214,6 +214,8 @@ def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], di
 def outputs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], link: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """What the link makes of the scores, outputs × rows."""
 
+SPLIT_RULES: tuple = ...
+
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 

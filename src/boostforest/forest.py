@@ -8,52 +8,41 @@ from typing import Any
 
 import numpy as np
 
+from ._base.declare import argument, declared
 from ._base.sampling import Sampling
 from ._base.typing import Floats, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
-from ._estimator.classifier import classes_of, most_probable
-from ._estimator.docs import describe
+from ._estimator.classifier import StagedLabelsMixin, classes_of
 from ._estimator.fitted import FromModel
-from ._estimator.forest import ForestMixin, learned
+from ._estimator.fitted_forest import learned
+from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows
 from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out
 from ._model.model import Known, Model
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 
-_LEAF_POOL = tuple(range(5, 16))
-_LAMBDA_POOL = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-
 
 @stored
-@describe("regression", forest=True)
+@declared
 class BoostForestRegressor(ForestMixin, BoostRegressor):
     """A forest of boosted regression trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeRegressor` grown on a bootstrap replica with parameters drawn from pools; the forest
     predicts the mean of the trees. The defaults are the paper's and need no tuning.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
     --------
     BoostTreeRegressor : A single tree.
 
-    Notes
-    -----
     {pools}
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
 
     Examples
     --------
@@ -70,73 +59,6 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
     _tree_class = BoostTreeRegressor
 
     oob_prediction_ = FromModel[Floats](lambda m: m.known.prediction, "Out-of-bag predictions of the training rows.")
-
-    def __init__(
-        self,
-        n_estimators: int | str = 250,
-        *,
-        loss: str = "squared_error",
-        node_model: Any = "ridge",
-        criterion: Any = "xgb",
-        min_samples_leaf: Any = _LEAF_POOL,
-        reg_lambda: Any = _LAMBDA_POOL,
-        max_leaf_nodes: Any = None,
-        max_depth: Any = None,
-        max_features: Any = 1.0,
-        n_cuts: Any = 1,
-        batch_size: Any = 1000,
-        clip: Any = True,
-        scale: bool = True,
-        categorical_features: Any = "from_dtype",
-        max_one_hot: int | None = 3,
-        missing_fill: Any = "linear",
-        missing_indicator: Any = "auto",
-        split_features: Any = None,
-        model_features: Any = None,
-        monotonic_cst: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        preset: str = "paper",
-        n_stages: int | str | None = None,
-        pool: str | None = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.node_model = node_model
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.reg_lambda = reg_lambda
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.n_cuts = n_cuts
-        self.batch_size = batch_size
-        self.clip = clip
-        self.scale = scale
-        self.categorical_features = categorical_features
-        self.max_one_hot = max_one_hot
-        self.missing_fill = missing_fill
-        self.missing_indicator = missing_indicator
-        self.split_features = split_features
-        self.model_features = model_features
-        self.monotonic_cst = monotonic_cst
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.preset = preset
-        self.n_stages = n_stages
-        self.pool = pool
-        self.dtype = dtype
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
@@ -192,11 +114,6 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Yields
         ------
         y : ndarray of shape (n_samples,)
@@ -207,33 +124,24 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
 
 @stored
-@describe("classification", forest=True)
-class BoostForestClassifier(ForestMixin, BoostClassifier):
+@declared
+class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
     """A forest of boosted classification trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeClassifier` grown on a bootstrap replica with parameters drawn from pools; the
     forest averages the trees' probabilities. The defaults are the paper's and need no tuning.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
     --------
     BoostTreeClassifier : A single tree.
 
-    Notes
-    -----
     {pools}
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
 
     Examples
     --------
@@ -253,72 +161,12 @@ class BoostForestClassifier(ForestMixin, BoostClassifier):
         lambda m: m.known.prediction, "Out-of-bag probabilities of the training rows."
     )
 
-    def __init__(
-        self,
-        n_estimators: int | str = 250,
-        *,
-        node_model: Any = "ridge",
-        criterion: Any = "xgb",
-        min_samples_leaf: Any = _LEAF_POOL,
-        reg_lambda: Any = _LAMBDA_POOL,
-        max_leaf_nodes: Any = None,
-        max_depth: Any = None,
-        max_features: Any = 1.0,
-        n_cuts: Any = 1,
-        batch_size: Any = 1000,
-        scale: bool = True,
-        categorical_features: Any = "from_dtype",
-        max_one_hot: int | None = 3,
-        missing_fill: Any = "linear",
-        missing_indicator: Any = "auto",
-        split_features: Any = None,
-        model_features: Any = None,
-        monotonic_cst: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        preset: str = "paper",
-        n_stages: int | str | None = None,
-        pool: str | None = None,
-        calibrate: Any = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.node_model = node_model
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.reg_lambda = reg_lambda
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.n_cuts = n_cuts
-        self.batch_size = batch_size
-        self.scale = scale
-        self.categorical_features = categorical_features
-        self.max_one_hot = max_one_hot
-        self.missing_fill = missing_fill
-        self.missing_indicator = missing_indicator
-        self.split_features = split_features
-        self.model_features = model_features
-        self.monotonic_cst = monotonic_cst
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.preset = preset
-        self.n_stages = n_stages
-        self.pool = pool
-        self.calibrate = calibrate
-        self.dtype = dtype
+    calibrate: Any = argument(
+        default=None,
+        doc="""{False, "temperature", "isotonic", "auto"} or None
+        Calibrate probabilities by what was seen out of bag: all log-odds times one factor, or a rising step function
+        per class; "auto" is the factor. None: as the preset has it (False, "auto").""",
+    )
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         p, weight = model.loss.decode(outputs), sampling.sample_weight
@@ -363,34 +211,6 @@ class BoostForestClassifier(ForestMixin, BoostClassifier):
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities with the first tree, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the trees so far.
-        """
+    def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
         for model, outputs in self._staged_outputs(X):
-            yield model.loss.decode(outputs)
-
-    def staged_predict(self, X: Any) -> Iterator[Labels]:
-        """Predict with the first tree, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Prediction of the trees so far.
-        """
-        for model, outputs in self._staged_outputs(X):
-            yield most_probable(model.loss, outputs)
+            yield classes_of(model.loss), model.loss.decode(outputs)

@@ -5,18 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
-
+from ._base.declare import argument, declared
+from ._estimator.arguments import LEAF_POOL
 from ._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
-from ._pools.docs import describe_pool_forest
-
-_LEAF_POOL = tuple(range(5, 16))
 
 
-class LeafPoolForest(PoolForestBase):
+@declared
+class LeafPoolArguments:
+    """What the members draw."""
+
+    min_samples_leaf: Any = argument(
+        default=LEAF_POOL,
+        doc="""int, sequence or distribution
+        Pool of the rows that each leaf must have: every member draws its own value.""",
+    )
+
+
+class LeafPoolForest(PoolForestBase, LeafPoolArguments):
     """A forest of one kind of tree, whose only pool is ``min_samples_leaf``."""
-
-    min_samples_leaf: Any
 
     @abstractmethod
     def _tree(self) -> Any:
@@ -26,75 +32,15 @@ class LeafPoolForest(PoolForestBase):
         return self._tree(), {"min_samples_leaf": self.min_samples_leaf}, None
 
 
-class LeafPoolRegressor(LeafPoolForest, PoolRegressor):
-    """Arguments of the regressors."""
-
-    def __init__(
-        self,
-        n_estimators: int = 250,
-        *,
-        min_samples_leaf: Any = _LEAF_POOL,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-class LeafPoolClassifier(LeafPoolForest, PoolClassifier):
-    """Arguments of the classifiers."""
-
-    def __init__(
-        self,
-        n_estimators: int = 250,
-        *,
-        min_samples_leaf: Any = _LEAF_POOL,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-@describe_pool_forest("regression", named=True)
-class ETForestRegressor(LeafPoolRegressor):
+@declared
+class ETForestRegressor(LeafPoolForest, PoolRegressor):
     """A forest of Extra-Trees for regression: bootstrap replicas, leaf sizes drawn from a pool.
 
     Each member is scikit-learn's :class:`~sklearn.tree.ExtraTreeRegressor`, not pruned, on a bootstrap replica. For
     other settings of the trees take :class:`PoolForestRegressor` with that estimator.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -102,10 +48,7 @@ class ETForestRegressor(LeafPoolRegressor):
     PoolForestRegressor : Forests of any regressors.
     BoostForestRegressor : The forest of boosted model trees.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
     .. [2] P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning, 2006.
 
     Examples
@@ -119,22 +62,20 @@ class ETForestRegressor(LeafPoolRegressor):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeRegressor
+
         return ExtraTreeRegressor()
 
 
-@describe_pool_forest("classification", named=True)
-class ETForestClassifier(LeafPoolClassifier):
+@declared
+class ETForestClassifier(LeafPoolForest, PoolClassifier):
     """A forest of Extra-Trees for classification: bootstrap replicas, leaf sizes drawn from a pool.
 
     Each member is scikit-learn's :class:`~sklearn.tree.ExtraTreeClassifier`, not pruned, on a bootstrap replica. For
     other settings of the trees take :class:`PoolForestClassifier` with that estimator.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -142,10 +83,7 @@ class ETForestClassifier(LeafPoolClassifier):
     PoolForestClassifier : Forests of any classifiers.
     BoostForestClassifier : The forest of boosted model trees.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
     .. [2] P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning, 2006.
 
     Examples
@@ -159,22 +97,20 @@ class ETForestClassifier(LeafPoolClassifier):
     """
 
     def _tree(self) -> Any:
+        from sklearn.tree import ExtraTreeClassifier
+
         return ExtraTreeClassifier()
 
 
-@describe_pool_forest("regression", named=True)
-class ModelForestRegressor(LeafPoolRegressor):
+@declared
+class ModelForestRegressor(LeafPoolForest, PoolRegressor):
     """A forest of M5P model trees: bootstrap replicas, leaf sizes drawn from a pool.
 
     Each member is a :class:`~boostforest.model_trees.M5PRegressor`, not pruned, on a bootstrap replica. For other
     settings of the trees take :class:`PoolForestRegressor` with that estimator.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -183,10 +119,7 @@ class ModelForestRegressor(LeafPoolRegressor):
     PoolForestRegressor : Forests of any regressors.
     BoostForestRegressor : The forest of boosted model trees.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
     .. [2] Y. Wang, I. H. Witten, "Inducing model trees for continuous classes", Poster papers of the European
        Conference on Machine Learning, 1997.
 
@@ -206,19 +139,15 @@ class ModelForestRegressor(LeafPoolRegressor):
         return M5PRegressor(prune=False)
 
 
-@describe_pool_forest("classification", named=True)
-class LMForestClassifier(LeafPoolClassifier):
+@declared
+class LMForestClassifier(LeafPoolForest, PoolClassifier):
     """A forest of logistic model trees: bootstrap replicas, leaf sizes drawn from a pool.
 
     Each member is a :class:`~boostforest.model_trees.LMTClassifier`, not pruned, on a bootstrap replica. For other
     settings of the trees take :class:`PoolForestClassifier` with that estimator.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -227,10 +156,7 @@ class LMForestClassifier(LeafPoolClassifier):
     PoolForestClassifier : Forests of any classifiers.
     BoostForestClassifier : The forest of boosted model trees.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
     .. [2] N. Landwehr, M. Hall, E. Frank, "Logistic model trees", Machine Learning, 2005.
 
     Examples

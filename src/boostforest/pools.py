@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
+from ._base.declare import argument, declared
 from ._pools.base import PoolClassifier, PoolRegressor
-from ._pools.docs import describe_pool_forest
 
 
-@describe_pool_forest("regression")
-class PoolForestRegressor(PoolRegressor):
+@declared
+class MixtureArguments:
+    """What the members are, and what they draw."""
+
+    estimator: Any = argument(
+        default=None,
+        kw_only=False,
+        doc="""estimator or list of estimators
+        What the members are: a scikit-learn {kind} with any settings, or several of them for a mixture. None: a
+        :class:`~sklearn.tree.DecisionTree{Kind}`. Wherever it takes a `random_state`, each member gets its own.""",
+    )
+    pools: Any = argument(
+        default=None,
+        doc="""dict or list of dict
+        Parameters that each member draws for itself: the name of a parameter (``ridge__alpha`` inside a pipeline) and
+        its pool, which is a value, a sequence of values or a distribution with an `rvs` method as in `scipy.stats`. A
+        value that is a sequence itself goes into a list: ``[(50,), (100,)]``. For a mixture: a list with one dict per
+        estimator, or one dict for all.""",
+    )
+    weights: Any = argument(
+        default=None,
+        doc="""list of float
+        Shares of the estimators in a mixture; None: the same for all. They are kept as closely as whole members allow,
+        also by the first members of the forest.""",
+    )
+    max_features: Any = argument(
+        default=None,
+        doc="""int, float, {"sqrt", "log2"} or None
+        Columns to draw, without replacement, for each member: their number, or a share of all. None: all of them. This
+        may be a pool, too.""",
+    )
+
+
+@declared
+class PoolForestRegressor(PoolRegressor, MixtureArguments):
     """A forest of any regressors, each on a bootstrap replica with parameters drawn from pools.
 
     What :class:`BoostForestRegressor` does with its own trees, for any scikit-learn regressor or a mixture of them; the
     forest predicts the mean of its members.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -30,10 +57,7 @@ class PoolForestRegressor(PoolRegressor):
     BoostForestRegressor : The forest of boosted model trees, compiled.
     ETForestRegressor, ModelForestRegressor : Pool forests with the settings of the paper.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
 
     Examples
     --------
@@ -61,53 +85,22 @@ class PoolForestRegressor(PoolRegressor):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 250,
-        *,
-        pools: Any = None,
-        weights: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        max_features: Any = None,
-        oob_score: Any = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.pools = pools
-        self.weights = weights
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeRegressor
+
         estimator = DecisionTreeRegressor() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights
 
 
-@describe_pool_forest("classification")
-class PoolForestClassifier(PoolClassifier):
+@declared
+class PoolForestClassifier(PoolClassifier, MixtureArguments):
     """A forest of any classifiers, each on a bootstrap replica with parameters drawn from pools.
 
     What :class:`BoostForestClassifier` does with its own trees, for any scikit-learn classifier or a mixture of them;
-    the forest averages its members' probabilities, or counts the votes of members that have none.
+    the forest averages its members' probabilities; members that have none give all to the class they predict.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -115,10 +108,7 @@ class PoolForestClassifier(PoolClassifier):
     BoostForestClassifier : The forest of boosted model trees, compiled.
     ETForestClassifier, LMForestClassifier : Pool forests with the settings of the paper.
 
-    References
-    ----------
-    .. [1] C. Zhao, D. Wu, J. Huang, Y. Yuan, H.-T. Zhang, R. Peng, Z. Shi, "BoostTree and BoostForest for ensemble
-       learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.
+    {references}
 
     Examples
     --------
@@ -139,37 +129,8 @@ class PoolForestClassifier(PoolClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 250,
-        *,
-        pools: Any = None,
-        weights: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        max_features: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.pools = pools
-        self.weights = weights
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _declared(self) -> tuple[Any, Any, Any]:
+        from sklearn.tree import DecisionTreeClassifier
+
         estimator = DecisionTreeClassifier() if self.estimator is None else self.estimator
         return estimator, self.pools, self.weights

@@ -6,18 +6,11 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from .._product import PoolClassifier, PoolForestBase, PoolRegressor, describe_pool_forest
+from .._product import PoolClassifier, PoolForestBase, PoolRegressor, argument, declared
 from .checks import check_integer
 
-_OWN = """\
-n_rounds : int, default=1000
-    Boosting rounds of each member, the `n_estimators` of {package}.
-pools : dict, default=None
-    Other parameters of the members: a name that {package} knows, and a value, a sequence of values or a distribution
-    with an `rvs` method as in `scipy.stats`, from which each member draws its own.
-"""
 
-
+@declared
 class BaggedBoosterPart(PoolForestBase):
     """A pool forest whose members are boosters of another package, one thread each."""
 
@@ -28,8 +21,18 @@ class BaggedBoosterPart(PoolForestBase):
 
     _takes_sparse: ClassVar[bool] = True
 
-    n_rounds: Any
-    pools: Any
+    n_estimators: int = argument(default=500, kw_only=False)
+    n_rounds: int = argument(
+        default=1000,
+        doc="""int
+        Boosting rounds of each member, the `n_estimators` of {package}.""",
+    )
+    pools: Any = argument(
+        default=None,
+        doc="""dict
+        Other parameters of the members: a name that {package} knows, and a value, a sequence of values or a
+        distribution with an `rvs` method as in `scipy.stats`, from which each member draws its own.""",
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -53,77 +56,13 @@ class BaggedBoosterPart(PoolForestBase):
         return booster(n_estimators=self.n_rounds, n_jobs=1, **self._quiet), self.pools, None
 
 
-class BaggedBoosterRegressor(BaggedBoosterPart, PoolRegressor):
-    """Arguments of the regressors."""
-
-    def __init__(
-        self,
-        n_estimators: int = 500,
-        *,
-        n_rounds: int = 1000,
-        pools: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_rounds = n_rounds
-        self.pools = pools
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
-class BaggedBoosterClassifier(BaggedBoosterPart, PoolClassifier):
-    """Arguments of the classifiers."""
-
-    def __init__(
-        self,
-        n_estimators: int = 500,
-        *,
-        n_rounds: int = 1000,
-        pools: Any = None,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.n_rounds = n_rounds
-        self.pools = pools
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-
 _DOC = """Bagging-{package} for {task}: {package} on bootstrap replicas, the mean of {averaged}.
 
     Each member minimises {package}'s objective [1]_ on its replica. {settings} Needs {package}:
     ``pip install "boostforest-paper[boosters]"``.
 
-    Parameters
-    ----------
     {{parameters}}
 
-    Attributes
-    ----------
     {{attributes}}
 
     See Also
@@ -158,36 +97,37 @@ def _describe(package: str) -> Callable[[_Class], _Class]:
     """Write the docstring of a class, which is the same for all packages and tasks but for a few words."""
 
     def describe(cls: _Class) -> _Class:
-        regression = issubclass(cls, BaggedBoosterRegressor)
+        regression = issubclass(cls, PoolRegressor)
         task, kind = ("regression", "Regressor") if regression else ("classification", "Classifier")
         cls.__doc__ = _DOC.format(
             package=package, task=task, averaged="all" if regression else "their probabilities", kind=kind,
             kinds=f"{kind.lower()}s", reference=_REFERENCES[package], settings=_SETTINGS[package], name=cls.__name__,
             indent=" " * (len(cls.__name__) + 1),
         )  # fmt: skip
-        return describe_pool_forest(task, named=True, own=_OWN.format(package=package), n_estimators=500)(cls)
+        cls._words = {"package": package}  # type: ignore[attr-defined]
+        return declared(cls)
 
     return describe
 
 
 @_describe("XGBoost")
-class BaggedXGBoostRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
+class BaggedXGBoostRegressor(BaggedBoosterPart, PoolRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBRegressor", {"verbosity": 0}
 
 
 @_describe("XGBoost")
-class BaggedXGBoostClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
+class BaggedXGBoostClassifier(BaggedBoosterPart, PoolClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "xgboost", "XGBoostMember", {"verbosity": 0}
     _module = f"{__package__}.xgboost_member"  # replicas may lack classes
 
 
 @_describe("LightGBM")
-class BaggedLightGBMRegressor(BaggedBoosterRegressor):  # noqa: D101 - _describe
+class BaggedLightGBMRegressor(BaggedBoosterPart, PoolRegressor):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMRegressor", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices
 
 
 @_describe("LightGBM")
-class BaggedLightGBMClassifier(BaggedBoosterClassifier):  # noqa: D101 - _describe
+class BaggedLightGBMClassifier(BaggedBoosterPart, PoolClassifier):  # noqa: D101 - _describe
     _package, _booster, _quiet = "lightgbm", "LGBMClassifier", {"verbosity": -1}
     _takes_sparse = False  # LightGBM predicts no sparse arrays, only matrices

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
-from sklearn.base import RegressorMixin
 
-from .._product import LabelsMixin, fill_docstring, find_classes, mean_and_deviation, on_snapshot
-from .bagged_networks_base import PARAMETERS, BaggedNetworks
-
-Floats = npt.NDArray[np.float64]
+from .._product import fill_docstring, find_classes, mean_and_deviation
+from .bagged_networks_base import NETWORK_DOCS, BaggedNetworks
+from .predicting import Floats, StagedNumbersMixin, StagedProbabilitiesMixin
 
 
-@fill_docstring({"parameters": PARAMETERS})
-class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
+@fill_docstring(NETWORK_DOCS)
+class BaggedNetworksClassifier(StagedProbabilitiesMixin, BaggedNetworks):
     """Bagging-CNN, Bagging-DNN: networks for classification on bootstrap replicas, the mean of their probabilities.
 
     Each network minimises the cross-entropy of its replica by AdamW, from random weights of its own. On a GPU many are
@@ -36,18 +33,9 @@ class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
 
     Attributes
     ----------
-    networks_ : list of Network
-        The networks: `arrays` holds their parameters by name.
-    network_seeds_ : ndarray of shape (n_estimators,)
-        Seed of each network.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        Number of classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {networks}
+    {classes}
+    {features}
 
     See Also
     --------
@@ -70,6 +58,8 @@ class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
                              n_estimators=6300, scale=False)
     """
 
+    _task = "classification"
+
     def _encode(self, y: npt.NDArray[Any], weight: Floats | None) -> Floats:
         self.classes_ = find_classes(y, None)
         self.n_classes_ = len(self.classes_)
@@ -77,61 +67,16 @@ class BaggedNetworksClassifier(LabelsMixin, BaggedNetworks):
         one_hot: Floats = (codes == np.arange(self.n_classes_)[:, None]).astype(np.float64)
         return one_hot
 
-    @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the networks' probabilities, classes in the order of ``classes_``.
-        """
-        return deque(self.staged_predict_proba(X), maxlen=1).pop()
-
-    @on_snapshot
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities with the first network, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the networks so far.
-        """
+    def _stages(self, X: Any) -> Iterator[Floats]:
+        """Yield the mean of the probabilities of the first 1, 2, … networks."""
         total: Any = 0.0
         for i, scores in enumerate(self._outputs(X), 1):
             total = total + softmax(scores, axis=1)
             yield total / i
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict with the first network, the first two, and so on.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Classes predicted by the networks so far.
-        """
-        for p in self.staged_predict_proba(X):
-            yield self.classes_[p.argmax(axis=1)]
-
-
-@fill_docstring({"parameters": PARAMETERS})
-class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
+@fill_docstring(NETWORK_DOCS)
+class BaggedNetworksRegressor(StagedNumbersMixin, BaggedNetworks):
     """Networks for regression on bootstrap replicas, the mean of their predictions.
 
     Each network minimises the squared error on its replica by AdamW, from random weights of its own; the target is
@@ -148,14 +93,8 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
 
     Attributes
     ----------
-    networks_ : list of Network
-        The networks: `arrays` holds their parameters by name.
-    network_seeds_ : ndarray of shape (n_estimators,)
-        Seed of each network.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {networks}
+    {features}
 
     See Also
     --------
@@ -171,9 +110,6 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
 
     _task = "regression"
 
-    _target_mean: float
-    _target_scale: float
-
     def _encode(self, y: npt.NDArray[Any], weight: Floats | None) -> Floats:
         y = np.asarray(y, dtype=np.float64)
         mean, deviation = mean_and_deviation(y[:, None], weight)
@@ -181,37 +117,9 @@ class BaggedNetworksRegressor(RegressorMixin, BaggedNetworks):
         scaled: Floats = (y[None] - self._target_mean) / self._target_scale
         return scaled
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Predict with the first network, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Mean of the predictions of the networks so far.
-        """
+    def _staged_values(self, X: Any) -> Iterator[Floats]:
+        """Yield the mean of the predictions of the first 1, 2, … networks."""
         total: Any = 0.0
         for i, outputs in enumerate(self._outputs(X), 1):
             total = total + outputs[:, 0]
             yield total / i * self._target_scale + self._target_mean
-
-    @on_snapshot
-    def predict(self, X: Any) -> Floats:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Mean of the networks' predictions.
-        """
-        return deque(self.staged_predict(X), maxlen=1).pop()

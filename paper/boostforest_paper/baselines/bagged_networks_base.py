@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostforest.nodes.torch import MLP, TorchNode, require_torch
@@ -18,17 +18,17 @@ from .._product import (
     Seeds,
     check_sample_weight,
     entropy_of,
-    fitted_aside,
     mean_and_deviation,
     n_bootstrap_draws,
     n_threads,
     tree_seeds,
 )
+from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
+from .predicting import Floats
 
-Floats = npt.NDArray[np.float64]
-
-PARAMETERS = """\
+NETWORK_DOCS = DOCS | {
+    "parameters": """\
 n_estimators : int, default=100
     Number of networks.
 epochs : int, default=150
@@ -42,7 +42,8 @@ weight_decay : float, default=1e-4
 scale : bool, default=True
     Divide the features by their standard deviation, after subtracting their mean. Turn it off for pixels.
 bootstrap : bool, default=True
-    Train each network on rows drawn with replacement; otherwise on all rows.
+    Train each network on rows drawn with replacement, with probabilities in proportion to their weights; otherwise on
+    all rows, where the weights multiply the loss.
 max_samples : int, float or None, default=None
     Rows to draw for each network: their number, or a share of all. None: as many as there are.
 device : {"auto", "cpu", "cuda"}, default="auto"
@@ -54,75 +55,36 @@ n_jobs : int or None, default=None
 random_state : int, RandomState instance, Generator or None, default=None
     Seed. On a CPU the same seed gives the same networks, for any `n_jobs`; on a GPU the same to rounding, which
     training magnifies.
-"""
+""",
+    "networks": """\
+networks_ : list of Network
+    The networks: `arrays` holds their parameters by name.
+network_seeds_ : ndarray of shape (n_estimators,)
+    Seed of each network.
+""",
+}
 
 
-class BaggedNetworks(BaseEstimator, metaclass=ABCMeta):
+@dataclass(eq=False, repr=False)
+class BaggedNetworks(Baseline):
     """Arguments, fitting and outputs of bagged networks."""
 
     _task: ClassVar[str]
 
-    networks_: list[Any]
-    network_seeds_: Seeds
-    feature_mean_: Floats
-    feature_scale_: Floats
-    n_features_in_: int
-    _n_outputs: int
-
-    def __init__(
-        self,
-        module: Any = None,
-        n_estimators: int = 100,
-        *,
-        epochs: int = 150,
-        batch_size: int = 1024,
-        lr: float = 0.01,
-        weight_decay: float = 1e-4,
-        scale: bool = True,
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        device: str = "auto",
-        networks_at_once: int | str = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.module = module
-        self.n_estimators = n_estimators
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.scale = scale
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.device = device
-        self.networks_at_once = networks_at_once
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    # ------------------------------------------------------------------------------------------------------ fitting
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the networks.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none missing.
-        y : array-like of shape (n_samples,)
-            Target values, or class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn; without,
-            they multiply the loss.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
+    module: Any = None
+    n_estimators: int = 100
+    _: KW_ONLY
+    epochs: int = 150
+    batch_size: int = 1024
+    lr: float = 0.01
+    weight_decay: float = 1e-4
+    scale: bool = True
+    bootstrap: bool = True
+    max_samples: Any = None
+    device: str = "auto"
+    networks_at_once: int | str = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         node = self._training()

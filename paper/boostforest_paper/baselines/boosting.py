@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from collections import deque
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .._product import Entropy, check_sample_weight, entropy_of, fitted_aside, seeded_clone, tree_seeds
+from .._product import Entropy, check_sample_weight, entropy_of, seeded_clone, tree_seeds
+from .base import Baseline
 from .checks import check_integer
-from .scores import StagesMixin
+from .predicting import Floats, StagesMixin
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
@@ -58,7 +57,7 @@ class Members:
         return np.asarray(member.predict(X, **self._options))
 
 
-class BoostedClassifier(StagesMixin, BaseEstimator, metaclass=ABCMeta):
+class BoostedClassifier(StagesMixin, Baseline):
     """Fitting, and predictions from scores."""
 
     _only_two_classes: ClassVar[bool] = False
@@ -66,31 +65,7 @@ class BoostedClassifier(StagesMixin, BaseEstimator, metaclass=ABCMeta):
     n_estimators: Any
     random_state: Any
 
-    n_classes_: int
-    n_features_in_: int
-
     # ------------------------------------------------------------------------------------------------------ fitting
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none missing.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; None: all 1.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
@@ -152,11 +127,23 @@ class BoostedClassifier(StagesMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=self._table_dtype(), order="C")
 
-    def _checked_stages(self, X: Any) -> Iterator[Floats]:
+    def _stages(self, X: Any) -> Iterator[Floats]:
         yield from self._staged_scores(self._check_rows(X))
 
-    def _final_score(self, X: Any) -> Floats:
-        return deque(self._staged_scores(self._check_rows(X)), maxlen=1).pop()
+
+class BoostedEstimators(BoostedClassifier):
+    """Boosting of the user's ``estimator``, or of trees where that is None."""
+
+    _tree: ClassVar[BaseDecisionTree]
+
+    estimator: Any
+
+    def _members(self) -> Members:
+        base = self._tree if self.estimator is None else self.estimator
+        return Members(type(self).__name__.removesuffix("Classifier"), base, regress=is_regressor(self._tree))
+
+    def _table_dtype(self) -> Any:
+        return self._members().dtype
 
 
 def member_seeds(entropy: Entropy, n: int) -> list[int]:

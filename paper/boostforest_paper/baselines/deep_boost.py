@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
-from .._product import Entropy
-from .boosting import BoostedClassifier, Floats, Members, Training, member_seeds, two_columns
+from .._product import Entropy, fill_docstring
+from .base import DOCS
+from .boosting import BoostedClassifier, Members, Training, member_seeds, two_columns
 from .checks import check_choice, check_integer, check_real
+from .predicting import Floats
 from .vote_trees import GrownTree, VoteTree
 
 _LEAST_ERROR = 1e-10  # keeps the step of a tree without error finite where there is no penalty
@@ -21,6 +24,8 @@ _LEAST_STEP = 1e-10
 _LEAST_SLOPE = 1e-300  # of the loss, per row: there is nothing left to learn
 
 
+@fill_docstring(DOCS)
+@dataclass(eq=False, repr=False)
 class DeepBoostClassifier(BoostedClassifier):
     """DeepBoost for two classes: trees of several depths in one ensemble, with a penalty on their complexity.
 
@@ -60,14 +65,8 @@ class DeepBoostClassifier(BoostedClassifier):
         What each round did: number of the tree, and what was added to its weight.
     objective_ : ndarray of shape (n_rounds + 1,)
         The objective before the first round and after each; it never rises.
-    classes_ : ndarray of shape (2,)
-        The class labels.
-    n_classes_ : int
-        2.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {classes}
+    {features}
 
     Notes
     -----
@@ -94,29 +93,14 @@ class DeepBoostClassifier(BoostedClassifier):
 
     _only_two_classes = True
 
-    estimators_: list[VoteTree]
-    estimator_weights_: Floats
-    steps_: list[tuple[int, float]]
-    objective_: Floats
-
-    def __init__(
-        self,
-        max_depth: int = 4,
-        n_estimators: int = 100,
-        *,
-        loss: str = "exponential",
-        beta: float = 0.0,
-        lambda_: float = 0.005,
-        criterion: str = "gini",
-        random_state: Any = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.beta = beta
-        self.lambda_ = lambda_
-        self.criterion = criterion
-        self.random_state = random_state
+    max_depth: int = 4
+    n_estimators: int = 100
+    _: KW_ONLY
+    loss: str = "exponential"
+    beta: float = 0.0
+    lambda_: float = 0.005
+    criterion: str = "gini"
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import is_regressor
 from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._product import check_sample_weight, entropy_of, fill_docstring, fitted_aside, mean_and_deviation, on_snapshot
+from .._product import check_sample_weight, entropy_of, fill_docstring, mean_and_deviation
+from .base import DOCS, Baseline
 from .boosting import stream_of
 from .checks import check_integer, check_real
-from .scores import ScoresMixin
-
-Floats = npt.NDArray[np.float64]
+from .predicting import Floats, NumbersMixin, ScoresMixin
 
 _LARGEST_BIAS = 2.0
 _ROUNDING = 1e-12  # standard deviations below this count as 0
 
 
-_DOCS = {
+_DOCS = DOCS | {
     "parameters": """\
 n_hidden : int, default=20
     Hidden units.
@@ -38,60 +37,23 @@ hidden_weights_ : ndarray of shape (n_features, n_hidden)
 hidden_bias_ : ndarray of shape (n_hidden,)
     Their biases.
 """,
-    "features": """\
-n_features_in_ : int
-    Number of features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Names of the features, if the training table had any.
-""",
 }
 
 
-class _ExtremeLearningMachine(BaseEstimator):
+@dataclass(eq=False, repr=False)
+class _ExtremeLearningMachine(Baseline):
     """The hidden layer and the regression on it."""
 
-    n_hidden: Any
-    reg_lambda: Any
-    random_state: Any
-
-    hidden_weights_: Floats
-    hidden_bias_: Floats
-    coef_: Floats
-    intercept_: Floats
-    n_features_in_: int
-
-    def __init__(self, n_hidden: int = 20, *, reg_lambda: float = 0.1, random_state: Any = None) -> None:
-        self.n_hidden = n_hidden
-        self.reg_lambda = reg_lambda
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the output weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none missing.
-        y : array-like of shape (n_samples,)
-            Target values, or class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
+    n_hidden: int = 20
+    _: KW_ONLY
+    reg_lambda: float = 0.1
+    random_state: Any = None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         check_integer("n_hidden", self.n_hidden, 1)
         check_real("reg_lambda", self.reg_lambda, 0, strict=True)
         rng = stream_of(entropy_of(self.random_state))
-        numeric = isinstance(self, RegressorMixin)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
         weight = check_sample_weight(sample_weight, len(y))
         target = self._encode(y)
         self._draw_layer(X, weight, rng)
@@ -124,7 +86,7 @@ class _ExtremeLearningMachine(BaseEstimator):
 
 
 @fill_docstring(_DOCS)
-class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
+class ELMRegressor(NumbersMixin, _ExtremeLearningMachine):
     """Extreme learning machine for regression: ridge regression on one hidden layer of random sigmoid units.
 
     Minimises ``Σ w (b·s(x) + c - y)² + reg_lambda |b|²`` over the output weights b and c; the units
@@ -167,20 +129,7 @@ class ELMRegressor(RegressorMixin, _ExtremeLearningMachine):
     True
     """
 
-    @on_snapshot
-    def predict(self, X: Any) -> Floats:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predicted values.
-        """
+    def _values(self, X: Any) -> Floats:
         return self._outputs(X)[:, 0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +12,19 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import validate_data
 
-from .._product import Entropy, entropy_of, fitted_aside
-from .boosting import BoostedClassifier, Floats, Members, Training, member_seeds, stream_of, two_columns
+from .._product import Entropy, entropy_of, fill_docstring, fitted_aside
+from .base import DOCS
+from .boosting import BoostedEstimators, Members, Training, member_seeds, stream_of, two_columns
 from .checks import check_integer, check_real
 from .filters import Filter, FilterEnd, Signs, StreamFilter, TableFilter
+from .predicting import Floats
 
 _FIRST_OUTCOMES = 64
 
 
-class FilterBoostClassifier(BoostedClassifier):
+@fill_docstring(DOCS)
+@dataclass(eq=False, repr=False)
+class FilterBoostClassifier(BoostedEstimators):
     """FilterBoost for two classes: boosting that draws its examples from a table or a stream.
 
     Minimises the expected log-loss ``E ln(1 + exp(-y F(x)))``, y = ±1, over ``F = Σ α_t h_t`` [1]_. A filter accepts an
@@ -59,14 +64,8 @@ class FilterBoostClassifier(BoostedClassifier):
         Their edges, as they were used.
     stop_reason_ : {"epsilon", "n_estimators", "exhausted"}
         Why the fit ended: the error is below `epsilon`, all rounds are done, or the stream has ended.
-    classes_ : ndarray of shape (2,)
-        The class labels.
-    n_classes_ : int
-        2.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {classes}
+    {features}
 
     Notes
     -----
@@ -99,32 +98,17 @@ class FilterBoostClassifier(BoostedClassifier):
     """
 
     _only_two_classes = True
+    _tree = DecisionTreeClassifier(max_depth=1)
 
-    estimators_: list[Any]
-    estimator_weights_: Floats
-    edges_: Floats
-    stop_reason_: str
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 250,
-        *,
-        n_filtered: int = 300,
-        epsilon: float = 0.01,
-        delta: float = 0.1,
-        tau: float = 0.5,
-        max_edge_samples: int = 20_000,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.n_filtered = n_filtered
-        self.epsilon = epsilon
-        self.delta = delta
-        self.tau = tau
-        self.max_edge_samples = max_edge_samples
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 250
+    _: KW_ONLY
+    n_filtered: int = 300
+    epsilon: float = 0.01
+    delta: float = 0.1
+    tau: float = 0.5
+    max_edge_samples: int = 20_000
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -132,13 +116,6 @@ class FilterBoostClassifier(BoostedClassifier):
         check_integer("max_edge_samples", self.max_edge_samples, 1)
         for name in ("epsilon", "delta", "tau"):
             check_real(name, getattr(self, name), 0, 1, strict=True)
-
-    def _members(self) -> Members:
-        base = DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
-        return Members("FilterBoost", base, regress=False)
-
-    def _table_dtype(self) -> Any:
-        return self._members().dtype
 
     # ------------------------------------------------------------------------------------------------------ fitting
 

@@ -6,30 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._product import fill_docstring, on_snapshot, warn_if_one_class
+from .._product import fill_docstring, warn_if_one_class
 from . import gbdt_pl_docs as docs
 from .gbdt_pl_base import GBDTPLBase
-from .scores import StagesMixin
-
-Floats = npt.NDArray[np.float64]
+from .predicting import Floats, StagedNumbersMixin, StagesMixin
 
 
 @fill_docstring(
-    {
-        "parameters": docs.PARAMETERS,
-        "attributes": docs.ATTRIBUTES.format(start="the mean of the target"),
-        "notes": docs.NOTES.format(
-            loss="squared error: g = F − y, h = 1", start="As in the code, scores start from the mean."
-        ),
-        "reference": docs.REFERENCE,
-    }
+    docs.blocks(
+        base="the mean of the target",
+        loss="squared error: g = F − y, h = 1",
+        start="As in the code, scores start from the mean.",
+    )
 )
-class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
+class GBDTPLRegressor(StagedNumbersMixin, GBDTPLBase):
     """GBDT-PL for regression: gradient boosting of trees with linear models at their leaves.
 
     Histogram-based like LightGBM, but a split is judged by the linear models that it makes possible, not by constants.
@@ -42,6 +35,7 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
     Attributes
     ----------
     {attributes}
+    {features}
 
     See Also
     --------
@@ -70,54 +64,20 @@ class GBDTPLRegressor(RegressorMixin, GBDTPLBase):
         y = np.ascontiguousarray(y, dtype=np.float64)
         return y, 0, np.array([np.average(y, weights=weight)])
 
-    @on_snapshot
-    def predict(self, X: Any) -> Floats:
-        """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predicted values.
-        """
+    def _values(self, X: Any) -> Floats:
         return self._scores(X)[:, 0]
 
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Predict the target after every round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predicted values of the rounds so far.
-        """
+    def _staged_values(self, X: Any) -> Iterator[Floats]:
         for scores in self._staged_scores(X):
             yield scores[:, 0].copy()
 
 
 @fill_docstring(
-    {
-        "parameters": docs.PARAMETERS,
-        "attributes": "classes_ : ndarray of shape (n_classes,)\n    The class labels.\n"
-        "n_classes_ : int\n    Number of classes.\n"
-        + docs.ATTRIBUTES.format(
-            start="the log-odds of the second of two classes, or the logarithms of the shares of more"
-        ),
-        "notes": docs.NOTES.format(
-            loss="logistic or, for more than two classes, softmax cross-entropy: g = p − y, h = p (1 − p)",
-            start="Scores start from the shares of the classes, where the code has 0.",
-        ),
-        "reference": docs.REFERENCE,
-    }
+    docs.blocks(
+        base="the log-odds of the second of two classes, or the logarithms of the shares of more",
+        loss="logistic or, for more than two classes, softmax cross-entropy: g = p − y, h = p (1 − p)",
+        start="Scores start from the shares of the classes, where the code has 0.",
+    )
 )
 class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     """GBDT-PL for classification: gradient boosting of trees with linear models at their leaves.
@@ -131,7 +91,9 @@ class GBDTPLClassifier(StagesMixin, GBDTPLBase):
 
     Attributes
     ----------
+    {classes}
     {attributes}
+    {features}
 
     See Also
     --------
@@ -156,8 +118,6 @@ class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     True
     """
 
-    n_classes_: int
-
     def _encode_target(self, y: Any, weight: Floats) -> tuple[Floats, int, Floats]:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -176,7 +136,7 @@ class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     def _final_score(self, X: Any) -> Floats:
         return self._score_of(self._scores(X))  # a single class has score 0
 
-    def _checked_stages(self, X: Any) -> Iterator[Floats]:
+    def _stages(self, X: Any) -> Iterator[Floats]:
         yield from map(self._score_of, self._staged_scores(X))
 
     def _proba_of(self, score: Floats) -> Floats:
@@ -187,23 +147,11 @@ class GBDTPLClassifier(StagesMixin, GBDTPLBase):
         p: Floats = softmax(score, axis=1)
         return p
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of the probabilities, exact where these are next to 0.
-        """
-        scores = self._scores(X)
+    def _log_proba_of(self, score: Floats) -> Floats:
+        """Return logarithms that are exact where probabilities are next to 0."""
         if self.n_classes_ == 1:
-            return np.zeros((len(scores), 1))
+            return np.zeros((len(score), 1))
         if self.n_classes_ == 2:
-            return np.hstack([log_expit(-scores), log_expit(scores)])
-        log_p: Floats = log_softmax(scores, axis=1)
+            return np.column_stack([log_expit(-score), log_expit(score)])
+        log_p: Floats = log_softmax(score, axis=1)
         return log_p

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._product import (
-    ReadOnlyColumns,
-    _core,
-    check_sample_weight,
-    fitted_aside,
-    mean_and_deviation,
-    n_threads,
-    on_snapshot,
-)
+from .._product import ReadOnlyColumns, _core, check_sample_weight, mean_and_deviation, n_threads, on_snapshot
+from .base import Baseline
 from .checks import check_integer, check_real
 from .gbdt_pl_bins import WIDTH, make_bins
+from .predicting import Floats
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
@@ -50,80 +43,28 @@ class PiecewiseTrees(ReadOnlyColumns):
     term_slope: Floats  #: per term: its slope, times the learning rate
 
 
-class GBDTPLBase(BaseEstimator, metaclass=ABCMeta):
+@dataclass(eq=False, repr=False)
+class GBDTPLBase(Baseline):
     """What the regressor and the classifier share."""
 
-    n_estimators: int
-    learning_rate: float
-    max_leaf_nodes: int
-    max_depth: int | None
-    max_var: int
-    max_bins: int
-    reg_lambda: float
-    reg_alpha: float
-    min_child_weight: float
-    min_samples_leaf: int
-    n_jobs: int | None
-
-    trees_: PiecewiseTrees
-    base_score_: Floats
-    feature_mean_: Floats
-    feature_scale_: Floats
-    n_features_in_: int
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int = 31,
-        max_depth: int | None = None,
-        max_var: int = 5,
-        max_bins: int = 255,
-        reg_lambda: float = 0.01,
-        reg_alpha: float = 0.0,
-        min_child_weight: float = 1e-3,
-        min_samples_leaf: int = 20,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.max_var = max_var
-        self.max_bins = max_bins
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.min_child_weight = min_child_weight
-        self.min_samples_leaf = min_samples_leaf
-        self.n_jobs = n_jobs
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 31
+    max_depth: int | None = None
+    max_var: int = 5
+    max_bins: int = 255
+    reg_lambda: float = 0.01
+    reg_alpha: float = 0.0
+    min_child_weight: float = 1e-3
+    min_samples_leaf: int = 20
+    n_jobs: int | None = None
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
     @abstractmethod
     def _encode_target(self, y: Any, weight: Floats) -> tuple[Floats, int, Floats]:
         """Return the target for the core, the number of classes (0: regression) and the scores to start from."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none of them missing.
-        y : array-like of shape (n_samples,)
-            Target values, or class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()

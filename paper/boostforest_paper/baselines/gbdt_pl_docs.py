@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .base import DOCS
+
 PARAMETERS = """\
 n_estimators : int, default=100
     Rounds of boosting: trees, or trees per class if there are more than two.
@@ -33,15 +35,11 @@ trees_ : PiecewiseTrees
 n_estimators_ : int
     Number of rounds.
 base_score_ : ndarray of shape (n_outputs,)
-    What the scores start from: {start}.
+    What the scores start from: {base}.
 feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each feature in the loss that the splits take away; all 0 without a split.
 feature_mean_, feature_scale_ : ndarray of shape (n_features_in_,)
     Means and standard deviations of the training rows: trees see features scaled by them.
-n_features_in_ : int
-    Number of features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Their names, where the training table had some.
 """
 
 NOTES = """\
@@ -69,3 +67,13 @@ REFERENCE = """\
 .. [1] Y. Shi, J. Li, Z. Li, "Gradient boosting with piece-wise linear regression trees", Proceedings of the 28th
    International Joint Conference on Artificial Intelligence, 3432-3438, 2019.
 """
+
+
+def blocks(base: str, loss: str, start: str) -> dict[str, str]:
+    """Return the blocks of a docstring: what scores start from in one word and in a sentence, and what is minimised."""
+    return DOCS | {
+        "parameters": PARAMETERS,
+        "attributes": ATTRIBUTES.format(base=base),
+        "notes": NOTES.format(loss=loss, start=start),
+        "reference": REFERENCE,
+    }

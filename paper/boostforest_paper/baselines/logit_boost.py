@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,18 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.tree import DecisionTreeRegressor
 
-from .._product import Entropy, centred
-from .boosting import BoostedClassifier, Floats, Members, Training, member_seeds, two_columns
+from .._product import Entropy, centred, fill_docstring
+from .base import DOCS
+from .boosting import BoostedEstimators, Members, Training, member_seeds, two_columns
 from .checks import check_choice, check_real
+from .predicting import Floats
 
 _LEAST_WEIGHT = 2 * np.finfo(np.float64).eps
 
 
-class LogitBoostClassifier(BoostedClassifier):
+@fill_docstring(DOCS)
+@dataclass(eq=False, repr=False)
+class LogitBoostClassifier(BoostedEstimators):
     """LogitBoost: an additive logistic model of regressors, fitted by Newton steps.
 
     Minimises the weighted log-loss ``-Σ w log p(y | x)`` over ``F = Σ f_t``, where ``p`` is the logistic function of F
@@ -45,14 +50,8 @@ class LogitBoostClassifier(BoostedClassifier):
     ----------
     estimators_ : list of list of estimators
         The regressors of each round: one for two classes, one per class for more.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        Number of classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {classes}
+    {features}
 
     See Also
     --------
@@ -82,37 +81,21 @@ class LogitBoostClassifier(BoostedClassifier):
     True
     """
 
-    estimators_: list[list[Any]]
+    _tree = DecisionTreeRegressor(max_depth=1)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 1.0,
-        z_max: float = 4.0,
-        clipped_weight: str = "newton",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.z_max = z_max
-        self.clipped_weight = clipped_weight
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 1.0
+    z_max: float = 4.0
+    clipped_weight: str = "newton"
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("learning_rate", self.learning_rate, 0, strict=True)
         check_real("z_max", self.z_max, 0, strict=True)
         check_choice("clipped_weight", self.clipped_weight, ("newton", "gradient"))
-
-    def _members(self) -> Members:
-        base = DecisionTreeRegressor(max_depth=1) if self.estimator is None else self.estimator
-        return Members("LogitBoost", base, regress=True)
-
-    def _table_dtype(self) -> Any:
-        return self._members().dtype
 
     def _boost(self, training: Training, entropy: Entropy) -> None:
         members = self._members()
@@ -121,7 +104,7 @@ class LogitBoostClassifier(BoostedClassifier):
         targets = (codes == np.arange(2 - n_outputs if n_outputs == 1 else 0, self.n_classes_)[:, None]).astype(float)
         score = np.zeros((n_outputs, len(codes)))
         seeds = iter(member_seeds(entropy, self.n_estimators * n_outputs))
-        self.estimators_ = []
+        self.estimators_: list[list[Any]] = []
         for _ in range(self.n_estimators):
             p = self._p_of(score)
             fitted = []

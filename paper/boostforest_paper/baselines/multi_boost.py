@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from .._product import Entropy
-from .boosting import BoostedClassifier, Floats, Members, Training, member_seeds, stream_of, two_columns
+from .._product import Entropy, fill_docstring
+from .base import DOCS
+from .boosting import BoostedEstimators, Training, member_seeds, stream_of, two_columns
 from .checks import check_integer
+from .predicting import Floats
 
 _LEAST_WEIGHT = 1e-8
 _LEAST_BETA = 1e-10
 _TRIES = 10  # to find a member that is better than chance
 
 
-class MultiBoostClassifier(BoostedClassifier):
+@fill_docstring(DOCS)
+@dataclass(eq=False, repr=False)
+class MultiBoostClassifier(BoostedEstimators):
     """MultiBoost: AdaBoost in several committees, each of which starts from random weights (wagging).
 
     Within a committee this is AdaBoost.M1, which minimises ``Σ w exp(-y F(x))`` step by step for two classes: a member
@@ -45,14 +50,8 @@ class MultiBoostClassifier(BoostedClassifier):
         Their votes.
     estimator_errors_ : ndarray of shape (n_members,)
         Their weighted errors on the training table.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        Number of classes.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if the training table had any.
+    {classes}
+    {features}
 
     See Also
     --------
@@ -82,22 +81,13 @@ class MultiBoostClassifier(BoostedClassifier):
     True
     """
 
-    estimators_: list[Any]
-    estimator_weights_: Floats
-    estimator_errors_: Floats
+    _tree = DecisionTreeClassifier(max_depth=4)
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        *,
-        n_committees: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.n_committees = n_committees
-        self.random_state = random_state
+    estimator: Any = None
+    n_estimators: int = 100
+    _: KW_ONLY
+    n_committees: int | None = None
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -107,13 +97,6 @@ class MultiBoostClassifier(BoostedClassifier):
                 f"n_committees={self.n_committees} must not be above n_estimators={self.n_estimators}: a committee "
                 "has at least one member."
             )
-
-    def _members(self) -> Members:
-        base = DecisionTreeClassifier(max_depth=4) if self.estimator is None else self.estimator
-        return Members("MultiBoost", base, regress=False)
-
-    def _table_dtype(self) -> Any:
-        return self._members().dtype
 
     def _committee_ends(self) -> set[int]:
         """Return how many members there are when a committee is complete."""

@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._product import (
-    LabelsMixin,
+    argument,
     check_sample_weight,
     class_weights,
+    declared,
     entropy_of,
-    fill_docstring,
-    fitted_aside,
     mean_and_deviation,
-    on_snapshot,
     warn_if_one_class,
 )
-from . import tao_docs as docs
+from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
+from .predicting import Floats, ProbabilitiesMixin, of_rows
+from .tao_docs import WORDS, TAOArguments
 from .tao_optimiser import TAOOptimiser
-from .tao_tree import TAOTree, cart_start, random_start
-
-Floats = npt.NDArray[np.float64]
+from .tao_tree import cart_start, random_start
 
 _STARTS = {"cart": cart_start, "random": random_start}
 _LOSSES = ("log_loss", "zero_one")
 _MAX_DEPTH = 20  # a complete tree of random directions has twice as many nodes with every level
 
 
-@fill_docstring(
-    {
-        "parameters": docs.PARAMETERS.format(pool="", depth=4),
-        "notes": docs.NOTES,
-        "references": docs.REFERENCES,
-    }
-)
-class TAOClassifier(LabelsMixin, BaseEstimator):
+@declared
+class TAOClassifier(ProbabilitiesMixin, Baseline, TAOArguments):
     """TAO-l: a decision tree with oblique splits and linear softmax leaves, by tree alternating optimisation.
 
     CART grows a tree and never looks back. TAO goes through its nodes again and again, and replaces each decision by
     the hyperplane, each leaf by the linear classifier that is best for the rest of the tree. The tree gets smaller and
     more accurate, never larger.
 
-    Parameters
-    ----------
     {parameters}
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply `sample_weight`.
-    random_state : int, RandomState instance, Generator or None, default=None
-        Seed of the start: random directions, or the order in which CART looks at equally good splits.
 
     Attributes
     ----------
@@ -66,16 +51,10 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
         How often all nodes have been gone through.
     n_leaves_ : int
         Number of leaves.
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        Number of classes.
+    {classes}
     feature_mean_, feature_scale_ : ndarray of shape (n_features_in_,)
         Means and standard deviations of the training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where the training table had some.
+    {features}
 
     See Also
     --------
@@ -102,50 +81,18 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
     True
     """
 
-    tree_: TAOTree
-    objectives_: Floats
-    feature_mean_: Floats
-    feature_scale_: Floats
+    _words = DOCS | WORDS
 
-    def __init__(
-        self,
-        *,
-        max_depth: int = 4,
-        reg_alpha: float = 0.01,
-        max_iter: int = 10,
-        init: str = "cart",
-        loss: str = "log_loss",
-        class_weight: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.reg_alpha = reg_alpha
-        self.max_iter = max_iter
-        self.init = init
-        self.loss = loss
-        self.class_weight = class_weight
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers, none of them missing.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self : object
-            The fitted tree.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
+    class_weight: Any = argument(
+        default=None,
+        doc="""dict, "balanced" or None
+        Weights of the classes; they multiply `sample_weight`.""",
+    )
+    random_state: Any = argument(
+        default=None,
+        doc="""int, RandomState instance, Generator or None
+        Seed of the start: random directions, or the order in which CART looks at equally good splits.""",
+    )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_parameters()
@@ -198,37 +145,14 @@ class TAOClassifier(LabelsMixin, BaseEstimator):
         check_is_fitted(self)
         return len(self.tree_.coef)
 
-    @on_snapshot
+    @of_rows("leaves : ndarray of shape (n_samples,)", "Number of the leaf's node.")
     def apply(self, X: Any) -> npt.NDArray[np.intp]:
-        """Return the leaf that each row falls into.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,)
-            Number of the leaf's node.
-        """
+        """Return the leaf that each row falls into."""
         X = self._check_rows(X)
         return self.tree_.leaves(X, np.zeros(len(X), dtype=np.intp))
 
-    @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
+    def _final_score(self, X: Any) -> Floats:
+        """Return the probabilities of the classes."""
         X = self._check_rows(X)
         if self.n_classes_ == 1:
             return np.ones((len(X), 1))

@@ -8,28 +8,21 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._product import PoolClassifier, describe_pool_forest, fill_docstring
-from . import tao_docs as docs
+from .._product import PoolClassifier, argument, arguments_of, declared
 from .tao import TAOClassifier
+from .tao_docs import WORDS, TAOArguments
 
-_POOLED = ("max_depth", "reg_alpha", "max_iter", "init", "loss")
 
-
-@describe_pool_forest("classification", named=True, own=docs.PARAMETERS.format(pool=", or a pool of such", depth=8))
-@fill_docstring({"notes": docs.NOTES, "references": docs.REFERENCES})
-class BaggedTAOClassifier(PoolClassifier):
+@declared
+class BaggedTAOClassifier(PoolClassifier, TAOArguments):
     """BaggedTAO-l: TAO trees with linear leaves on bootstrap replicas; the forest averages their probabilities.
 
     Each member is a :class:`TAOClassifier`. The BoostForest paper has 250 trees of depth 2, 4, 6 or 8, chosen on
     validation rows, and goes through the nodes ten times. Each parameter of the trees may be a pool (a sequence, or a
     distribution with `rvs`), of which every tree draws its own value.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {attributes}
     n_iter_ : ndarray of shape (n_estimators,)
         How often each tree has gone through its nodes.
@@ -58,41 +51,11 @@ class BaggedTAOClassifier(PoolClassifier):
     True
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 250,
-        *,
-        max_depth: Any = 8,
-        reg_alpha: Any = 0.01,
-        max_iter: Any = 10,
-        init: Any = "cart",
-        loss: Any = "log_loss",
-        bootstrap: bool = True,
-        max_samples: Any = None,
-        oob_score: Any = False,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.reg_alpha = reg_alpha
-        self.max_iter = max_iter
-        self.init = init
-        self.loss = loss
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _words = WORDS | {"pool": ", or a pool of such"}
+    max_depth: Any = argument(default=8)
 
     def _declared(self) -> tuple[Any, Any, Any]:
-        return TAOClassifier(), {name: getattr(self, name) for name in _POOLED}, None
+        return TAOClassifier(), {name: getattr(self, name) for name in arguments_of(TAOArguments)}, None
 
     @property
     def n_iter_(self) -> npt.NDArray[np.intp]:

@@ -1,21 +1,43 @@
-"""What the docstrings of the TAO estimators share."""
+"""What the TAO estimators share: arguments and docstrings."""
 
 from __future__ import annotations
 
-PARAMETERS = """\
-max_depth : int{pool}, default={depth}
-    Splits on the path to a leaf at the most. The tree never gets deeper than it starts.
-reg_alpha : float{pool}, default=0.01
-    L1 penalty of all slopes, of decisions and of leaves; intercepts are free. It refers to features of standard
-    deviation 1.
-max_iter : int{pool}, default=10
-    Times to go through all nodes at the most; it ends earlier when the objective
-    falls by less than 0.01 %.
-init : {{"cart", "random"}}{pool}, default="cart"
-    What to start from: CART's tree, or a complete tree of random directions, split in the middle of their rows.
-loss : {{"log_loss", "zero_one"}}{pool}, default="log_loss"
-    Loss of a row at its leaf: cross-entropy, or 1 if the leaf is wrong.
-"""
+from typing import Any
+
+from .._product import argument, declared
+
+
+@declared
+class TAOArguments:
+    """How a tree is found; in a forest each of them may be a pool."""
+
+    max_depth: Any = argument(
+        default=4,
+        doc="""int{pool}
+        Splits on the path to a leaf at the most. The tree never gets deeper than it starts.""",
+    )
+    reg_alpha: Any = argument(
+        default=0.01,
+        doc="""float{pool}
+        L1 penalty of all slopes, of decisions and of leaves; intercepts are free. It refers to features of standard
+        deviation 1.""",
+    )
+    max_iter: Any = argument(
+        default=10,
+        doc="""int{pool}
+        Times to go through all nodes at the most; it ends earlier when the objective falls by less than 0.01 %.""",
+    )
+    init: Any = argument(
+        default="cart",
+        doc="""{"cart", "random"}{pool}
+        What to start from: CART's tree, or a complete tree of random directions, split in the middle of their rows.""",
+    )
+    loss: Any = argument(
+        default="log_loss",
+        doc="""{"log_loss", "zero_one"}{pool}
+        Loss of a row at its leaf: cross-entropy, or 1 if the leaf is wrong.""",
+    )
+
 
 NOTES = """\
 *Objective.* Σ w · loss(y, model of the leaf that x falls into) + ``reg_alpha`` · (sum of the sizes of all slopes), over
@@ -41,3 +63,5 @@ REFERENCES = """\
 .. [2] M. Á. Carreira-Perpiñán, A. Zharmagambetov, "Ensembles of bagged TAO trees consistently improve over random
    forests, AdaBoost and gradient boosting", ACM-IMS Foundations of Data Science Conference, 35-46, 2020.
 """
+
+WORDS = {"notes": NOTES, "references": REFERENCES, "pool": ""}

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from boostforest_paper import names
 from boostforest_paper.data.checks import DataError, NotAtHandError
+from boostforest_paper.names import Registry
 from boostforest_paper.types import Floats, Task
 
 __all__ = [
@@ -60,21 +60,9 @@ class Dataset:
     subset: str = ""  # name of a dataset that may stand in where this one is not at hand
 
 
-DATASETS: dict[str, Dataset] = {}
+DATASETS: Registry[Dataset] = Registry("dataset")
+register, find = DATASETS.register, DATASETS.find
 SMALL_BYTES = 20_000_000
-
-
-def register(dataset: Dataset) -> Dataset:
-    """Add a dataset; its name must be new."""
-    if dataset.name in DATASETS:
-        raise ValueError(f"There is a dataset called {dataset.name!r} already.")
-    DATASETS[dataset.name] = dataset
-    return dataset
-
-
-def find(name: str) -> Dataset:
-    """Return a dataset by its name."""
-    return names.find("dataset", name, DATASETS)
 
 
 class _Cache:

@@ -1,18 +1,18 @@
 """The experiments by the paper's names, in one registry: which learners on which datasets, and how it is shown.
 
-To add one, register an `Experiment` of blocks: a block is one table or one row of pictures. ::
+To add one, register it with its blocks: a block is one table or one row of pictures. ::
 
-    from boostforest_paper.experiments import Block, Experiment, register
+    from boostforest_paper.experiments import Block, experiment
 
-    register(Experiment("mine", "My question?", (Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")),)))
+    experiment("mine", "My question?", Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")))
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from boostforest_paper import names
+from boostforest_paper.names import Registry
 from boostforest_paper.types import Task
 
 Kind = Literal["table", "sizes", "leaves", "robustness", "times"]
@@ -49,20 +49,13 @@ class Experiment:
     note: str = ""  # what differs from the paper
 
 
-EXPERIMENTS: dict[str, Experiment] = {}
+EXPERIMENTS: Registry[Experiment] = Registry("experiment")
+register, find = EXPERIMENTS.register, EXPERIMENTS.find
 
 
-def register(experiment: Experiment) -> Experiment:
-    """Add an experiment; its name must be new."""
-    if experiment.name in EXPERIMENTS:
-        raise ValueError(f"There is an experiment called {experiment.name!r} already.")
-    EXPERIMENTS[experiment.name] = experiment
-    return experiment
-
-
-def find(name: str) -> Experiment:
-    """Return an experiment by its name."""
-    return names.find("experiment", name, EXPERIMENTS)
+def experiment(name: str, question: str, *blocks: Block, **options: Any) -> Experiment:
+    """Register an experiment; the options are the other fields of `Experiment`."""
+    return register(Experiment(name, question, blocks, **options))
 
 
 from boostforest_paper.experiments import beyond, missing, paper, pools, times, today  # noqa: E402, F401 - they fill the registry

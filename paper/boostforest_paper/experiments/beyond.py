@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from boostforest_paper.data.hard import HARD
-from boostforest_paper.experiments import Block, Experiment, register
+from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.experiments.paper import CLASSIFICATION, REGRESSION
 from boostforest_paper.experiments.today import FIELD
 
 BEST = "BoostForest-best"
 RIVALS = tuple(name for name in FIELD if name not in {"PerpetualBooster", "RaFFLE", "linear-tree"})
 
-register(
-    Experiment(
-        "beyond",
-        "What does preset='best' bring, and how does it rank among today's learners?",
-        (
-            Block("classification", CLASSIFICATION, (*RIVALS, BEST), base=BEST),
-            Block("regression", REGRESSION, (*RIVALS, BEST), base=BEST),
-        ),
-    )
+experiment(
+    "beyond",
+    "What does preset='best' bring, and how does it rank among today's learners?",
+    Block("classification", CLASSIFICATION, (*RIVALS, BEST), base=BEST),
+    Block("regression", REGRESSION, (*RIVALS, BEST), base=BEST),
 )
-register(
-    Experiment(
-        "beyond_hard",
-        "Does it find what helps on tables where the paper's settings lose to boosting?",
-        tuple(
-            Block(task, names, ("LightGBM", "HistGradientBoosting", "BoostForest", BEST), base=BEST)
-            for task, names in HARD.items()
-        ),
-        repeats=5,
-    )
+experiment(
+    "beyond_hard",
+    "Does it find what helps on tables where the paper's settings lose to boosting?",
+    *(
+        Block(task, names, ("LightGBM", "HistGradientBoosting", "BoostForest", BEST), base=BEST)
+        for task, names in HARD.items()
+    ),
+    repeats=5,
 )

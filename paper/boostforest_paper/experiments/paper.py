@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boostforest_paper.data.paper import SMALL
-from boostforest_paper.experiments import Block, Experiment, register
+from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.learners import grids
 from boostforest_paper.learners.own import LEAF_SIZES
 
@@ -14,201 +14,136 @@ FIVE = ("RandomForest", "Extra-Trees", "XGBoost", "LightGBM", "BoostForest")
 SIZES = (3, 5, 10, 15, 25, 50, 75, 100, 150, 200, 250)
 LEAVES = (2, 4, 8, 16, 32, 64, 128, 256)
 SUSY = {(name, "BoostForest"): "BoostForest (SUSY)" for name in ("SUSY", "SUSY-synthetic")}
-
-register(
-    Experiment(
-        "Ex1",
-        "How does BoostForest compare with other ensembles on 30 small and medium datasets?",
-        (
-            Block("classification", CLASSIFICATION, (*FIVE[:4], "MultiBoosting", "BoostForest")),
-            Block("regression", REGRESSION, (*FIVE[:4], "GBDT-PL", "BoostForest")),
-        ),
-        tuning=RANDOM,
-        in_paper=True,
-    )
+PAPER = {"in_paper": True}
+TUNED = {"tuning": RANDOM, "in_paper": True}
+experiment(
+    "Ex1",
+    "How does BoostForest compare with other ensembles on 30 small and medium datasets?",
+    Block("classification", CLASSIFICATION, (*FIVE[:4], "MultiBoosting", "BoostForest")),
+    Block("regression", REGRESSION, (*FIVE[:4], "GBDT-PL", "BoostForest")),
+    **TUNED,
 )
-register(
-    Experiment(
-        "Ex1_binary",
-        "And with ensembles for two classes?",
-        (Block("classification", BINARY, ("GBDT-PL", "DeepBoosting", "FilterBoost", "BoostForest")),),
-        tuning=RANDOM,
-        in_paper=True,
-    )
+experiment(
+    "Ex1_binary",
+    "And with ensembles for two classes?",
+    Block("classification", BINARY, ("GBDT-PL", "DeepBoosting", "FilterBoost", "BoostForest")),
+    **TUNED,
 )
 SIZES_NOTE = (
     "Every size has its own choice of parameters, as in the paper. RandomForest and Extra-Trees are tuned on the "
     "validation part here, not out of bag. "
 )
 AHEAD = "In the paper BoostForest is first on {} of 15 datasets."
-register(
-    Experiment(
-        "C2",
-        "How fast does the accuracy settle with the number of base learners?",
-        (Block("classification", CLASSIFICATION, FIVE, points=SIZES),),
+for _name, _measure, _block, _ahead in (
+    ("C2", "accuracy", Block("classification", CLASSIFICATION, FIVE, points=SIZES), 11),
+    ("R2", "RMSE", Block("regression", REGRESSION, FIVE, points=SIZES), 7),
+):
+    experiment(
+        _name,
+        f"How fast does the {_measure} settle with the number of base learners?",
+        _block,
         kind="sizes",
         tuning=RANDOM,
-        note=SIZES_NOTE + AHEAD.format(11),
+        note=SIZES_NOTE + AHEAD.format(_ahead),
     )
-)
-register(
-    Experiment(
-        "R2",
-        "How fast does the RMSE settle with the number of base learners?",
-        (Block("regression", REGRESSION, FIVE, points=SIZES),),
-        kind="sizes",
-        tuning=RANDOM,
-        note=SIZES_NOTE + AHEAD.format(7),
-    )
-)
-register(
-    Experiment(
-        "C3",
-        "How does the accuracy depend on the number of leaves of a base learner?",
-        (Block("classification", CLASSIFICATION, FIVE, points=LEAVES[:5]),),
+for _name, _measure, _block, _ahead in (
+    ("C3", "accuracy", Block("classification", CLASSIFICATION, FIVE, points=LEAVES[:5]), 12),
+    ("R3", "RMSE", Block("regression", REGRESSION, FIVE, points=LEAVES), 7),
+):
+    experiment(
+        _name,
+        f"How does the {_measure} depend on the number of leaves of a base learner?",
+        _block,
         kind="leaves",
         tuning=RANDOM,
-        note=AHEAD.format(12),
+        note=AHEAD.format(_ahead),
     )
+experiment(
+    "bigData",
+    "Does it hold on large data?",
+    Block("classification", ("YB", "LR", "SUSY"), FIVE, instead=SUSY),
+    Block("regression", ("PTS", "RLCT"), FIVE),
+    **TUNED,
 )
-register(
-    Experiment(
-        "R3",
-        "How does the RMSE depend on the number of leaves of a base learner?",
-        (Block("regression", REGRESSION, FIVE, points=LEAVES),),
-        kind="leaves",
-        tuning=RANDOM,
-        note=AHEAD.format(7),
-    )
+_BAGGED = ("Bagging-LightGBM", "BoostForest")
+experiment(
+    "BLGBM_SI",
+    "Is it only the size of the model? BoostForest against 600 bagged LightGBMs.",
+    Block("classification", (*CLASSIFICATION, "YB", "LR", "SUSY"), _BAGGED, instead=SUSY),
+    Block("regression", (*REGRESSION, "PTS", "RLCT"), _BAGGED),
+    note="Bagging-LightGBM has LightGBM's defaults and 1,000 rounds: the paper does not say how it was tuned.",
+    **PAPER,
 )
-register(
-    Experiment(
-        "bigData",
-        "Does it hold on large data?",
-        (
-            Block("classification", ("YB", "LR", "SUSY"), FIVE, instead=SUSY),
-            Block("regression", ("PTS", "RLCT"), FIVE),
-        ),
-        tuning=RANDOM,
-        in_paper=True,
-    )
+experiment(
+    "TAO_SI",
+    "BoostForest against bagged trees with oblique splits and linear leaves.",
+    Block("classification", (*CLASSIFICATION, "YB", "LR"), ("BaggedTAO-l", "BoostForest")),
+    **TUNED,
 )
-register(
-    Experiment(
-        "BLGBM_SI",
-        "Is it only the size of the model? BoostForest against 600 bagged LightGBMs.",
-        (
-            Block(
-                "classification",
-                (*CLASSIFICATION, "YB", "LR", "SUSY"),
-                ("Bagging-LightGBM", "BoostForest"),
-                instead=SUSY,
-            ),
-            Block("regression", (*REGRESSION, "PTS", "RLCT"), ("Bagging-LightGBM", "BoostForest")),
-        ),
-        in_paper=True,
-        note="Bagging-LightGBM has LightGBM's defaults and 1,000 rounds: the paper does not say how it was tuned.",
-    )
+experiment(
+    "Ex_LMT_M5P_SI",
+    "Does bootstrap with a random pool turn other trees into better forests, too?",
+    Block(
+        "classification",
+        (*CLASSIFICATION, "YB"),
+        ("Extra-Tree", "LMT", "BoostTree", "ETForest", "LMForest", "BoostForest"),
+        instead={("YB", name): f"{name} (25 trees)" for name in ("LMForest", "BoostForest")},
+    ),
+    Block(
+        "regression",
+        (*REGRESSION, "RLCT"),
+        ("Extra-Tree", "M5P", "BoostTree", "ETForest", "ModelForest", "BoostForest"),
+    ),
+    note="On YB, BoostForest and LMForest have 25 trees instead of 250, which would take more than 10 GB.",
+    **TUNED,
 )
-register(
-    Experiment(
-        "TAO_SI",
-        "BoostForest against bagged trees with oblique splits and linear leaves.",
-        (Block("classification", (*CLASSIFICATION, "YB", "LR"), ("BaggedTAO-l", "BoostForest")),),
-        tuning=RANDOM,
-        in_paper=True,
-    )
-)
-register(
-    Experiment(
-        "Ex_LMT_M5P_SI",
-        "Does bootstrap with a random pool turn other trees into better forests, too?",
-        (
-            Block(
-                "classification",
-                (*CLASSIFICATION, "YB"),
-                ("Extra-Tree", "LMT", "BoostTree", "ETForest", "LMForest", "BoostForest"),
-                instead={("YB", name): f"{name} (25 trees)" for name in ("LMForest", "BoostForest")},
-            ),
-            Block(
-                "regression",
-                (*REGRESSION, "RLCT"),
-                ("Extra-Tree", "M5P", "BoostTree", "ETForest", "ModelForest", "BoostForest"),
-            ),
-        ),
-        tuning=RANDOM,
-        in_paper=True,
-        note="On YB, BoostForest and LMForest have 25 trees instead of 250, which would take more than 10 GB.",
-    )
-)
-register(
-    Experiment(
-        "Ex7_SI",
-        "Do other regression models work at the nodes?",
-        tuple(
-            Block(
-                "regression",
-                REGRESSION,
-                (node, f"BoostTree-{node}", f"BoostForest-{node}"),
-                f"BoostForest-{node}",
-                node,
-            )
-            for node in ("ELM", "SVR")
-        ),
-        tuning=RANDOM,
-        in_paper=True,
-    )
+experiment(
+    "Ex7_SI",
+    "Do other regression models work at the nodes?",
+    *(
+        Block("regression", REGRESSION, (node, f"BoostTree-{node}", f"BoostForest-{node}"), f"BoostForest-{node}", node)
+        for node in ("ELM", "SVR")
+    ),
+    **TUNED,
 )
 _NAMES_OF = {"MNIST": ("MNIST",), "HIGGS": ("HIGGS", "HIGGS-subset", "HIGGS-synthetic")}
 BAGGED = ("RandomForest", "Extra-Trees", "Bagging-XGBoost", "Bagging-LightGBM")
-register(
-    Experiment(
-        "mnist_higgs",
-        "And networks at the nodes?",
-        tuple(
-            Block(
-                "classification",
-                (dataset,),
-                (*BAGGED, f"Bagging-{net}_150", f"Bagging-{net}_3", f"BoostForest-{net}"),
-                f"BoostForest-{net}",
-                dataset,
-                instead={(name, learner): f"{learner} (500)" for name in _NAMES_OF[dataset] for learner in BAGGED},
-            )
-            for dataset, net in (("MNIST", "CNN"), ("HIGGS", "DNN"))
-        ),
-        repeats=1,
-        in_paper=True,
-    )
+experiment(
+    "mnist_higgs",
+    "And networks at the nodes?",
+    *(
+        Block(
+            "classification",
+            (dataset,),
+            (*BAGGED, f"Bagging-{net}_150", f"Bagging-{net}_3", f"BoostForest-{net}"),
+            f"BoostForest-{net}",
+            dataset,
+            instead={(name, learner): f"{learner} (500)" for name in _NAMES_OF[dataset] for learner in BAGGED},
+        )
+        for dataset, net in (("MNIST", "CNN"), ("HIGGS", "DNN"))
+    ),
+    repeats=1,
+    **PAPER,
 )
 _POOL = tuple(f"BoostForest (MSL={leaf}, lambda={float(value)})" for value in grids.POOL_LAMBDA for leaf in LEAF_SIZES)
-register(
-    Experiment(
-        "Ex_alpha_MSL",
-        "How much do the leaf size and λ matter?",
-        (
-            Block("classification", CLASSIFICATION, (*_POOL, "BoostForest")),
-            Block("regression", REGRESSION, (*_POOL, "BoostForest")),
-        ),
-        kind="robustness",
-        in_paper=True,
-    )
+experiment(
+    "Ex_alpha_MSL",
+    "How much do the leaf size and λ matter?",
+    Block("classification", CLASSIFICATION, (*_POOL, "BoostForest")),
+    Block("regression", REGRESSION, (*_POOL, "BoostForest")),
+    kind="robustness",
+    **PAPER,
 )
-register(
-    Experiment(
-        "Ex_clip_SI",
-        "Does clipping the node models pay in regression?",
-        (Block("regression", REGRESSION, ("BoostForest (w/o clipping)", "BoostForest")),),
-        in_paper=True,
-    )
+experiment(
+    "Ex_clip_SI",
+    "Does clipping the node models pay in regression?",
+    Block("regression", REGRESSION, ("BoostForest (w/o clipping)", "BoostForest")),
+    **PAPER,
 )
-register(
-    Experiment(
-        "Ex_criterion_SI",
-        "Does the split criterion matter?",
-        (
-            Block("classification", CLASSIFICATION, ("BoostForest (Gini-SC)", "BoostForest (C4.5-SC)", "BoostForest")),
-            Block("regression", REGRESSION, ("BoostForest (MSE-SC)", "BoostForest")),
-        ),
-        in_paper=True,
-    )
+experiment(
+    "Ex_criterion_SI",
+    "Does the split criterion matter?",
+    Block("classification", CLASSIFICATION, ("BoostForest (Gini-SC)", "BoostForest (C4.5-SC)", "BoostForest")),
+    Block("regression", REGRESSION, ("BoostForest (MSE-SC)", "BoostForest")),
+    **PAPER,
 )

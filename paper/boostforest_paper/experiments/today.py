@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boostforest_paper.experiments import Block, Experiment, register
+from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.experiments.paper import CLASSIFICATION, FIVE, REGRESSION
 
 FIELD = (
@@ -41,27 +41,21 @@ def _both(
     )
 
 
-register(
-    Experiment(
-        "today",
-        "How does BoostForest compare with today's learners, all with their defaults?",
-        _both(FIELD, CLASSIFICATION, REGRESSION),
-    )
+experiment(
+    "today",
+    "How does BoostForest compare with today's learners, all with their defaults?",
+    *_both(FIELD, CLASSIFICATION, REGRESSION),
 )
-register(
-    Experiment(
-        "quick",
-        "A first look: defaults of today's learners on what comes with scikit-learn.",
-        _both(QUICK, QUICK_CLASSIFICATION, QUICK_REGRESSION),
-        repeats=3,
-    )
+experiment(
+    "quick",
+    "A first look: defaults of today's learners on what comes with scikit-learn.",
+    *_both(QUICK, QUICK_CLASSIFICATION, QUICK_REGRESSION),
+    repeats=3,
 )
-register(
-    Experiment(
-        "quick_sizes",
-        "A first look at how fast ensembles settle.",
-        _both(FIVE, QUICK_CLASSIFICATION, QUICK_REGRESSION, QUICK_SIZES),
-        kind="sizes",
-        repeats=1,
-    )
+experiment(
+    "quick_sizes",
+    "A first look at how fast ensembles settle.",
+    *_both(FIVE, QUICK_CLASSIFICATION, QUICK_REGRESSION, QUICK_SIZES),
+    kind="sizes",
+    repeats=1,
 )

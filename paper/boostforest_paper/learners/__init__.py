@@ -4,14 +4,15 @@ To add one, register a function that makes an unfitted estimator. ::
 
     from boostforest_paper.learners import Settings, learner
 
-    @learner("Ridge", "scikit-learn", tasks=("regression",), grid=lambda settings: {"alpha": [0.1, 1.0, 10.0]})
+    @learner("Ridge", "scikit-learn", tasks=("regression",), grid={"alpha": [0.1, 1.0, 10.0]})
     def ridge(settings: Settings, **params):
         from sklearn.linear_model import Ridge
 
         return Ridge(**params)
 
 Packages are imported inside the function: where that raises ImportError the learner is left out, and said so. A file
-with these lines is enough: ``boostforest-paper run EXPERIMENT --plugin FILE.py --learners Ridge``.
+with these lines is enough: ``boostforest-paper run EXPERIMENT --plugin FILE.py --learners Ridge``. `imported` registers
+an estimator that needs no such function.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any, Literal, NamedTuple
 
 import numpy.typing as npt
 
-from boostforest_paper import names
+from boostforest_paper.names import Registry
 from boostforest_paper.types import Floats, Task
 
 Params = dict[str, Any]
@@ -60,7 +62,7 @@ class Learner:
     package: str  # distribution, or module of one, whose version is written down
     tasks: tuple[Task, ...] = BOTH
     max_classes: int | None = None
-    grid: Callable[[Settings], Grid] | None = None  # the paper's candidate values; None: there is nothing to tune
+    grid: Grid | Callable[[Settings], Grid] | None = None  # the paper's values to try; None: there is nothing to tune
     judge: Literal["validation", "oob"] = "validation"  # what chooses among the candidates
     stop: Stop | None = None
     staged: Callable[[Any, Floats, Sequence[int]], Outputs] | None = None  # outputs of the first so many members
@@ -72,6 +74,11 @@ class Learner:
     def build(self, settings: Settings, params: Params) -> Any:
         """Make an unfitted estimator."""
         return self.make(settings, **{**self.fixed, **params})
+
+    def grid_of(self, settings: Settings) -> Grid:
+        """Return the values to try of the parameters that are not fixed."""
+        grid = self.grid(settings) if callable(self.grid) else self.grid or {}
+        return {name: values for name, values in grid.items() if name not in self.fixed}
 
     def fits(self, task: Task, n_classes: int) -> bool:
         """Whether it can learn such a table."""
@@ -99,15 +106,8 @@ def _version(package: str) -> str:
     return version(brings[0]) if brings else "unknown"
 
 
-LEARNERS: dict[str, Learner] = {}
-
-
-def register(entry: Learner) -> Learner:
-    """Add a learner; its name must be new."""
-    if entry.name in LEARNERS:
-        raise ValueError(f"There is a learner called {entry.name!r} already.")
-    LEARNERS[entry.name] = entry
-    return entry
+LEARNERS: Registry[Learner] = Registry("learner")
+register, find = LEARNERS.register, LEARNERS.find
 
 
 def learner(name: str, package: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -126,9 +126,44 @@ def variant(name: str, of: str, *, tasks: tuple[Task, ...] | None = None, **fixe
     return register(replace(base, name=name, tasks=tasks or base.tasks, fixed={**base.fixed, **fixed}))
 
 
-def find(name: str) -> Learner:
-    """Return a learner by its name."""
-    return names.find("learner", name, LEARNERS)
+def imported(
+    name: str,
+    package: str,
+    path: str,
+    *,
+    seed: str = "random_state",
+    threads: str = "n_jobs",
+    needs: str = "",
+    defaults: Params | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Register an estimator by where it is found.
+
+    Parameters
+    ----------
+    name, package
+        As of a `Learner`.
+    path : str
+        "module:Class", where "{}" in the name of the class is Classifier or Regressor.
+    seed, threads : str
+        What its parameters for these are called; "" where it has none.
+    needs : str
+        Another module without which it does not work.
+    defaults : dict
+        Parameters that it has unless something else is said; they may be tuned.
+    **options
+        Other fields of the `Learner`.
+    """
+
+    def make(settings: Settings, **params: Any) -> Any:
+        if needs:
+            import_module(needs)
+        module, _, written = path.partition(":")
+        found = getattr(import_module(module), written.format(settings.pick("Classifier", "Regressor")))
+        given = {seed: settings.seed, threads: settings.threads, **(defaults or {}), **params}
+        return found(**{key: value for key, value in given.items() if key})
+
+    return learner(name, package, **options)(make)
 
 
 from boostforest_paper.learners import baselines, boosters, forests, own, peers  # noqa: E402, F401 - they fill the registry

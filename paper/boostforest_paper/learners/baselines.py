@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, grids, learner, variant
+from boostforest_paper.learners import Settings, grids, imported, learner, variant
 from boostforest_paper.learners.stages import fit_best_stage, keep_best_members, staged_outputs
 from boostforest_paper.types import Task
 
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
-REGRESSION: tuple[Task, ...] = ("regression",)
+BASELINES = "boostforest_paper.baselines:"
 
 
-@learner("GBDT-PL", "boostforest", grid=grids.gbdt_pl, stop=fit_best_stage, staged=staged_outputs)
-def gbdt_pl(settings: Settings, **params: Any) -> Any:
-    """Make gradient boosting of piecewise linear trees."""
-    from boostforest_paper.baselines import GBDTPLClassifier, GBDTPLRegressor
-
-    make = settings.pick(GBDTPLClassifier, GBDTPLRegressor)
+imported(
+    "GBDT-PL",
+    "boostforest",
+    f"{BASELINES}GBDTPL{{}}",
+    seed="",
     # The paper's code knows no least number of rows, only a least sum of hessians.
-    return make(n_jobs=settings.threads, **{"max_var": 5, "max_bins": 255, "min_samples_leaf": 1, **params})
-
-
+    defaults={"max_var": 5, "max_bins": 255, "min_samples_leaf": 1},
+    grid=grids.gbdt_pl,
+    stop=fit_best_stage,
+    staged=staged_outputs,
+)
 variant("GBDT-PL (31 leaves)", "GBDT-PL", n_estimators=100, max_leaf_nodes=31, reg_lambda=0.01, min_samples_leaf=20)
 
 
@@ -32,7 +33,7 @@ def _trees_of(max_depth: int) -> Any:
     return DecisionTreeClassifier(max_depth=max_depth)
 
 
-@learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.multi_boosting)
+@learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.MULTI_BOOSTING)
 def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> Any:
     """Make MultiBoost."""
     from boostforest_paper.baselines import MultiBoostClassifier
@@ -40,16 +41,19 @@ def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> 
     return MultiBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
 
-@learner("DeepBoosting", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.deep_boosting)
-def deep_boosting(settings: Settings, **params: Any) -> Any:
-    """Make DeepBoost."""
-    from boostforest_paper.baselines import DeepBoostClassifier
-
-    return DeepBoostClassifier(random_state=settings.seed, **params)
+imported(
+    "DeepBoosting",
+    "boostforest",
+    f"{BASELINES}DeepBoostClassifier",
+    threads="",
+    tasks=CLASSIFICATION,
+    max_classes=2,
+    grid=grids.DEEP_BOOSTING,
+)
 
 
 @learner(
-    "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.filter_boost, stop=fit_best_stage
+    "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.FILTER_BOOST, stop=fit_best_stage
 )
 def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> Any:
     """Make FilterBoost."""
@@ -58,23 +62,16 @@ def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> An
     return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
 
 
-@learner("BaggedTAO-l", "boostforest", tasks=CLASSIFICATION, grid=grids.bagged_tao, stop=keep_best_members)
-def bagged_tao(settings: Settings, **params: Any) -> Any:
-    """Make bagged TAO trees with linear leaves."""
-    from boostforest_paper.baselines import BaggedTAOClassifier
-
-    return BaggedTAOClassifier(random_state=settings.seed, n_jobs=settings.threads, **params)
-
-
+imported(
+    "BaggedTAO-l",
+    "boostforest",
+    f"{BASELINES}BaggedTAOClassifier",
+    tasks=CLASSIFICATION,
+    grid=grids.BAGGED_TAO,
+    stop=keep_best_members,
+)
 variant("BaggedTAO-l (50 trees)", "BaggedTAO-l", n_estimators=50)  # 250 take minutes a dataset
-
-
-@learner("ELM", "boostforest", tasks=REGRESSION, grid=grids.elm)
-def elm(settings: Settings, **params: Any) -> Any:
-    """Make an extreme learning machine."""
-    from boostforest_paper.baselines import ELMRegressor
-
-    return ELMRegressor(random_state=settings.seed, **params)
+imported("ELM", "boostforest", f"{BASELINES}ELMRegressor", threads="", tasks=("regression",), grid=grids.ELM)
 
 
 def _register_networks(name: str, n_estimators: int, epochs: int) -> None:

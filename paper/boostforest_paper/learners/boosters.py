@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostforest_paper.learners import Outputs, Params, Settings, grids, learner, variant
+from boostforest_paper.learners import Outputs, Params, grids, imported, variant
 from boostforest_paper.types import Floats
 
 PATIENCE = 50  # the paper's early_stopping_rounds
@@ -37,20 +37,15 @@ def xgboost_leaves(n_leaves: int) -> Params:
     return {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide", "tree_method": "hist"}
 
 
-@learner(
+imported(
     "XGBoost",
     "xgboost",
+    "xgboost:XGB{}",
     grid=grids.xgboost,
     stop=stop_xgboost,
     staged=staged_xgboost,
     leaves=xgboost_leaves,
 )
-def xgboost(settings: Settings, **params: Any) -> Any:
-    """Make XGBoost."""
-    import xgboost as xgb
-
-    make = settings.pick(xgb.XGBClassifier, xgb.XGBRegressor)
-    return make(n_jobs=settings.threads, random_state=settings.seed, **params)
 
 
 def stop_lightgbm(model: Any, X: Floats, y: npt.NDArray, X_judge: Floats, y_judge: npt.NDArray) -> Params:
@@ -70,69 +65,42 @@ def staged_lightgbm(model: Any, X: Floats, sizes: Sequence[int]) -> Outputs:
         yield _output(model, X, num_iteration=size)
 
 
-LIGHTGBM = {
-    "stop": stop_lightgbm,
-    "staged": staged_lightgbm,
-    "leaves": lambda n_leaves: {"num_leaves": n_leaves},
-}
-
-
-@learner("LightGBM", "lightgbm", grid=grids.lightgbm, **LIGHTGBM)
-def lightgbm(settings: Settings, **params: Any) -> Any:
-    """Make LightGBM."""
-    import lightgbm as lgb
-
-    make = settings.pick(lgb.LGBMClassifier, lgb.LGBMRegressor)
-    return make(n_jobs=settings.threads, random_state=settings.seed, verbosity=-1, **params)
-
-
+imported(
+    "LightGBM",
+    "lightgbm",
+    "lightgbm:LGBM{}",
+    defaults={"verbosity": -1},
+    grid=grids.lightgbm,
+    stop=stop_lightgbm,
+    staged=staged_lightgbm,
+    leaves=lambda n_leaves: {"num_leaves": n_leaves},
+)
 variant("LightGBM-linear", "LightGBM", linear_tree=True)
 variant("LightGBM (31 leaves)", "LightGBM", n_estimators=100, num_leaves=31, max_bin=255, min_child_samples=20)
 variant("LightGBM-linear (31 leaves)", "LightGBM (31 leaves)", linear_tree=True, linear_lambda=0.01)
-
-
-@learner("HistGradientBoosting", "scikit-learn", leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves})
-def hist_gradient_boosting(settings: Settings, **params: Any) -> Any:
-    """Make scikit-learn's histogram booster; its threads are those of the environment."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    make = settings.pick(HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-    return make(random_state=settings.seed, **params)
-
-
-@learner("CatBoost", "catboost")
-def catboost(settings: Settings, **params: Any) -> Any:
-    """Make CatBoost, which neither prints nor writes its log files."""
-    import catboost as cat
-
-    make = settings.pick(cat.CatBoostClassifier, cat.CatBoostRegressor)
-    quiet = {"verbose": False, "allow_writing_files": False, "thread_count": settings.threads}
-    return make(random_seed=settings.seed, **quiet, **params)
-
-
-@learner("Bagging-LightGBM", "lightgbm")
-def bagging_lightgbm(settings: Settings, *, n_estimators: int = 600, **params: Any) -> Any:
-    """Bag 600 LightGBMs of 1,000 rounds each, as in the paper."""
-    import lightgbm  # noqa: F401 - it may be missing
-
-    from boostforest_paper.baselines import BaggedLightGBMClassifier, BaggedLightGBMRegressor
-
-    make = settings.pick(BaggedLightGBMClassifier, BaggedLightGBMRegressor)
-    return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
-
-
-@learner("Bagging-XGBoost", "xgboost")
-def bagging_xgboost(settings: Settings, *, n_estimators: int = 500, **params: Any) -> Any:
-    """Bag 500 XGBoosts of 1,000 rounds each, as in the paper."""
-    import xgboost  # noqa: F401 - it may be missing
-
-    from boostforest_paper.baselines import BaggedXGBoostClassifier, BaggedXGBoostRegressor
-
-    make = settings.pick(BaggedXGBoostClassifier, BaggedXGBoostRegressor)
-    return make(n_estimators, n_jobs=settings.threads, random_state=settings.seed, **params)
-
-
-# The paper's settings for MNIST and HIGGS.
-variant("Bagging-LightGBM (500)", "Bagging-LightGBM", n_estimators=500)
+imported(
+    "HistGradientBoosting",
+    "scikit-learn",
+    "sklearn.ensemble:HistGradientBoosting{}",
+    threads="",  # those of the environment
+    leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves},
+)
+imported(
+    "CatBoost",
+    "catboost",
+    "catboost:CatBoost{}",
+    seed="random_seed",
+    threads="thread_count",
+    defaults={"verbose": False, "allow_writing_files": False},
+)
+# As many as in the paper, of 1,000 rounds each.
+for _name, _members in (("LightGBM", 600), ("XGBoost", 500)):
+    imported(
+        f"Bagging-{_name}",
+        _name.lower(),
+        f"boostforest_paper.baselines:Bagged{_name}{{}}",
+        needs=_name.lower(),
+        defaults={"n_estimators": _members},
+    )
+    variant(f"Bagging-{_name} (500)", f"Bagging-{_name}", n_estimators=500)  # for MNIST and HIGGS
 variant("Bagging-LightGBM (60)", "Bagging-LightGBM", n_estimators=60)  # 600 take minutes a dataset
-variant("Bagging-XGBoost (500)", "Bagging-XGBoost", n_estimators=500)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, grids, learner, variant
+from boostforest_paper.learners import Settings, grids, imported, learner, variant
 from boostforest_paper.learners.forests import max_leaf_nodes
 from boostforest_paper.learners.stages import staged_outputs
 from boostforest_paper.types import Task
@@ -16,26 +16,16 @@ LEAF_SIZES = (5, 10, 15)  # of table Ex_alpha_MSL
 HIGGS_ROWS = 2_000_000  # that each tree of BoostForest-DNN draws at the most
 
 
-def _seeded(settings: Settings, classifier: Any, regressor: Any, **params: Any) -> Any:
-    return settings.pick(classifier, regressor)(random_state=settings.seed, **params)
-
-
-@learner("BoostForest", "boostforest", staged=staged_outputs, **OWN)
-def boost_forest(settings: Settings, **params: Any) -> Any:
-    """Make a BoostForest with the paper's settings, which are its defaults."""
-    from boostforest import BoostForestClassifier, BoostForestRegressor
-
-    return _seeded(settings, BoostForestClassifier, BoostForestRegressor, n_jobs=settings.threads, **params)
-
-
-@learner("BoostTree", "boostforest", fixed={"min_samples_leaf": 10, "reg_lambda": 0.1}, **OWN)
-def boost_tree(settings: Settings, **params: Any) -> Any:
-    """Make a single BoostTree."""
-    from boostforest import BoostTreeClassifier, BoostTreeRegressor
-
-    return _seeded(settings, BoostTreeClassifier, BoostTreeRegressor, **params)
-
-
+# The paper's settings are its defaults.
+boost_forest = imported("BoostForest", "boostforest", "boostforest:BoostForest{}", staged=staged_outputs, **OWN)
+boost_tree = imported(
+    "BoostTree",
+    "boostforest",
+    "boostforest:BoostTree{}",
+    threads="",
+    fixed={"min_samples_leaf": 10, "reg_lambda": 0.1},
+    **OWN,
+)
 variant("BoostForest-best", "BoostForest", preset="best")
 variant("BoostForest (w/o clipping)", "BoostForest", tasks=REGRESSION, clip=False)
 variant("BoostForest (MSE-SC)", "BoostForest", tasks=REGRESSION, criterion="mse")
@@ -49,40 +39,29 @@ for _leaf in LEAF_SIZES:
         variant(_name, "BoostForest", min_samples_leaf=_leaf, reg_lambda=_lambda)
 
 
-@learner("BoostForest-ELM", "boostforest", tasks=REGRESSION, **OWN)
-def boost_forest_elm(settings: Settings, **params: Any) -> Any:
-    """Make a BoostForest with extreme learning machines at its nodes; hidden units and λ from the paper's pools."""
-    from boostforest.nodes import ELM
+def _node_model(kind: str) -> Any:
+    """Make the models of nodes whose parameters come from the paper's pools."""
+    from boostforest.nodes import ELM, LinearSVR
 
-    return boost_forest(settings, node_model=ELM(n_hidden=(10, 20, 30, 40)), **params)
-
-
-@learner("BoostForest-SVR", "boostforest", tasks=REGRESSION, **OWN)
-def boost_forest_svr(settings: Settings, **params: Any) -> Any:
-    """Make a BoostForest with linear SVR at its nodes; C and ε from the paper's pools."""
-    from boostforest.nodes import LinearSVR
-
-    pools = grids.linear_svr(settings)
-    return boost_forest(settings, node_model=LinearSVR(C=tuple(pools["C"]), epsilon=tuple(pools["epsilon"])), **params)
+    if kind == "ELM":
+        return ELM(n_hidden=tuple(grids.ELM["n_hidden"]))
+    return LinearSVR(C=tuple(grids.LINEAR_SVR["C"]), epsilon=tuple(grids.LINEAR_SVR["epsilon"]))
 
 
-@learner("BoostTree-ELM", "boostforest", tasks=REGRESSION, **OWN)
-def boost_tree_elm(settings: Settings, **params: Any) -> Any:
-    """Make a single tree of the kind of BoostForest-ELM's."""
-    from boostforest.nodes import ELM
+def _register_nodes(kind: str, **of_a_tree: Any) -> None:
+    """Register a forest and a single tree with such models at the nodes; λ of ELMs comes from a pool, too."""
 
-    pools = {"node_model": ELM(n_hidden=(10, 20, 30, 40)), "reg_lambda": tuple(grids.POOL_LAMBDA)}
-    return boost_tree(settings, min_samples_leaf=10, **pools, **params)
+    @learner(f"BoostForest-{kind}", "boostforest", tasks=REGRESSION, **OWN)
+    def make_forest(settings: Settings, **params: Any) -> Any:
+        return boost_forest(settings, node_model=_node_model(kind), **params)
+
+    @learner(f"BoostTree-{kind}", "boostforest", tasks=REGRESSION, **OWN)
+    def make_tree(settings: Settings, **params: Any) -> Any:
+        return boost_tree(settings, min_samples_leaf=10, node_model=_node_model(kind), **of_a_tree, **params)
 
 
-@learner("BoostTree-SVR", "boostforest", tasks=REGRESSION, **OWN)
-def boost_tree_svr(settings: Settings, **params: Any) -> Any:
-    """Make a single tree of the kind of BoostForest-SVR's."""
-    from boostforest.nodes import LinearSVR
-
-    pools = grids.linear_svr(settings)
-    node_model = LinearSVR(C=tuple(pools["C"]), epsilon=tuple(pools["epsilon"]))
-    return boost_tree(settings, min_samples_leaf=10, node_model=node_model, **params)
+_register_nodes("ELM", reg_lambda=tuple(grids.POOL_LAMBDA))
+_register_nodes("SVR")
 
 
 def as_shares(pixels: Any) -> Any:
@@ -123,50 +102,31 @@ def boost_forest_dnn(settings: Settings, **params: Any) -> Any:
     return _network_forest(settings, TorchNode(MLP(), batch_size=2048), **{**fixed, **params})
 
 
-@learner("ETForest", "boostforest", staged=staged_outputs)
-def et_forest(settings: Settings, **params: Any) -> Any:
-    """Make a pool forest of Extra-Trees."""
-    from boostforest import ETForestClassifier, ETForestRegressor
-
-    return _seeded(settings, ETForestClassifier, ETForestRegressor, n_jobs=settings.threads, **params)
-
-
-@learner("LMForest", "boostforest", tasks=CLASSIFICATION)
-def lm_forest(settings: Settings, **params: Any) -> Any:
-    """Make a pool forest of logistic model trees."""
-    from boostforest import LMForestClassifier
-    from boostforest.model_trees import LMTClassifier  # noqa: F401 - its trees, which may not be there
-
-    return LMForestClassifier(n_jobs=settings.threads, random_state=settings.seed, **params)
-
-
+imported("ETForest", "boostforest", "boostforest:ETForest{}", staged=staged_outputs)
+imported("LMForest", "boostforest", "boostforest:LMForestClassifier", tasks=CLASSIFICATION)
+imported("ModelForest", "boostforest", "boostforest:ModelForestRegressor", tasks=REGRESSION)
 # For YB: 250 trees, each leaf with 1,024 slopes for each of 38 classes, would take more than 10 GB.
 variant("BoostForest (25 trees)", "BoostForest", tasks=CLASSIFICATION, n_estimators=25)
 variant("LMForest (25 trees)", "LMForest", n_estimators=25)
-
-
-@learner("ModelForest", "boostforest", tasks=REGRESSION)
-def model_forest(settings: Settings, **params: Any) -> Any:
-    """Make a pool forest of M5P trees."""
-    from boostforest import ModelForestRegressor
-
-    return ModelForestRegressor(n_jobs=settings.threads, random_state=settings.seed, **params)
-
-
-@learner("LMT", "boostforest", tasks=CLASSIFICATION)
-def lmt(settings: Settings, **params: Any) -> Any:
-    """Make a logistic model tree with Weka's options ``-B -M 5``: nodes of more than five rows are split."""
-    from boostforest.model_trees import LMTClassifier
-
-    return LMTClassifier(**{"min_samples_split": 6, "random_state": settings.seed, **params})
-
-
-@learner("M5P", "boostforest", tasks=REGRESSION)
-def m5p(settings: Settings, **params: Any) -> Any:
-    """Make an M5P tree with Weka's option ``-M 5``."""
-    from boostforest.model_trees import M5PRegressor
-
-    return M5PRegressor(**{"min_samples_leaf": 5, **params})
+# Weka's options -B -M 5: nodes of more than five rows are split.
+imported(
+    "LMT",
+    "boostforest",
+    "boostforest.model_trees:LMTClassifier",
+    threads="",
+    defaults={"min_samples_split": 6},
+    tasks=CLASSIFICATION,
+)
+# Weka's option -M 5.
+imported(
+    "M5P",
+    "boostforest",
+    "boostforest.model_trees:M5PRegressor",
+    seed="",
+    threads="",
+    defaults={"min_samples_leaf": 5},
+    tasks=REGRESSION,
+)
 
 
 @learner("Mixture", "boostforest", staged=staged_outputs)
@@ -179,8 +139,6 @@ def mixture(settings: Settings, **params: Any) -> Any:
 
     leaves = {"min_samples_leaf": range(5, 16)}
     if settings.task == "classification":
-        if not hasattr(model_trees, "LMTClassifier"):
-            raise ImportError("boostforest.model_trees has no LMTClassifier")
         trees = [bf.BoostTreeClassifier(), ExtraTreeClassifier(), model_trees.LMTClassifier(prune=False)]
     else:
         trees = [bf.BoostTreeRegressor(), ExtraTreeRegressor(), model_trees.M5PRegressor(prune=False)]

@@ -4,45 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, learner
-from boostforest_paper.types import Task
+from boostforest_paper.learners import Settings, imported, learner
 
-REGRESSION: tuple[Task, ...] = ("regression",)
-
-
-@learner("EBM", "interpret-core")
-def ebm(settings: Settings, **params: Any) -> Any:
-    """Make an explainable boosting machine."""
-    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
-
-    make = settings.pick(ExplainableBoostingClassifier, ExplainableBoostingRegressor)
-    return make(n_jobs=settings.threads, random_state=settings.seed, **params)
-
-
-@learner("ChimeraBoost", "chimeraboost", warm_up=True)
-def chimera_boost(settings: Settings, **params: Any) -> Any:
-    """Make ChimeraBoost."""
-    from chimeraboost import ChimeraBoostClassifier, ChimeraBoostRegressor
-
-    make = settings.pick(ChimeraBoostClassifier, ChimeraBoostRegressor)
-    return make(random_state=settings.seed, thread_count=settings.threads, **params)
-
-
-@learner("PerpetualBooster", "perpetual")
-def perpetual(settings: Settings, **params: Any) -> Any:
-    """Make PerpetualBooster."""
-    from perpetual import PerpetualClassifier, PerpetualRegressor
-
-    make = settings.pick(PerpetualClassifier, PerpetualRegressor)
-    return make(seed=settings.seed, num_threads=settings.threads, **params)
-
-
-@learner("RaFFLE", "fast-model-trees", tasks=REGRESSION)
-def raffle(settings: Settings, **params: Any) -> Any:
-    """Make a forest of PILOT trees; 100 trees, as in its README, instead of 10."""
-    from pilot import RaFFLE
-
-    return RaFFLE(**{"n_estimators": 100, "random_state": settings.seed, **params})
+imported("EBM", "interpret-core", "interpret.glassbox:ExplainableBoosting{}")
+imported("ChimeraBoost", "chimeraboost", "chimeraboost:ChimeraBoost{}", threads="thread_count", warm_up=True)
+imported("PerpetualBooster", "perpetual", "perpetual:Perpetual{}", seed="seed", threads="num_threads")
+# 100 trees, as in its README, instead of 10.
+imported(
+    "RaFFLE",
+    "fast-model-trees",
+    "pilot:RaFFLE",
+    threads="",
+    defaults={"n_estimators": 100},
+    tasks=("regression",),
+)
 
 
 @learner("linear-tree", "linear-tree")

@@ -104,8 +104,8 @@ def n_candidates(job: Job) -> int:
     dataset, entry = data.find(job.dataset), learners.find(job.learner)
     if entry.grid is None:
         return 0
-    grid = entry.grid(Settings(dataset.task, dataset.n_rows, dataset.n_classes, 0, 1))
-    return Tuning.parse(job.tuning).n_candidates({name: grid[name] for name in grid if name not in entry.fixed})
+    settings = Settings(dataset.task, dataset.n_rows, dataset.n_classes, 0, 1)
+    return Tuning.parse(job.tuning).n_candidates(entry.grid_of(settings))
 
 
 def from_store(rows: Mapping[Job, Mapping[str, Any]], quantity: str = "wall") -> Estimate:

@@ -57,11 +57,7 @@ class _Fitting:
         """Return the parameters to try; nothing that the learner or the setting fixes is tried."""
         if self.learner.grid is None:
             return []
-        grid = {
-            name: values
-            for name, values in self.learner.grid(self.settings).items()
-            if name not in given and name not in self.learner.fixed
-        }
+        grid = {name: v for name, v in self.learner.grid_of(self.settings).items() if name not in given}
         seed = seed_of(self.job.learner, self.job.dataset, self.job.repeat)
         return Tuning.parse(self.job.tuning).candidates(grid, seed)
 

@@ -1,11 +1,102 @@
-"""Arrays that must stay as they were checked."""
+"""Arrays: weights of rows, figures of columns, and columns that must stay as they were checked."""
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.class_weight import compute_class_weight
+
+from .typing import Floats
+
+_WHOLE, _MOST_TIMES = 1e-12, 1e9  # what rounding makes of a whole multiple; the largest that is taken for one
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return the weights as an array, None for none."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    try:
+        weight = np.asarray(sample_weight).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("sample_weight must hold numbers.") from error
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D array or scalar, got {weight.ndim}D array.")
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}!")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight must be finite; it contains NaN or infinity.")
+    if (weight < 0).any():
+        raise ValueError("Negative values in data passed to `sample_weight`.")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero everywhere: give at least one row a weight above zero.")
+    return weight
+
+
+def weight_in_rows(weight: Floats) -> Floats:
+    """Return how many rows each row counts as, whatever the unit of the weights.
+
+    Repeated rows should grow the tree that their weights grow, so 1, 2, 3, … must stay; but no unit should matter, so
+    100, 200, 300, … must become the same. Weights without a common unit are taken as shares: their mean is 1.
+    """
+    weight = weight / weight.max()
+    with np.errstate(over="ignore"):
+        times = weight / weight[weight > 0].min()
+    whole: Floats = np.round(times)
+    # Up to _MOST_TIMES this is far above the rounding of a division, and far below the chance of a coincidence.
+    if times.max() <= _MOST_TIMES and (np.abs(times - whole) <= _WHOLE * times).all():
+        return whole
+    return np.asarray(weight * (np.count_nonzero(weight) / weight.sum()))
+
+
+def class_weights(
+    class_weight: Any, classes: npt.NDArray[Any], codes: npt.NDArray[np.intp], weight: Floats | None
+) -> Floats:
+    """Return the weight of every row that follows from its class."""
+    if isinstance(class_weight, str) and class_weight in ("balanced", "balanced_subsample"):
+        per_class = np.bincount(codes, weights=weight, minlength=len(classes))
+        factors = per_class.sum() / (len(classes) * np.where(per_class > 0, per_class, 1.0))
+    elif isinstance(class_weight, dict):
+        if not all(isinstance(w, numbers.Real) and 0 <= float(w) < np.inf for w in class_weight.values()):
+            raise ValueError(f"class_weight must hold finite weights of at least 0; got {class_weight!r}.")
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+        if not factors.any():
+            raise ValueError(f"class_weight must not be zero for all classes; got {class_weight!r}.")
+    else:
+        raise ValueError(
+            "class_weight must be None, a dict, 'balanced' or, in a forest, 'balanced_subsample'; "
+            f"got {class_weight!r}."
+        )
+    return np.asarray(factors, dtype=np.float64)[codes]
+
+
+def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Return weighted mean and standard deviation of each column without its missing values; 1 for a constant one."""
+    if weight is not None:  # what does not count may be anything
+        values, weight = values[weight > 0], weight[weight > 0]
+    missing = np.isnan(values)
+    known = np.where(missing, 0.0, values)
+    if weight is None and not missing.any():
+        share: Any = 1 / len(values)
+    else:
+        counted = ~missing * (1.0 if weight is None else weight[:, None])
+        total = counted.sum(axis=0)
+        share = counted / np.where(total > 0, total, 1.0)
+    largest = np.abs(known).max(axis=0)
+    # Sums and squares of very large or very small values leave the range of floats: then in units of the largest.
+    unit = np.where((largest > 1e100) | (largest < 1e-100), largest, 1.0)
+    unit[unit == 0] = 1.0
+    mean = (known / unit * share).sum(axis=0)
+    deviation = np.sqrt(((known / unit - mean) ** 2 * share).sum(axis=0))
+    # A standard deviation within the rounding of the mean counts as 0.
+    usable = (deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)) & (
+        deviation * unit >= np.finfo(np.float64).tiny
+    )
+    return mean * unit, np.where(usable, deviation * unit, 1.0)
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,9 +14,9 @@ import threadpoolctl
 
 from .. import _core
 
-# Smaller systems never reach BLAS: they have as many unknowns as features, or rows, which are then fewer than twice the
-# features (fit_ridge in src/core/ridge/ridge.cpp).
-_BLAS_FEATURES = _core.BLAS_SIZE // 2
+# With fewer features no system reaches BLAS: they have as many unknowns as features, or rows, which are then fewer than
+# twice the features (fit_ridge in src/core/ridge/ridge.cpp).
+BLAS_FEATURES = _core.BLAS_SIZE // 2
 
 
 @cache
@@ -42,7 +42,7 @@ def _in_a_thread_of_its_own(function: Callable[[], Any]) -> Any:
 
 
 class _BlasLimit:
-    """One BLAS thread while any of our calls is running, shared by calls from several Python threads."""
+    """SciPy's BLAS for the core, on one thread while any of our calls runs; shared by calls from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,6 +52,7 @@ class _BlasLimit:
     def __enter__(self) -> None:
         with self._lock:
             if self._calls == 0:
+                use_scipy_blas()
                 self._limit = _in_a_thread_of_its_own(lambda: _controller().limit(limits=1, user_api="blas"))
             self._calls += 1
 
@@ -68,14 +69,3 @@ def _controller() -> threadpoolctl.ThreadpoolController:
 
 
 ONE_BLAS_THREAD = _BlasLimit()
-
-
-@contextlib.contextmanager
-def one_blas_thread(n_features: int) -> Iterator[None]:
-    """Keep BLAS from starting threads of its own under ours, where it is used at all."""
-    if n_features < _BLAS_FEATURES:
-        yield
-        return
-    use_scipy_blas()
-    with ONE_BLAS_THREAD:
-        yield

@@ -13,28 +13,26 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.arrays import check_sample_weight, weight_in_rows
+from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
-from .._base.validation import (
-    check_sample_weight,
-    check_table_parameters,
-    classes_as_numbers,
-    warn_if_unsplittable,
-    weight_in_rows,
-)
+from .._base.validation import classes_as_numbers
+from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
-from .._grow.parameters import largest, smallest, tree_pools
+from .._grow.parameters import RegressionTreeArguments, TreeArguments, tree_pools
 from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
 from .._model import inspection
-from .._model.columns import DTYPES
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
-from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
+from . import docs
+from .arguments import ClassArguments, LossArguments, TableArguments
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
@@ -58,23 +56,15 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class BoostEstimator(FittedMixin):
+class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
     """Arguments in, one model out; everything else is read from the model."""
+
+    _attributes = docs.ATTRIBUTES
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
 
     _model: Model  # all that a fit has learned, set in one assignment
-
-    scale: bool
-    categorical_features: Any
-    max_one_hot: Any
-    missing_indicator: Any
-    missing_fill: Any
-    split_features: Any
-    model_features: Any
-    monotonic_cst: Any
-    dtype: str
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
@@ -137,11 +127,9 @@ class BoostEstimator(FittedMixin):
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
-        total = sampling.n_draws if sampling.bootstrap else len(y) if weight is None else weight.sum()
-        batch_size = largest(pools["batch_size"]) if weight is None else None  # rows of a batch may weigh anything
-        warn_if_unsplittable(smallest(pools["min_samples_leaf"]), float(total), batch_size)
         data = TrainingData(X, features, encoded, loss, sampling, roles)
         request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
+        request.warn_if_unsplittable(data)
         return self._grow(request, data, y, before)
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
@@ -150,11 +138,10 @@ class BoostEstimator(FittedMixin):
 
     def _check_parameters(self) -> None:
         """Check the arguments that are not tree parameters."""
-        if not isinstance(self.scale, bool | np.bool_):
-            raise ValueError(f"scale must be True or False; got {self.scale!r}.")
-        if not isinstance(self.dtype, str) or self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(map(repr, DTYPES))}; got {self.dtype!r}.")
-        check_table_parameters(self.max_one_hot, self.missing_indicator, self.missing_fill)
+        check_arguments(self)
+        if not isinstance(self.missing_fill, str) or self.missing_fill not in ("linear", "mean"):
+            raise ValueError(f'missing_fill must be "linear" or "mean"; got {self.missing_fill!r}.')
+        check_encoding(self.max_one_hot, self.missing_indicator)
 
     def _continued(self) -> Model | None:
         """Return the model that a fit goes on with; None: it starts anew."""
@@ -258,20 +245,14 @@ class BoostEstimator(FittedMixin):
         self._check_parameters()
 
 
-class BoostRegressor(RegressorMixin, BoostEstimator):
+class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, LossArguments):
     """Predictions of a regressor made of trees."""
 
     _task = "regression"
+    _words = docs.REGRESSION
 
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
-
-    loss: str
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.loss, str) or self.loss not in REGRESSION_LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(map(repr, REGRESSION_LOSSES))}; got {self.loss!r}.")
 
     def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
         if before is None:
@@ -285,11 +266,6 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -299,8 +275,11 @@ class BoostRegressor(RegressorMixin, BoostEstimator):
         return model.loss.decode(outputs)
 
 
-class BoostClassifier(LabelsMixin, BoostEstimator):
+class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator):
     """Probabilities and labels of a classifier made of trees."""
+
+    _words = docs.CLASSIFICATION
+    _attributes = docs.CLASS_ATTRIBUTES
 
     classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
     n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
@@ -315,45 +294,12 @@ class BoostClassifier(LabelsMixin, BoostEstimator):
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the trees' probabilities, classes in the order of ``classes_``.
-        """
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
         model, outputs = self._outputs(X)
-        return model.loss.decode(outputs)
-
-    def predict(self, X: Any) -> Labels:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        model, outputs = self._outputs(X)
-        return most_probable(model.loss, outputs)
+        return classes_of(model.loss), model.loss.decode(outputs)
 
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: scores of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._base.arrays import class_weights
 from .._base.typing import Floats, Labels
-from .._base.validation import class_weights, warn_if_one_class
+from .._base.validation import warn_if_one_class
 from .._losses import CrossEntropy, Loss
-from .snapshot import on_snapshot
 
 
 def find_classes(y: Any, known: Labels | None) -> Labels:
@@ -51,16 +52,22 @@ class LabelsMixin(ClassifierMixin):
     classes_: Any
 
     @abstractmethod
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
+        """Return the classes and their probabilities, both of one fit."""
+
     def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class."""
+        """Predict the probability of each class.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, classes in the order of ``classes_``. Those of a forest are the mean over its trees or
+            members; a class that a member does not know has probability 0 there.
+        """
+        return self._probabilities(X)[1]
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------
@@ -71,32 +78,52 @@ class LabelsMixin(ClassifierMixin):
             log_p: Floats = np.log(self.predict_proba(X))
         return log_p
 
-    @on_snapshot
     def predict(self, X: Any) -> Labels:
         """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        p = self.predict_proba(X)
-        labels: Labels = self.classes_[p.argmax(axis=1)]
-        return labels
+        return _most_probable(self._probabilities(X))
+
+
+class StagedLabelsMixin(LabelsMixin):
+    """The same for a forest, tree by tree."""
+
+    @abstractmethod
+    def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
+        """Yield the classes and their probabilities by the first 1, 2, … members."""
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+        """Predict probabilities with the first tree or member of the forest, the first two, and so on.
+
+        Yields
+        ------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities by those so far.
+        """
+        return (p for _, p in self._staged_probabilities(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Labels]:
+        """Predict with the first tree or member of the forest, the first two, and so on.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            The most probable class by those so far.
+        """
+        return map(_most_probable, self._staged_probabilities(X))
+
+
+def _most_probable(probabilities: tuple[Labels, Floats]) -> Labels:
+    classes, p = probabilities
+    labels: Labels = classes[p.argmax(axis=1)]
+    return labels
 
 
 def classes_of(loss: Loss) -> Labels:
     """Return the classes of a classifier's loss."""
     assert isinstance(loss, CrossEntropy)
     return loss.classes
-
-
-def most_probable(loss: Loss, outputs: Floats) -> Labels:
-    """Return the label of the most probable class of each row."""
-    labels: Labels = classes_of(loss)[loss.decode(outputs).argmax(axis=1)]
-    return labels

@@ -1,70 +1,140 @@
-"""What is specific to a forest of the core: growth in stages or at once, out-of-bag figures, its trees."""
+"""Fitting forests: bagging, whatever the members are; of the core's own trees growth in stages or at once."""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from .._base.draws import tree_seeds
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Ints, Labels, Longs, Mask
-from .._features.roles import ROLES
+from .._base.typing import Floats, Labels, Mask
+from .._base.validation import warn
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
-from .._grow.report import plot_pool, pool_report
+from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
-from .._model.model import CALIBRATIONS, Calibration, Known, Model, Stages
+from .._model.model import CALIBRATIONS, Calibration, Known, Model
 from ..nodes._native import FOREST_SHORTHANDS
-from .bagging import BaggingMixin
-from .base import BoostEstimator
-from .fitted import FromModel
+from .arguments import BaggingArguments, ForestArguments
+from .base import n_threads
+from .fitted_forest import FittedForestMixin
+from .scoring import check_oob_score
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False},
     "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto"},
 }
 POOLS = ("uniform", "adaptive")
+_MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
 _MORE_TREES = {"paper": 1, "best": 2}  # trees that a preset grows, in multiples of n_estimators
 _LEAST_ADAPTIVE = 80  # trees: eight for each setting of the first round, and some of what is found
-_SHARED = ("dtype", "loss", "scale", "categorical_features", "max_one_hot", "missing_fill", "missing_indicator", *ROLES)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The arguments of a forest, with the preset's values for those that were left open."""
+class BaggingMixin(BaggingArguments):
+    """What every forest does, be its members compiled trees or foreign estimators."""
 
-    budget: int | None  #: trees to grow; None: as many as it takes
-    n_stages: int | str
-    calibrate: Any  #: False, or how
-    own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
+    _member_noun: ClassVar[str] = "tree"
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is the paper's forest."""
-        return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
+    def _check_bagging(self) -> None:
+        """Check the arguments that all forests have."""
+        self._check_n_estimators()
+        if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
+            raise ValueError(f"verbose must be an integer of at least 0; got {self.verbose!r}.")
+        if not isinstance(self.oob_score, bool | np.bool_):
+            check_oob_score(self.oob_score)
+        if not self.bootstrap and self.max_samples is not None:
+            raise ValueError("max_samples needs bootstrap=True; set it to None or bootstrap to True.")
+        if not self.bootstrap and self.oob_score:
+            raise ValueError(f"oob_score needs bootstrap=True: without it every {self._member_noun} has seen all rows.")
+        n_threads(self.n_jobs)
+
+    def _check_n_estimators(self) -> None:
+        n = self.n_estimators
+        if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+            raise ValueError(f"n_estimators must be an integer of at least 1; got {n!r}.")
+
+    def _kept_members(self, n_fitted: int) -> int:
+        """Return how many members of an earlier fit stay, of those that there are."""
+        if not self.warm_start or n_fitted == 0:
+            return 0
+        if self.n_estimators < n_fitted:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {n_fitted} {self._member_noun}s there are when "
+                "warm_start=True."
+            )
+        if self.n_estimators == n_fitted:
+            warn(f"Warm-start fitting without increasing n_estimators does not fit new {self._member_noun}s.")
+        return n_fitted
+
+    def _make_sampling(
+        self, n_rows: int, weight: Floats | None, balance: bool, sample_weight: Floats | None
+    ) -> Sampling:
+        if not self.bootstrap:
+            return Sampling(weight=weight)
+        return Sampling(
+            bootstrap=True,
+            n_draws=n_bootstrap_draws(self.max_samples, n_rows),
+            cumulative=None if weight is None else np.cumsum(weight),
+            balance_classes=balance,
+            sample_weight=sample_weight,
+        )
+
+    def _needs_out_of_bag(self) -> bool:
+        return bool(self.oob_score)
+
+    def _draws_of_all(
+        self, sampling: Sampling, n_rows: int, before: tuple[Any, ...] | None, kept: int
+    ) -> tuple[Any, ...] | None:
+        """Return how all members were drawn, None if not alike; ``before`` says it of those that stay."""
+        weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
+        draws = sampling.bootstrap, n_rows, sampling.n_draws, hashlib.sha256(weights).digest()
+        if kept == 0 or before == draws:
+            return draws
+        if self._needs_out_of_bag():
+            raise ValueError(
+                f"oob_score needs {self._member_noun}s that were all drawn alike: with warm_start=True keep bootstrap, "
+                "max_samples, sample_weight and the number of rows of the first fit."
+            )
+        return None
+
+    def _warn_if_always_drawn(self, seen: Mask) -> None:
+        """Say that some rows have no out-of-bag prediction; ``seen`` are those that have."""
+        if not seen.all():
+            noun = self._member_noun
+            warn(
+                f"{(~seen).sum()} rows were drawn by every {noun} and have no out-of-bag prediction: use more "
+                f"{noun}s (n_estimators) or draw fewer rows (max_samples)."
+            )
 
 
-class ForestMixin(BaggingMixin, BoostEstimator):
-    """Fitting a forest, and what it has beside its trees."""
+def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
+    """Return how many rows a replica draws; a share is one of the rows, whatever they weigh."""
+    if max_samples is None:
+        return n_rows
+    is_number = isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool)
+    if is_number and 1 <= int(max_samples) <= _MOST_DRAWS:
+        return int(max_samples)
+    if isinstance(max_samples, float | np.floating) and 0 < max_samples <= 1:
+        return max(1, int(float(max_samples) * n_rows))
+    raise ValueError(
+        f"max_samples must be None, an integer from 1 to {_MOST_DRAWS} or a float in (0, 1]; got {max_samples!r}."
+    )
 
-    _tree_class: type[BoostEstimator]
+
+class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
+    """Fitting a forest of the core's trees."""
+
     _shorthands = FOREST_SHORTHANDS
-
-    preset: str
-    n_stages: Any
-    pool: Any
-
-    # ------------------------------------------------------------------------------------------------------ fitting
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -134,117 +204,23 @@ class ForestMixin(BaggingMixin, BoostEstimator):
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         """Return what is kept of the out-of-bag outputs, added to what the model knows already."""
 
-    # --------------------------------------------------------------------------------------------------- inspection
-
-    stages_ = FromModel[Stages](lambda m: m.stages, "Which trees belong to which stage, and what it counts.")
-    calibration_ = FromModel[Calibration](lambda m: m.calibration, "How scores become probabilities.")
-    oob_score_ = FromModel[float](lambda m: m.known.score, "Score on the rows that trees have not drawn.")
-    oob_losses_ = FromModel[Floats](lambda m: m.known.losses, "Out-of-bag loss after each stage.")
-    pool_report_ = FromModel[list[dict[str, Any]]](lambda m: m.known.pool_report, "What an adaptive pool has tried.")
-
-    @property
-    def n_stages_(self) -> int:
-        """Stages that the forest has."""
-        return len(self.stages_)
-
-    @property
-    def steps_(self) -> Floats:
-        """What each stage counts: 1 for the first, for the others what was best out of bag."""
-        return np.array(self.stages_.steps)
-
-    def plot_pool(self, ax: Any = None) -> Any:
-        """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None: a new picture.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-            Bars: the change of the out-of-bag loss by each setting that was tried. Green ones are in the forest.
-        """
-        report = self._fitted().known.pool_report
-        if report is None:
-            raise AttributeError("plot_pool needs a forest that was fitted with pool='adaptive' or preset='best'.")
-        return plot_pool(report, ax)
-
-    def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
-        model, X = self._read(X)
-        for outputs in model.staged_outputs(X, self._threads()):
-            yield model, outputs
-
-    def get_tree(self, i: int) -> Any:
-        """Return one tree of the forest as an estimator of its own.
-
-        Parameters
-        ----------
-        i : int
-            Number of the tree; negative ones count from the end.
-
-        Returns
-        -------
-        tree : BoostTreeRegressor or BoostTreeClassifier
-            The fitted tree, with the parameters that it has drawn.
-        """
-        model = self._fitted()
-        n_trees = model.n_trees
-        if not isinstance(i, numbers.Integral) or not -n_trees <= int(i) < n_trees:
-            raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
-        own = model.take(int(i) % n_trees, int(i) % n_trees + 1)
-        params = {name: values[0] for name, values in own.params.items()}
-        names = self._tree_class._get_param_names()
-        params |= {name: getattr(self, name) for name in _SHARED if name in names}
-        tree = self._tree_class(**{name: params[name] for name in names if name in params})
-        tree._model = own
-        tree.max_features = tree.tree_params_[0]["max_features"]
-        return tree
-
-    def apply(self, X: Any) -> Ints:
-        """Return the leaf that each row falls into in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples, n_trees)
-            Number of the leaf's node within its tree.
-        """
-        return self._leaves(X)[1]
-
-    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, Longs]:
-        """Return the nodes that each row visits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where the row visits the node; the nodes of all trees, tree after tree.
-        n_nodes_ptr : ndarray of shape (n_trees + 1,)
-            The columns of tree ``t`` are ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
-        """
-        model, paths = self._paths(X)
-        return paths, model.columns.tree_start.copy()
-
-
-def learned(known: Any, method: str) -> Any:
-    """Return what was kept of the out-of-bag rows, or say why there is nothing."""
-    if known is None:
-        raise AttributeError(
-            f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or preset='best'."
-        )
-    return known
-
 
 # -------------------------------------------------------------------------------------------------------- presets
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The arguments of a forest, with the preset's values for those that were left open."""
+
+    budget: int | None  #: trees to grow; None: as many as it takes
+    n_stages: int | str
+    calibrate: Any  #: False, or how
+    own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the paper's forest."""
+        return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
 
 
 def read_plan(forest: Any, task: str) -> Plan:

@@ -1,4 +1,7 @@
-"""The out-of-bag score: by the usual metric, by another, or by one of scikit-learn's scorers."""
+"""The out-of-bag score: by the usual metric, by another, or by one of scikit-learn's scorers.
+
+Metrics are imported where they are used: they take as long as the rest of the package, and most fits need none.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, d2_log_loss_score, get_scorer, log_loss, make_scorer, r2_score
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from .._base.typing import Floats, Mask
 
 _PROBABILITIES = ("y_proba", "y_prob", "y_score")  # what metrics of probabilities call their second argument
-_OF_PROBABILITIES = (log_loss, d2_log_loss_score)  # before scikit-learn 1.9 theirs is called y_pred
 
 
 class _Regressed(RegressorMixin, BaseEstimator):
@@ -46,6 +46,8 @@ def check_oob_score(oob_score: Any) -> None:
     if callable(oob_score):
         return
     if isinstance(oob_score, str):
+        from sklearn.metrics import get_scorer
+
         try:
             get_scorer(oob_score)
         except ValueError:
@@ -70,6 +72,8 @@ def score_rows(
         weight = weight[rows]
     if not rows.any():
         return float("nan")
+    from sklearn.metrics import accuracy_score, get_scorer, make_scorer, r2_score
+
     if not isinstance(how, str) and not callable(how):
         how = r2_score if classes is None else accuracy_score
     y, outputs = y[rows], outputs[rows]
@@ -117,4 +121,8 @@ def _is_scorer(function: Any) -> bool:
 def _wants_probabilities(how: Any) -> bool:
     if isinstance(how, str):
         return False
-    return how in _OF_PROBABILITIES or list(_parameters(how))[1:2] in [[name] for name in _PROBABILITIES]
+    from sklearn.metrics import d2_log_loss_score, log_loss
+
+    if how in (log_loss, d2_log_loss_score):  # before scikit-learn 1.9 their argument is called y_pred
+        return True
+    return list(_parameters(how))[1:2] in [[name] for name in _PROBABILITIES]

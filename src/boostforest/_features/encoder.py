@@ -6,6 +6,7 @@ one the number behind the last, an unknown one NaN.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -190,6 +191,16 @@ class TableEncoder:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+def check_encoding(max_one_hot: Any, missing_indicator: Any) -> None:
+    """Check what the arguments of these names say about columns."""
+    is_count = isinstance(max_one_hot, numbers.Integral) and not isinstance(max_one_hot, bool) and int(max_one_hot) >= 0
+    if max_one_hot is not None and not is_count:
+        raise ValueError(f"max_one_hot must be an integer of at least 0 or None; got {max_one_hot!r}.")
+    is_auto = isinstance(missing_indicator, str) and missing_indicator == "auto"
+    if not is_auto and not isinstance(missing_indicator, bool | np.bool_):
+        raise ValueError(f'missing_indicator must be "auto", True or False; got {missing_indicator!r}.')
 
 
 def fit_encoder(

@@ -19,15 +19,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from .._base.arrays import mean_and_deviation
 from .._base.draws import fold_numbers
 from .._base.memory import FEWER_CLASSES, SMALL, refuse_if_too_much
 from .._base.typing import Entropy, Floats, Labels
-from .._base.validation import mean_and_deviation
 from .._losses import Loss
 from .encoder import MAX_DIGITS, N_FOLDS, CategoryColumn, TableEncoder, count_features, fit_encoder
 from .frames import Column, Values, array_columns, as_frame, declared_categories, frame_columns, in_order, plain_matrix
 from .imputer import fit_fill, rescale
-from .roles import Roles, read_roles
+from .roles import ROLES, Roles, read_roles
 
 Categories = dict[int, CategoryColumn]
 
@@ -108,7 +108,8 @@ def fit_features(
     options = arguments["max_one_hot"], arguments["missing_indicator"]
     encoder = fit_encoder(X, columns.categories, targets, weight, *options)
     X = _training_features(encoder, X, targets, weight, entropy)
-    roles = read_roles(arguments, columns.n, columns.names, encoder)
+    asked = any(arguments[name] is not None for name in ROLES)
+    roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()
     mean, deviation = mean_and_deviation(X, weight)
     centre = mean if arguments["scale"] else np.zeros_like(mean)
     scale = deviation if arguments["scale"] else np.ones_like(mean)

@@ -7,14 +7,14 @@ maximisation. The expected value of a missing one is then linear in those that a
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from .._base.draws import Entropy, fold_numbers
-from .._base.threads import one_blas_thread
-
-Floats = npt.NDArray[np.float64]
+from .._base.draws import fold_numbers
+from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
+from .._base.typing import Entropy, Floats, Mask
 
 MAX_FEATURES = 256  # beyond, a row with many missing values takes longer to fill than to predict
 _MAX_ROWS = 10_000  # enough for any covariance of that many features
@@ -29,7 +29,7 @@ def fit_fill(
     deviation: Floats,
     entropy: Entropy,
     threads: int,
-    together: npt.NDArray[np.bool_] | None = None,
+    together: Mask | None = None,
 ) -> Floats | None:
     """Return centre and precision of the standardised features; None without missing values, or with too many features.
 
@@ -52,7 +52,8 @@ def fit_fill(
     rows = (X - mean) / deviation
     total = len(rows) if weight is None else weight.sum()
     fill = np.vstack([np.zeros(n_features), np.eye(n_features)])
-    with one_blas_thread(n_features):  # more of them would wait for each other longer than they work
+    # More threads of BLAS would wait for each other longer than they work.
+    with ONE_BLAS_THREAD if n_features >= BLAS_FEATURES else nullcontext():
         for _ in range(_STEPS):
             sums, products = _core.expected_moments(rows, fill, weight, threads)
             centre = sums / total
@@ -62,7 +63,7 @@ def fit_fill(
     return fill
 
 
-def _among_others(fill: Floats, together: npt.NDArray[np.bool_]) -> Floats:
+def _among_others(fill: Floats, together: Mask) -> Floats:
     """Return the distribution of all features, of which those apart are independent."""
     whole = np.vstack([np.zeros(len(together)), np.eye(len(together))])
     whole[0, together] = fill[0]

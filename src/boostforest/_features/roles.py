@@ -30,10 +30,6 @@ class Roles:
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if predictions must rise or fall with it; None: all free
 
-    def n_split(self, n_features: int) -> int:
-        """Return how many features may be split on."""
-        return n_features if self.split_features is None else len(self.split_features)
-
     def filled_together(self, n_features: int) -> Mask:
         """Return the features whose missing values are guessed from each other: free ones that node models see.
 
@@ -70,8 +66,6 @@ def read_roles(asked: Mapping[str, Any], n_columns: int, names: Names, encoder: 
 
     ``names`` are those of the columns, if they have any.
     """
-    if all(asked[name] is None for name in ROLES):
-        return Roles()
     split = _chosen("split_features", asked["split_features"], n_columns, names)
     model = _chosen("model_features", asked["model_features"], n_columns, names)
     signs = _signs(asked["monotonic_cst"], n_columns, names)

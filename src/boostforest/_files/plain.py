@@ -92,7 +92,7 @@ def decode_value(value: Any) -> Any:
     name, params = _only_item(value)
     if name not in MODELS or not isinstance(params, dict):
         raise ValueError(f"{name!r} is not a node model")
-    check_known(name, params, list(MODELS[name]._declared))
+    check_known(name, params, MODELS[name]._get_param_names())
     return MODELS[name](**{key: _decode(v, nested=True) for key, v in params.items()})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.isotonic import IsotonicRegression
 
 from .._base.typing import Floats, Mask
 from .._model.model import Calibration
@@ -21,6 +20,8 @@ def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) 
         return Calibration()
     if how in ("temperature", "auto"):
         return Calibration(_temperature(objective, scores, rows))
+    from sklearn.isotonic import IsotonicRegression
+
     n = objective.n_rows(rows)
     weight = objective.shares(rows) * n
     p, targets = objective.loss.outputs(scores)[rows], objective.targets[rows]

@@ -51,6 +51,11 @@ class TrainingData:
         """Number of classes as the core takes it: a single one is the first of two; 0 in regression."""
         return max(self.loss.n_classes, 2) if self.loss.n_classes else 0
 
+    @property
+    def n_split_features(self) -> int:
+        """How many features may be split on."""
+        return self.X.shape[1] if self.roles.split_features is None else len(self.roles.split_features)
+
     def keeping_table(self) -> TrainingData:
         """Return the same data, whose table is built when it is first asked for and then kept."""
         return self if self.kept is not None else replace(self, kept=KeptTable())

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
-from .._base.threads import one_blas_thread
+from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Seeds, TreeParams
-from .._base.validation import warn_if_unconverged
+from .._base.validation import warn
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
-from .parameters import draw_tree_params, encode_tree_params
+from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
@@ -39,6 +41,27 @@ class Request:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
         return draw_tree_params(self.pools | (changed or {}), seeds, task, self.shorthands)
 
+    def warn_if_unsplittable(self, data: TrainingData) -> None:
+        """Say that no tree can split, rather than silently return one model each."""
+        sampling, least = data.sampling, smallest(self.pools["min_samples_leaf"])
+        if least is None:
+            return
+        total = float(len(data.y) if sampling.weight is None else sampling.weight.sum())
+        total = sampling.n_draws if sampling.bootstrap else total
+        weighted = sampling.weight is not None or sampling.cumulative is not None
+        batch_size = None if weighted else largest(self.pools["batch_size"])  # rows of a batch may weigh anything
+        needs = f"min_samples_leaf={least} needs at least {2 * least} rows to split"
+        if batch_size is not None and batch_size < min(total, 2 * least):
+            warn(
+                f"{needs}, and batch_size={batch_size} takes fewer: every tree is a single node model. Use a larger "
+                "one, or None."
+            )
+        elif total < 2 * least:
+            warn(
+                f"{needs} (weights count), got {total:g}: every tree is a single node model. Use a smaller "
+                "min_samples_leaf."
+            )
+
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
         params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
@@ -54,7 +77,8 @@ class Request:
     ) -> Model:
         """Grow a tree for each seed; ``changed`` are pools instead of the request's own."""
         params = self.draw(seeds, data.loss.task, changed)
-        data.roles.check_fit(data.loss.n_classes, params["node_model"])
+        if any(role is not None for role in vars(data.roles).values()):
+            data.roles.check_fit(data.loss.n_classes, params["node_model"])
         columns = grow_trees(
             data,
             params,
@@ -64,7 +88,7 @@ class Request:
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
         )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages.single(len(seeds)))
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
 
 
 def grow_trees(
@@ -86,7 +110,7 @@ def grow_trees(
     from .python.grower import grow_in_python, make_plans
 
     data = data.keeping_table()
-    plans = make_plans(params, seeds, in_python, first_number, data.roles.n_split(data.X.shape[1]))
+    plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
     trees = grow_in_python(data, plans, threads, verbose)
     parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
     if rest := [t for t in range(len(seeds)) if t not in parts]:
@@ -109,10 +133,11 @@ def _grow_in_core(
 ) -> ForestColumns:
     n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
-    with one_blas_thread(max(n_features, largest_hidden_layer(params["node_model"]))):
+    widest = max(n_features, largest_hidden_layer(params["node_model"]))
+    with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
         sampling, roles = data.sampling, data.roles
         columns: dict[str, Any] = data.table(threads).grow(
-            encode_tree_params(params, seeds, roles.n_split(n_features)),
+            encode_tree_params(params, seeds, data.n_split_features),
             sampling.bootstrap,
             sampling.n_draws,
             sampling.cumulative,
@@ -126,7 +151,9 @@ def _grow_in_core(
         )
     if progress is not None:
         progress.close()
-    warn_if_unconverged(columns.pop("n_unconverged"))
+    if n_unconverged := columns.pop("n_unconverged"):
+        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
+        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
     rounded = dtype != "float64"
     ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not math.isfinite(columns["params"].sum(dtype=np.float64)):

@@ -1,7 +1,7 @@
-"""The parameters of a tree, declared once: what is allowed, how it is said, what the core gets.
+"""The parameters of a tree, declared once: default, what is allowed, how it is said, what the core gets, docstring.
 
-To add one: append it to ``TREE_PARAMETERS`` (the position numbers its pool draws, so never insert), read it in
-``src/bindings/training_table.cpp``, and give the estimators an argument of the same name.
+To add one: append it to ``TreeArguments`` (the position numbers its pool draws, so never insert) and read it in
+``src/bindings/training_table.cpp``. Estimators, docstrings and files have it from here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._base.declare import Parameter, choice, integer, is_integer, real
+from .._base.declare import (
+    BOOL,
+    Parameter,
+    arguments_of,
+    choice,
+    declared,
+    integer,
+    is_integer,
+    pooled,
+    real,
+)
 from .._base.draws import distinct, draw_parameter, is_distribution, pool_words
 from .._base.typing import Seeds, TreeParams
 from .._core import Criterion
@@ -37,8 +47,7 @@ def max_features_count(value: int | float | str | None, n_features: int) -> int:
     return max(1, int(float(value) * n_features))
 
 
-MAX_FEATURES = Parameter(
-    "max_features",
+_MAX_FEATURES = Parameter(
     "an integer of at least 1, a float in (0, 1], 'sqrt', 'log2' or None",
     lambda v: (
         v is None
@@ -48,7 +57,6 @@ MAX_FEATURES = Parameter(
     ),
     lambda v, d: float(max_features_count(v, d)),
 )
-_CLIP = Parameter("clip", "True or False", lambda v: isinstance(v, bool), lambda v, d: float(v))
 
 
 def is_node_model(value: object) -> bool:
@@ -60,24 +68,93 @@ def is_node_model(value: object) -> bool:
 
 
 _NODE_MODEL = Parameter(
-    "node_model",
     f"one of {', '.join(map(repr, SHORTHANDS))}, an object of boostforest.nodes, a regressor with fit and predict",
     is_node_model,
     lambda v, d: math.nan,  # encode_node_models has more than one number for it
 )
 
-TREE_PARAMETERS = (
-    _NODE_MODEL,
-    choice("criterion", CRITERIA),
-    integer("min_samples_leaf", 1),
-    real("reg_lambda", 0),
-    integer("max_leaf_nodes", 2, none=0),
-    integer("max_depth", 1, none=-1),
-    MAX_FEATURES,
-    integer("n_cuts", 1),
-    integer("batch_size", 2, none=0),
-    _CLIP,
-)
+
+@declared
+class TreeArguments:
+    """The parameters of a tree; each of them may be a pool, from which every tree draws."""
+
+    node_model: Any = pooled(
+        default="ridge",
+        rule=_NODE_MODEL,
+        doc="""{"ridge", "constant", "elm", "svr"}, object of `boostforest.nodes` or regressor
+        What sits at the nodes: a ridge regression on all features, a constant, an extreme learning machine (a ridge
+        regression on random hidden units), a linear support vector regression, or any regressor with `fit` and
+        `predict`. {shorthands}""",
+    )
+    criterion: Any = pooled(
+        default="xgb",
+        rule=choice(CRITERIA),
+        doc="""{criteria}
+        What a split maximises: the boosting gain, or {label_criteria}.""",
+    )
+    min_samples_leaf: Any = pooled(
+        default=10,
+        rule=integer(1),
+        doc="""int
+        Rows that each side of a split must have (weights count, see `fit`).""",
+    )
+    reg_lambda: Any = pooled(
+        default=0.1,
+        rule=real(0),
+        doc="""float
+        Penalty λ on the squared slopes of the ridge and ELM models, unless they have one of their own, and in the
+        gain.""",
+    )
+    max_leaf_nodes: Any = pooled(
+        default=None,
+        rule=integer(2, none=0),
+        doc="""int
+        Leaves that a tree may have. The leaf of the highest loss is split first. None: no limit.""",
+    )
+    max_depth: Any = pooled(
+        default=None,
+        rule=integer(1, none=-1),
+        doc="""int
+        Splits between the root and a leaf at the most. None: no limit.""",
+    )
+    max_features: Any = pooled(
+        default=1.0,
+        rule=_MAX_FEATURES,
+        doc="""int, float, {"sqrt", "log2"} or None
+        Features that are tried at a node: their number or share. More are tried only while none has a valid split.""",
+    )
+    n_cuts: Any = pooled(
+        default=1,
+        rule=integer(1),
+        doc="""int
+        Random thresholds that are tried per feature.""",
+    )
+    batch_size: Any = pooled(
+        default=1000,
+        rule=integer(2, none=0),
+        doc="""int
+        A node with more rows is split, and its models are fitted, on that many random ones. None: always on all.""",
+    )
+
+
+@declared
+class RegressionTreeArguments(TreeArguments):
+    """Those of a regression tree."""
+
+    clip: Any = pooled(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Keep the output of each node's model within the range of what it was fitted to.""",
+    )
+
+
+_DECLARED = arguments_of(RegressionTreeArguments)
+_ORDER = sorted(_DECLARED, key=lambda name: 8.5 if name == "clip" else [*_DECLARED].index(name))
+
+#: All of them. The position numbers the draws from a pool, so that ``clip`` stays the tenth.
+TREE_PARAMETERS = tuple(_DECLARED[name].rule for name in _ORDER)
+MAX_FEATURES = _DECLARED["max_features"].rule
 
 
 def tree_pools(estimator: object, task: str) -> dict[str, Any]:

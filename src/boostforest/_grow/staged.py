@@ -119,7 +119,7 @@ class StageGrower:
         scores = self._objective.loss.scores(mean)
         loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
-        return Grown(list(groups), Stages.single(n), scores, seen, [loss], trials)
+        return Grown(list(groups), Stages((n,)), scores, seen, [loss], trials)
 
     # ------------------------------------------------------------------------------------------------ later stages
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._base.arrays import mean_and_deviation
 from .._base.typing import Floats
-from .._base.validation import mean_and_deviation
 from .._core import Link, LossCode
 from .loss import OutOfBag
 from .regression import RegressionLoss

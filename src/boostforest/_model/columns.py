@@ -275,7 +275,3 @@ class ForestColumns(ReadOnlyColumns):
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
         return replace(parts[0], **joined)
-
-    def join(self, other: ForestColumns) -> ForestColumns:
-        """Return the trees of both."""
-        return self.concatenate([self, other])

@@ -25,12 +25,7 @@ class Stages:
     """Which trees belong to which stage, and what a stage counts."""
 
     ends: tuple[int, ...]  #: number of trees up to the end of each stage
-    steps: tuple[float, ...]  #: factor of each stage's mean; 1 for the first
-
-    @classmethod
-    def single(cls, n_trees: int) -> Stages:
-        """Return the one stage of a plain forest."""
-        return cls((n_trees,), (1.0,))
+    steps: tuple[float, ...] = (1.0,)  #: factor of each stage's mean; 1 for the first
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -217,7 +212,7 @@ class Model:
             columns=self.columns.take(first, last),
             seeds=self.seeds[first:last],
             params={name: values[first:last] for name, values in self.params.items()},
-            stages=Stages.single(last - first),
+            stages=Stages((last - first,)),
             calibration=Calibration(),
             draws=None,
             known=Known(),
@@ -238,5 +233,5 @@ def join(models: list[Model]) -> Model:
         columns=columns,
         seeds=np.concatenate([model.seeds for model in models]),
         params={name: [v for model in models for v in model.params[name]] for name in models[0].params},
-        stages=Stages.single(columns.n_trees),
+        stages=Stages((columns.n_trees,)),
     )

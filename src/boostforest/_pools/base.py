@@ -12,16 +12,20 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._base.arrays import check_sample_weight
+from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Labels, Seeds
-from .._base.validation import check_sample_weight
-from .._estimator.bagging import BaggingMixin
-from .._estimator.classifier import LabelsMixin, combine_class_weight, find_classes
+from .._estimator.arguments import ClassArguments
+from .._estimator.classifier import StagedLabelsMixin, combine_class_weight, find_classes
+from .._estimator.docs import CLASS_ATTRIBUTES, CLASSIFICATION, OOB_ATTRIBUTES, REGRESSION
+from .._estimator.forest import BaggingMixin
 from .._estimator.scoring import score_rows
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
 from . import jobs
+from .docs import ATTRIBUTES, POOL_FOREST
 from .members import Columns, Kind, check_kinds, draw_members, picks_columns_by_name, tags_of
 
 
@@ -29,9 +33,10 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
     """Fitting and prediction over a list of members."""
 
     _member_noun = "member"
+    _words = POOL_FOREST
+    _attributes = ATTRIBUTES + OOB_ATTRIBUTES
     _task: ClassVar[str]
 
-    random_state: Any
     max_features: Any = None  # forests without such an argument give every member all columns
 
     estimators_: list[Any]
@@ -79,6 +84,7 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         kinds = check_kinds(*self._declared(), self._task)
+        check_arguments(self)
         self._check_bagging()
         kept = self._kept_members(len(getattr(self, "estimators_", ())))
         X, y = self._check_training_table(X, y, kinds, first=kept == 0)
@@ -234,6 +240,7 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     """Targets and predictions of pool forests for regression."""
 
     _task = "regression"
+    _words = REGRESSION
 
     oob_prediction_: Floats
 
@@ -248,11 +255,6 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     def predict(self, X: Any) -> Floats:
         """Predict the target.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Returns
         -------
         y : ndarray of shape (n_samples,)
@@ -264,11 +266,6 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first member, the first two, and so on.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
         Yields
         ------
         y : ndarray of shape (n_samples,)
@@ -278,8 +275,11 @@ class PoolRegressor(RegressorMixin, PoolForestBase):
             yield mean[:, 0]
 
 
-class PoolClassifier(LabelsMixin, PoolForestBase):
+class PoolClassifier(ClassArguments, StagedLabelsMixin, PoolForestBase):
     """Labels and probabilities of pool forests for classification."""
+
+    _words = CLASSIFICATION | {"codes": " They know the classes by their positions in `classes_`: 0, 1, …"}
+    _attributes = CLASS_ATTRIBUTES
 
     classes_: Labels
     n_classes_: int
@@ -309,51 +309,10 @@ class PoolClassifier(LabelsMixin, PoolForestBase):
         return mean
 
     @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Mean of the members' probabilities, classes in the order of ``classes_``. A class that a member has not
-            drawn has probability 0 there; members without ``predict_proba`` give all to the class they predict.
-        """
-        return self._mean_output(X)
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
+        mean = self._mean_output(X)  # checks that there is a fit
+        return self.classes_, mean
 
     @on_snapshot
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Predict probabilities with the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities of the members so far.
-        """
-        yield from self._staged_means(X)
-
-    @on_snapshot
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Predict with the first member, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Prediction of the members so far.
-        """
-        for p in self._staged_means(X):
-            yield self.classes_[p.argmax(axis=1)]
+    def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
+        return ((self.classes_, p) for p in self._staged_means(X))

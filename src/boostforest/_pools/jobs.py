@@ -17,13 +17,12 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from .. import _core
+from .._base.arrays import class_weights
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.validation import class_weights
+from .._base.typing import Floats
 from .members import Columns, Kind, Member, make_estimator
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 _COMPILED = ("sklearn.tree.", "boostforest.tree", "boostforest.model_trees.")
@@ -118,8 +117,7 @@ def check_takes_weights(kinds: list[Kind], why: str) -> None:
 
 def drawn_rows(seed: int, n_rows: int, sampling: Sampling) -> Rows:
     """Return the rows of a bootstrap replica, repeated as often as they were drawn, in ascending order."""
-    counts = _core.bootstrap_counts(seed, n_rows, sampling.n_draws, sampling.cumulative)
-    return np.repeat(np.arange(n_rows), counts)
+    return np.repeat(np.arange(n_rows), sampling.counts(seed, n_rows))
 
 
 def is_frame(X: Any) -> bool:
@@ -182,8 +180,7 @@ def sum_out_of_bag(
     def add(group: Sequence[Fitted]) -> tuple[Floats, Floats]:
         total, n = np.zeros(shape), np.zeros((shape[0], 1))
         for member in group:
-            counts = _core.bootstrap_counts(member.seed, shape[0], sampling.n_draws, sampling.cumulative)
-            rows = np.flatnonzero(counts == 0)
+            rows = np.flatnonzero(sampling.counts(member.seed, shape[0]) == 0)
             if len(rows) > 0:
                 total[rows] += member_output(member, X, rows, n_classes)
                 n[rows] += 1

@@ -7,15 +7,15 @@ import hashlib
 import math
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.utils import get_tags
 
-from .._base.declare import Parameter
+from .._base.declare import ANYTHING, Parameter
 from .._base.draws import Seeds, choose_columns, draw, member_words, pool_words
 from .._grow.parameters import MAX_FEATURES, max_features_count
 
@@ -126,11 +126,13 @@ def _check_pools(pools: Mapping[str, Any], name: str, estimator: Any) -> dict[st
 
 def _foreign(name: str) -> Parameter:
     """Declare the parameter of an estimator that checks its values itself."""
-    return Parameter(f"pools[{name!r}]", "a value", lambda v: True, lambda v, d: math.nan)
+    return replace(ANYTHING, name=f"pools[{name!r}]")
 
 
 def picks_columns_by_name(kinds: list[Kind]) -> bool:
     """Tell whether some estimator may need a data frame rather than an array."""
+    from sklearn.compose import ColumnTransformer
+
     return any(
         isinstance(part, ColumnTransformer)
         for kind in kinds

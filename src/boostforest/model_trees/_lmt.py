@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._estimator.snapshot import on_snapshot
-from ._logistic import Floats, Ints, LogisticTreeClassifier
-from ._logistic_docs import describe
+from .._base.declare import BOOL, argument, declared, integer
+from ._logistic import LogisticTreeClassifier
+from ._model_tree import Floats, GrownTreeMixin, Ints
 
 
-@describe
-class LMTClassifier(LogisticTreeClassifier):
+@declared
+class LMTClassifier(LogisticTreeClassifier, GrownTreeMixin):
     """Logistic model tree: a decision tree with a logistic regression at every leaf.
 
     The tree is grown with C4.5's splits. Every node has a LogitBoost model (see `SimpleLogisticClassifier`) that
@@ -24,29 +23,8 @@ class LMTClassifier(LogisticTreeClassifier):
     they leave open: with ``shuffle=False``, on rows sorted by class, it gives Weka's tree and Weka's probabilities,
     unless a choice depends on rounding.
 
-    Parameters
-    ----------
-    min_samples_split : int, default=16
-        Rows that a node needs to be split (a row counts its weight). Weka's ``-M 15`` splits nodes of more than 15.
-    min_samples_leaf : int, default=2
-        Rows that each side of a split needs. C4.5 asks for a tenth of the node's rows per class as well, but never for
-        more than 25.
-    prune : bool, default=True
-        Prune the tree. Unpruned trees are large: for a forest, not for reading.
-    {iterations}
-    fast_regression : bool, default=True
-        Choose the number of iterations once, for the root, and use it at every node; False, Weka's ``-C``, chooses it
-        anew at every node and takes many times as long.
-    {rest}
+    {parameters}
 
-    Attributes
-    ----------
-    n_leaves_ : int
-        Number of leaves, each with its model.
-    n_nodes_ : int
-        Number of nodes.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the information gain of the splits; all 0 without a split.
     {attributes}
 
     See Also
@@ -75,8 +53,6 @@ class LMTClassifier(LogisticTreeClassifier):
     differ by 1e-5. With ``fast_regression=False`` the rows of a node are dealt into folds in the order of the table; in
     Weka that order depends on the last sort of the split search. Weka has no unpruned trees.
 
-    References
-    ----------
     {references}
 
     Examples
@@ -100,41 +76,34 @@ class LMTClassifier(LogisticTreeClassifier):
       - 0.88 * dose
     """
 
-    def __init__(
-        self,
-        *,
-        min_samples_split: int = 16,
-        min_samples_leaf: int = 2,
-        prune: bool = True,
-        n_iter: int | None = None,
-        max_iter: int = 200,
-        n_iter_no_change: int = 50,
-        use_aic: bool = False,
-        error_on_probabilities: bool = False,
-        fast_regression: bool = True,
-        class_weight: Any = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.prune = prune
-        self.n_iter = n_iter
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.use_aic = use_aic
-        self.error_on_probabilities = error_on_probabilities
-        self.fast_regression = fast_regression
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.random_state = random_state
+    _words = LogisticTreeClassifier._words | {"what_splits_gain": "the information gain of the splits"}
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_integer("min_samples_split", 2)
-        self._check_integer("min_samples_leaf", 1)
-        self._check_bool("prune")
-        self._check_bool("fast_regression")
+    min_samples_split: int = argument(
+        default=16,
+        rule=integer(2),
+        doc="""int
+        Rows that a node needs to be split (a row counts its weight). Weka's ``-M 15`` splits nodes of more than 15.""",
+    )
+    min_samples_leaf: int = argument(
+        default=2,
+        rule=integer(1),
+        doc="""int
+        Rows that each side of a split needs. C4.5 asks for a tenth of the node's rows per class as well, but never for
+        more than 25.""",
+    )
+    prune: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Prune the tree. Unpruned trees are large: for a forest, not for reading.""",
+    )
+    fast_regression: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Choose the number of iterations once, for the root, and use it at every node; False, Weka's ``-C``, chooses it
+        anew at every node and takes many times as long.""",
+    )
 
     def _tree_rules(self) -> dict[str, Any]:
         return {
@@ -148,42 +117,7 @@ class LMTClassifier(LogisticTreeClassifier):
     def _needs_folds(self) -> bool:
         return self.prune or super()._needs_folds()
 
-    @on_snapshot
-    def apply(self, X: Any) -> Ints:
-        """Return the leaf that each row falls into.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,)
-            Number of the leaf's node.
-        """
-        X = self._check_rows(X)
+    def _leaves(self, X: Floats) -> Ints:
         leaves: Ints = np.empty(len(X), dtype=np.int32)
         self._core_tree().apply(X, leaves)
         return leaves
-
-    @property
-    def n_nodes_(self) -> int:
-        """Number of nodes."""
-        check_is_fitted(self)
-        return len(self.tree_.feature)
-
-    @property
-    def n_leaves_(self) -> int:
-        """Number of leaves."""
-        return (self.n_nodes_ + 1) // 2
-
-    @property
-    @on_snapshot
-    def feature_importances_(self) -> Floats:
-        """Share of each feature in the information gain of the splits; all 0 without a split."""
-        check_is_fitted(self)
-        inner = self.tree_.feature >= 0
-        gain = np.bincount(self.tree_.feature[inner], self.tree_.gain[inner], minlength=self.n_features_in_)
-        total = gain.sum()
-        return gain / total if total > 0 else gain.astype(np.float64)

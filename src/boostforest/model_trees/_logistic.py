@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from .._base.arrays import ReadOnlyColumns
+from .._base.arrays import ReadOnlyColumns, check_sample_weight, class_weights, mean_and_deviation
+from .._base.declare import BOOL, argument, declared, integer
 from .._base.draws import entropy_of
-from .._base.validation import check_sample_weight, class_weights, mean_and_deviation, warn_if_one_class
+from .._base.typing import Labels
+from .._estimator.arguments import ClassArguments
+from .._estimator.classifier import LabelsMixin, find_classes
+from .._estimator.docs import CLASS_ATTRIBUTES
 from .._estimator.show import ShownNode, linear_model, number
-from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._features.features import with_columns_of_fit
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+from .._estimator.snapshot import on_snapshot
+from ._model_tree import Floats, Ints, ModelTree
 
 
 @dataclass(eq=False, frozen=True)
@@ -41,17 +38,79 @@ class LogisticTree(ReadOnlyColumns):
     params: Floats  #: models × outputs × (intercept, one slope per scaled feature)
 
 
-class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
+@declared
+class LogitBoostArguments:
+    """How the models of nodes are fitted."""
+
+    n_iter: int | None = argument(
+        default=None,
+        rule=integer(0, none=-1),
+        doc="""int
+        Number of LogitBoost iterations; None chooses it by cross-validation in five folds (Weka's ``-I``).""",
+    )
+    max_iter: int = argument(
+        default=200,
+        rule=integer(0),
+        doc="""int
+        The largest number that is chosen.""",
+    )
+    n_iter_no_change: int = argument(
+        default=50,
+        rule=integer(0),
+        doc="""int
+        Stop looking for the number of iterations after so many without a new minimum; 0 goes on to `max_iter`.""",
+    )
+    use_aic: bool = argument(
+        default=False,
+        rule=BOOL,
+        doc="""bool
+        Choose the number of iterations by Akaike's criterion on the training rows, without folds: faster (Weka's
+        ``-A``).""",
+    )
+    error_on_probabilities: bool = argument(
+        default=False,
+        rule=BOOL,
+        doc="""bool
+        Cross-validate the mean absolute error of the probabilities, not the share of wrong classes (Weka's ``-P``).""",
+    )
+    shuffle: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Shuffle the rows before they are dealt into folds, class by class. False deals them in their order, as Weka
+        does.""",
+    )
+    random_state: Any = argument(
+        default=None,
+        doc="""int, RandomState instance, Generator or None
+        Seed of the shuffle. Nothing else is random.""",
+    )
+
+
+class LogisticTreeClassifier(ClassArguments, LogitBoostArguments, LabelsMixin, ModelTree):
     """A tree of logistic models; SimpleLogistic is a tree of one node."""
 
-    n_iter: int | None
-    max_iter: int
-    n_iter_no_change: int
-    use_aic: bool
-    error_on_probabilities: bool
-    class_weight: Any
-    shuffle: bool
-    random_state: Any
+    _words: ClassVar = {
+        "or_balanced": "",
+        "but_weights": ".",
+        "references": """\
+References
+----------
+.. [1] N. Landwehr, M. Hall, E. Frank, "Logistic model trees", Machine Learning 59, 161-205, 2005.
+.. [2] M. Sumner, E. Frank, M. Hall, "Speeding up logistic model tree induction", Knowledge Discovery in Databases:
+   PKDD 2005, 675-683, 2005.""",
+    }
+    _attributes = (
+        CLASS_ATTRIBUTES
+        + """\
+n_iter_ : int
+    LogitBoost iterations of the root's model.
+tree_ : LogisticTree
+    The model as NumPy columns.
+feature_mean_, feature_scale_ : ndarray of shape (n_features,)
+    Means and standard deviations of the training rows; missing values are replaced by the means.
+"""
+    )
 
     tree_: LogisticTree
     classes_: npt.NDArray[Any]
@@ -63,34 +122,13 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers; NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two rows, which stay together when rows are
-            dealt into folds.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_parameters()
         entropy = entropy_of(self.random_state)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        X, y = self._check_training(X, y)
         weight = check_sample_weight(sample_weight, len(y))
-        codes = self._encode_classes(y)
+        self.classes_ = find_classes(y, None)
+        self.n_classes_ = len(self.classes_)
+        codes = np.searchsorted(self.classes_, y)
         if self.class_weight is not None:
             per_row = class_weights(self.class_weight, self.classes_, codes, weight)
             weight = per_row if weight is None else weight * per_row
@@ -131,44 +169,7 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
     def _needs_folds(self) -> bool:
         return self.n_iter is None and not self.use_aic
 
-    def _encode_classes(self, y: Any) -> npt.NDArray[np.intp]:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
-        warn_if_one_class(self.classes_)
-        return codes.reshape(-1)
-
-    def _check_parameters(self) -> None:
-        if self.n_iter is not None:
-            self._check_integer("n_iter", 0, " or None")
-        self._check_integer("max_iter", 0)
-        self._check_integer("n_iter_no_change", 0)
-        for name in ("use_aic", "error_on_probabilities", "shuffle"):
-            self._check_bool(name)
-
-    def _check_integer(self, name: str, low: int, other: str = "") -> None:
-        value = getattr(self, name)
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not low <= int(value) < 2**31:
-            raise ValueError(f"{name} must be an integer from {low} to 2^31 - 1{other}; got {value!r}.")
-
-    def _check_bool(self, name: str) -> None:
-        if not isinstance(getattr(self, name), bool | np.bool_):
-            raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
-
     # --------------------------------------------------------------------------------------------------- prediction
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _check_rows(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = with_columns_of_fit(self, X)
-        checked: Floats = validate_data(
-            self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        return checked
 
     @property
     def _n_outputs(self) -> int:
@@ -183,11 +184,6 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
     @on_snapshot
     def decision_function(self, X: Any) -> Floats:
         """Compute the decision function: a score for each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------
@@ -204,61 +200,13 @@ class LogisticTreeClassifier(ClassifierMixin, BaseEstimator):
         return score
 
     @on_snapshot
-    def predict_proba(self, X: Any) -> Floats:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``.
-        """
+    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
         score = self._scores(X)
         if self.n_classes_ == 1:
-            return np.ones((len(score), 1))
+            return self.classes_, np.ones((len(score), 1))
         if self.n_classes_ == 2:
-            return np.hstack([expit(-score), expit(score)])
-        p: Floats = softmax(score, axis=1)
-        return p
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        log_p : ndarray of shape (n_samples, n_classes)
-            Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
-        """
-        with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
-
-    @on_snapshot
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The most probable class of each row.
-        """
-        p = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[p.argmax(axis=1)]
-        return labels
+            return self.classes_, np.hstack([expit(-score), expit(score)])
+        return self.classes_, softmax(score, axis=1)
 
     # --------------------------------------------------------------------------------------------------- inspection
 

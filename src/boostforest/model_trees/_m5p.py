@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
 
 from .. import _core
-from .._base.arrays import ReadOnlyColumns
-from .._base.validation import check_sample_weight, mean_and_deviation
+from .._base.arrays import ReadOnlyColumns, check_sample_weight, mean_and_deviation
+from .._base.declare import BOOL, argument, declared, integer
 from .._estimator.show import ShownNode, linear_model, number
-from .._estimator.snapshot import fitted_aside, on_snapshot
-from .._features.features import with_columns_of_fit
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+from .._estimator.snapshot import on_snapshot
+from ._model_tree import Floats, GrownTreeMixin, Ints
 
 
 @dataclass(eq=False, frozen=True)
@@ -38,7 +32,8 @@ class M5PTree(ReadOnlyColumns):
     slopes: Floats  #: models × features
 
 
-class M5PRegressor(RegressorMixin, BaseEstimator):
+@declared
+class M5PRegressor(RegressorMixin, GrownTreeMixin):
     """M5': a regression tree with a linear model at every leaf.
 
     The tree is grown on the spread of the target and gets a linear model at every node. It is pruned from the leaves up
@@ -49,36 +44,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     It follows Wang and Witten [2]_ (after Quinlan's M5 [1]_), and Weka's M5P where that differs (see Notes): on data
     without ties it gives Weka's tree and Weka's predictions.
 
-    Parameters
-    ----------
-    min_samples_leaf : int, default=4
-        Weka's ``-M``, and as there: a node with fewer rows is not split. So a leaf may have fewer rows, but at least
-        two, and more than a fifth of those of the node above it.
-    prune : bool, default=True
-        Prune the tree; False is Weka's ``-N``. Unpruned trees are large: for a forest, not for reading.
-    smooth : bool, default=True
-        Mix the models on the path into that of the leaf; False is Weka's ``-U``.
-    regression_tree : bool, default=False
-        Means instead of linear models, Weka's ``-R``.
+    {parameters}
 
-    Attributes
-    ----------
-    tree_ : M5PTree
-        The tree as NumPy columns.
-    n_leaves_ : int
-        Number of leaves, each with its model.
-    n_nodes_ : int
-        Number of nodes.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the spread that the splits take away; all 0 without a split.
-    feature_mean_ : ndarray of shape (n_features,)
-        Means of the training rows; missing values are replaced by them.
-    target_deviation_ : float
-        Standard deviation of the training target: the errors that `export_text` prints are shares of it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where the training table had some.
+    {attributes}
 
     See Also
     --------
@@ -134,43 +102,44 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
     0.98
     """
 
-    def __init__(
-        self,
-        *,
-        min_samples_leaf: int = 4,
-        prune: bool = True,
-        smooth: bool = True,
-        regression_tree: bool = False,
-    ) -> None:
-        self.min_samples_leaf = min_samples_leaf
-        self.prune = prune
-        self.smooth = smooth
-        self.regression_tree = regression_tree
+    _words: ClassVar = {"what_splits_gain": "the spread that the splits take away"}
+    _attributes = """\
+tree_ : M5PTree
+    The tree as NumPy columns.
+feature_mean_ : ndarray of shape (n_features,)
+    Means of the training rows; missing values are replaced by them.
+target_deviation_ : float
+    Standard deviation of the training target: the errors that `export_text` prints are shares of it.
+"""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training table, all numbers; NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Target values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self : object
-            The fitted tree.
-        """
-        with fitted_aside(self) as twin:
-            twin._fit(X, y, sample_weight)
-        return self
+    min_samples_leaf: int = argument(
+        default=4,
+        rule=integer(1),
+        doc="""int
+        Weka's ``-M``, and as there: a node with fewer rows is not split. So a leaf may have fewer rows, but at least
+        two, and more than a fifth of those of the node above it.""",
+    )
+    prune: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Prune the tree; False is Weka's ``-N``. Unpruned trees are large: for a forest, not for reading.""",
+    )
+    smooth: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Mix the models on the path into that of the leaf; False is Weka's ``-U``.""",
+    )
+    regression_tree: bool = argument(
+        default=False,
+        rule=BOOL,
+        doc="""bool
+        Means instead of linear models, Weka's ``-R``.""",
+    )
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite="allow-nan", y_numeric=True)
+        X, y = self._check_training(X, y, y_numeric=True)
         y = np.ascontiguousarray(y, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(y))
         if weight is None:
@@ -203,35 +172,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         self.feature_mean_ = mean
         self.target_deviation_ = target_scale
 
-    def _check_parameters(self) -> None:
-        least = self.min_samples_leaf
-        if not isinstance(least, numbers.Integral) or isinstance(least, bool) or not 1 <= least < 2**31:
-            raise ValueError(f"min_samples_leaf must be an integer from 1 to 2^31 - 1; got {least!r}.")
-        for name in ("prune", "smooth", "regression_tree"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _check_rows(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = with_columns_of_fit(self, X)
-        checked: Floats = validate_data(
-            self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
-        )
-        return checked
-
     @on_snapshot
     def predict(self, X: Any) -> Floats:
         """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
 
         Returns
         -------
@@ -242,46 +185,9 @@ class M5PRegressor(RegressorMixin, BaseEstimator):
         prediction: Floats = _core.m5p_predict(vars(self.tree_), self.feature_mean_, X)
         return prediction
 
-    @on_snapshot
-    def apply(self, X: Any) -> Ints:
-        """Return the leaf that each row falls into.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,)
-            Number of the leaf's node.
-        """
-        X = self._check_rows(X)
+    def _leaves(self, X: Floats) -> Ints:
         leaves: Ints = _core.m5p_apply(vars(self.tree_), self.feature_mean_, X)
         return leaves
-
-    @property
-    def n_nodes_(self) -> int:
-        """Number of nodes."""
-        check_is_fitted(self)
-        return len(self.tree_.feature)
-
-    @property
-    def n_leaves_(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return len(self.tree_.centre)
-
-    @property
-    @on_snapshot
-    def feature_importances_(self) -> Floats:
-        """Share of each feature in the spread that the splits take away; all 0 without a split."""
-        check_is_fitted(self)
-        inner = self.tree_.feature >= 0
-        gain = np.zeros(self.n_features_in_)
-        np.add.at(gain, self.tree_.feature[inner], self.tree_.gain[inner])
-        shares: Floats = gain / max(gain.sum(), np.finfo(np.float64).tiny)
-        return shares
 
     def _shown_nodes(self, feature_names: list[str], digits: int) -> list[ShownNode]:
         """Return the nodes in words; see ``_show``."""

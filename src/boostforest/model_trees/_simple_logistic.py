@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.declare import argument, declared
 from .._estimator.snapshot import on_snapshot
-from ._logistic import Floats, LogisticTreeClassifier
-from ._logistic_docs import describe
+from ._logistic import LogisticTreeClassifier
+from ._model_tree import Floats
 
 
-@describe
+@declared
 class SimpleLogisticClassifier(LogisticTreeClassifier):
     """Logistic regression by LogitBoost with simple regressions, which chooses its features.
 
@@ -19,18 +18,8 @@ class SimpleLogisticClassifier(LogisticTreeClassifier):
     in time (by cross-validation), this is a sparse linear model without anything to tune. It is Weka's SimpleLogistic
     [1]_ [2]_ and the node model of `LMTClassifier`.
 
-    Parameters
-    ----------
-    {iterations}
-    {rest}
+    {parameters}
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Slopes in the units of the data: of the log-odds of the second of two classes, or of one function per class,
-        which add up to zero; the probabilities are the softmax of these.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Their intercepts.
     {attributes}
 
     See Also
@@ -39,10 +28,18 @@ class SimpleLogisticClassifier(LogisticTreeClassifier):
 
     Notes
     -----
-    {notes}
+    An iteration of LogitBoost fits the responses z = (y − p) / (p (1 − p)) of each class, within ±3 as in Weka, with
+    weights (y − p) / z, by weighted least squares on each feature in turn, and keeps the feature of the least error.
+    With J classes (J − 1) / J of the regressions less their mean over the classes is added.
 
-    References
-    ----------
+    The folds run one after another and add up their errors; a fold ends when the sum has had no new minimum for more
+    than `n_iter_no_change` iterations, as in Weka. Akaike's criterion counts one parameter per iteration.
+
+    Missing values (NaN) are replaced by the feature's mean over the training rows, as in Weka. All features are
+    numbers: encode categories as indicators first, which is what Weka does. Of features that do equally well but for
+    rounding the first one is taken. Weka's weight trimming (``-W``) and its choice by the training error (``-S``) are
+    left out.
+
     {references}
 
     Examples
@@ -57,26 +54,15 @@ class SimpleLogisticClassifier(LogisticTreeClassifier):
     (3, 4)
     """
 
-    def __init__(
-        self,
-        *,
-        n_iter: int | None = None,
-        max_iter: int = 500,
-        n_iter_no_change: int = 50,
-        use_aic: bool = False,
-        error_on_probabilities: bool = False,
-        class_weight: Any = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.n_iter = n_iter
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.use_aic = use_aic
-        self.error_on_probabilities = error_on_probabilities
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.random_state = random_state
+    _attributes = """\
+coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    Slopes in the units of the data: of the log-odds of the second of two classes, or of one function per class,
+    which add up to zero; the probabilities are the softmax of these.
+intercept_ : ndarray of shape (1,) or (n_classes,)
+    Their intercepts.
+"""
+
+    max_iter: int = argument(default=500)
 
     @property
     @on_snapshot

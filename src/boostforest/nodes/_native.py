@@ -1,32 +1,39 @@
 """The node models of the compiled core, as small objects that hold their parameters.
 
 To add one: write it in C++ (the steps are in ``src/core/models/node_model.hpp``), then a class here with its code, its
-parameters in ``_declared`` (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
+parameters (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from .._base.declare import Parameter, integer, real
+from .._base.declare import Parameter, arguments_of, declared, integer, pooled, real
 from .._base.draws import Seeds, distinct, draw, word
 from .._core import ModelKind, NodeFit
 
 PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in Python
 
 
+@declared
 class NodeModel(BaseEstimator):
     """A node model of the core: ``__init__`` only stores, a fit checks. Any parameter may be a pool."""
 
     _code: ClassVar[int]  # NodeFit of the core
-    _declared: ClassVar[dict[str, Parameter]] = {}
+
+    @classmethod
+    def _rules(cls) -> dict[str, Parameter]:
+        """Return the parameters that may be pools, with the class in their names."""
+        rules = {name: own.rule for name, own in arguments_of(cls).items() if own.rule.takes_pools}
+        return {name: replace(rule, name=f"{cls.__name__}.{name}") for name, rule in rules.items()}
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._declared)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in arguments_of(self))})"
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and repr(self) == repr(other)
@@ -36,18 +43,19 @@ class NodeModel(BaseEstimator):
 
     def _pools(self) -> dict[str, Any]:
         """Check all parameters and return their pools."""
-        return {name: parameter.pool(getattr(self, name)) for name, parameter in self._declared.items()}
+        return {name: parameter.pool(getattr(self, name)) for name, parameter in self._rules().items()}
 
     def _draw(self, words: Seeds) -> list[NodeModel]:
         """Return one model per word, with values drawn from the pools."""
         pools = self._pools()
         drawn = [
             draw(pools[name], word(words, i), parameter.check)
-            for i, (name, parameter) in enumerate(self._declared.items())
+            for i, (name, parameter) in enumerate(self._rules().items())
         ]
         return [type(self)(*values) for values in zip(*drawn, strict=True)] if drawn else [self] * len(words)
 
 
+@declared
 class Constant(NodeModel):
     """The weighted mean at every node: a BoostTree is then a regression tree grown by boosting.
 
@@ -62,16 +70,13 @@ class Constant(NodeModel):
     _code = NodeFit.CONSTANT
 
 
+@declared
 class Ridge(NodeModel):
     """Ridge regression on all features, with an intercept that is not penalised.
 
     Minimises ``Σ w (a·x + b - z)² + reg_lambda |a|²``.
 
-    Parameters
-    ----------
-    reg_lambda : float or None, default=None
-        Penalty on the squared slopes, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split uses in
-        any case.
+    {parameters}
 
     Examples
     --------
@@ -85,22 +90,22 @@ class Ridge(NodeModel):
     """
 
     _code = NodeFit.RIDGE
-    _declared: ClassVar = {"reg_lambda": real("Ridge.reg_lambda", 0, none=True)}
 
-    def __init__(self, reg_lambda: Any = None) -> None:
-        self.reg_lambda = reg_lambda
+    reg_lambda: Any = pooled(
+        default=None,
+        kw_only=False,
+        rule=real(0, none=True),
+        doc="""float or None
+        Penalty on the squared slopes, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split uses in
+        any case.""",
+    )
 
 
+@declared
 class ELM(NodeModel):
     """Extreme learning machine: ridge regression on one hidden layer of random sigmoid units.
 
-    Parameters
-    ----------
-    n_hidden : int, default=20
-        Hidden units.
-    reg_lambda : float or None, default=None
-        Penalty on the squared output weights, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split
-        uses in any case.
+    {parameters}
 
     Examples
     --------
@@ -114,32 +119,26 @@ class ELM(NodeModel):
     """
 
     _code = NodeFit.ELM
-    _declared: ClassVar = {"n_hidden": integer("ELM.n_hidden", 1), "reg_lambda": real("ELM.reg_lambda", 0, none=True)}
 
-    def __init__(self, n_hidden: Any = 20, reg_lambda: Any = None) -> None:
-        self.n_hidden = n_hidden
-        self.reg_lambda = reg_lambda
+    n_hidden: Any = pooled(default=20, kw_only=False, rule=integer(1), doc="int\nHidden units.")
+    reg_lambda: Any = pooled(
+        default=None,
+        kw_only=False,
+        rule=real(0, none=True),
+        doc="""float or None
+        Penalty on the squared output weights, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split
+        uses in any case.""",
+    )
 
 
+@declared
 class LinearSVR(NodeModel):
     """Linear support vector regression: errors below `epsilon` cost nothing, larger ones in proportion.
 
     Minimises ``½ |a|² + ½ (b / intercept_scaling)² + C Σ w max(0, |a·x + b - z| - epsilon)``, as scikit-learn's
     LinearSVR does, by an interior point method.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Cost of the errors against the size of the slopes, above 0.
-    epsilon : float, default=0.1
-        Errors up to this size are free, 0 or more.
-    tol : float, default=1e-4
-        The objective is at most this part of itself above its minimum when the method stops; above 0.
-    max_iter : int, default=100
-        Steps at the most, usually about ten are needed. A fit that ends before it has converged says so in a
-        ``ConvergenceWarning``.
-    intercept_scaling : float, default=1000.0
-        The larger, the freer the intercept; above 0. scikit-learn's default is 1: the intercept is shrunk like a slope.
+    {parameters}
 
     Examples
     --------
@@ -153,27 +152,39 @@ class LinearSVR(NodeModel):
     """
 
     _code = NodeFit.LINEAR_SVR
-    _declared: ClassVar = {
-        "C": real("LinearSVR.C", 0, strict=True),
-        "epsilon": real("LinearSVR.epsilon", 0),
-        "tol": real("LinearSVR.tol", 0, strict=True),
-        "max_iter": integer("LinearSVR.max_iter", 1),
-        "intercept_scaling": real("LinearSVR.intercept_scaling", 0, strict=True),
-    }
 
-    def __init__(
-        self,
-        C: Any = 1.0,
-        epsilon: Any = 0.1,
-        tol: Any = 1e-4,
-        max_iter: Any = 100,
-        intercept_scaling: Any = 1000.0,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.intercept_scaling = intercept_scaling
+    C: Any = pooled(
+        default=1.0,
+        kw_only=False,
+        rule=real(0, strict=True),
+        doc="float\nCost of the errors against the size of the slopes, above 0.",
+    )
+    epsilon: Any = pooled(
+        default=0.1, kw_only=False, rule=real(0), doc="float\nErrors up to this size are free, 0 or more."
+    )
+    tol: Any = pooled(
+        default=1e-4,
+        kw_only=False,
+        rule=real(0, strict=True),
+        doc="""float
+        The objective is at most this part of itself above its minimum when the method stops; above 0.""",
+    )
+    max_iter: Any = pooled(
+        default=100,
+        kw_only=False,
+        rule=integer(1),
+        doc="""int
+        Steps at the most, usually about ten are needed. A fit that ends before it has converged says so in a
+        ``ConvergenceWarning``.""",
+    )
+    intercept_scaling: Any = pooled(
+        default=1000.0,
+        kw_only=False,
+        rule=real(0, strict=True),
+        doc="""float
+        The larger, the freer the intercept; above 0. scikit-learn's default is 1: the intercept is shrunk like a
+        slope.""",
+    )
 
 
 MODELS: dict[str, type[NodeModel]] = {cls.__name__: cls for cls in (Constant, Ridge, ELM, LinearSVR)}

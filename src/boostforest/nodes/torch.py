@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
-from .._base.declare import choice, integer, is_integer, real
+from .._base.declare import argument, choice, declared, integer, is_integer, pooled, real
 from .._base.draws import Seeds, draw, word
 from ._native import PYTHON, NodeModel
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CNN", "MLP", "TorchNode"]
 
-_DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
+_DEVICE = replace(choice({"auto": 0, "cpu": 1, "cuda": 2}), name="TorchNode.device")
 
 
 class MLP(BaseEstimator):
@@ -118,6 +119,7 @@ def _sizes(name: str, value: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
+@declared
 class TorchNode(NodeModel):
     """A PyTorch network at every node, trained by AdamW from the weights of the node above.
 
@@ -126,25 +128,7 @@ class TorchNode(NodeModel):
     weighted squared error to the node's pseudo-labels; in classification its outputs are kept within (-4, 4), the range
     of the pseudo-labels. It sees all rows of its node: the estimator's `batch_size` is for the search of the split.
 
-    Parameters
-    ----------
-    module : MLP, CNN, torch.nn.Module or callable
-        The network: takes rows × features, returns rows × outputs. A module must have the right number of outputs; its
-        layers get new random weights for every tree (`reset_parameters`). A function is called with the number of
-        features and of outputs and returns a module.
-    epochs : int, default=20
-        Passes over the rows of a node.
-    batch_size : int, default=1024
-        Rows per step of the optimiser.
-    lr : float, default=0.01
-        Learning rate.
-    weight_decay : float, default=1e-4
-        Decay of the weights per step, times the learning rate.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train; "auto" takes a GPU if there is one. A fitted model also predicts where there is none.
-    nodes_at_once : int or "auto", default="auto"
-        Networks that are trained in one batched pass, of the open leaves of up to 32 trees. "auto": one on a CPU, as
-        many as keep a GPU busy there, and fewer if its memory is too small.
+    {parameters}
 
     See Also
     --------
@@ -169,35 +153,41 @@ class TorchNode(NodeModel):
     """
 
     _code = PYTHON
-    _declared: ClassVar = {
-        "epochs": integer("TorchNode.epochs", 1),
-        "batch_size": integer("TorchNode.batch_size", 1),
-        "lr": real("TorchNode.lr", 0, strict=True),
-        "weight_decay": real("TorchNode.weight_decay", 0),
-    }
     __repr__ = BaseEstimator.__repr__
 
-    def __init__(
-        self,
-        module: Any,
-        epochs: Any = 20,
-        batch_size: Any = 1024,
-        lr: Any = 0.01,
-        weight_decay: Any = 1e-4,
-        device: str = "auto",
-        nodes_at_once: int | str = "auto",
-    ) -> None:
-        self.module = module
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.device = device
-        self.nodes_at_once = nodes_at_once
+    module: Any = argument(
+        kw_only=False,
+        doc="""MLP, CNN, torch.nn.Module or callable
+        The network: takes rows × features, returns rows × outputs. A module must have the right number of outputs; its
+        layers get new random weights for every tree (`reset_parameters`). A function is called with the number of
+        features and of outputs and returns a module.""",
+    )
+    epochs: Any = pooled(default=20, kw_only=False, rule=integer(1), doc="int\nPasses over the rows of a node.")
+    batch_size: Any = pooled(default=1024, kw_only=False, rule=integer(1), doc="int\nRows per step of the optimiser.")
+    lr: Any = pooled(default=0.01, kw_only=False, rule=real(0, strict=True), doc="float\nLearning rate.")
+    weight_decay: Any = pooled(
+        default=1e-4,
+        kw_only=False,
+        rule=real(0),
+        doc="float\nDecay of the weights per step, times the learning rate.",
+    )
+    device: str = argument(
+        default="auto",
+        kw_only=False,
+        doc="""{"auto", "cpu", "cuda"}
+        Where to train; "auto" takes a GPU if there is one. A fitted model also predicts where there is none.""",
+    )
+    nodes_at_once: int | str = argument(
+        default="auto",
+        kw_only=False,
+        doc="""int or "auto"
+        Networks that are trained in one batched pass, of the open leaves of up to 32 trees. "auto": one on a CPU, as
+        many as keep a GPU busy there, and fewer if its memory is too small.""",
+    )
 
     def _pools(self) -> dict[str, Any]:
         require_torch()
-        choice("TorchNode.device", _DEVICES).check(self.device)
+        _DEVICE.check(self.device)
         if self.nodes_at_once != "auto" and not is_integer(self.nodes_at_once, 1):
             raise ValueError(
                 f"TorchNode.nodes_at_once must be 'auto' or an integer of at least 1; got {self.nodes_at_once!r}."
@@ -210,14 +200,13 @@ class TorchNode(NodeModel):
         return super()._pools()
 
     def _draw(self, words: Seeds) -> list[NodeModel]:
-        pools = self._pools()
+        pools, rules = self._pools(), self._rules()
         drawn = [
-            draw(pools[name], word(words, i), parameter.check)
-            for i, (name, parameter) in enumerate(self._declared.items())
+            draw(pools[name], word(words, i), parameter.check) for i, (name, parameter) in enumerate(rules.items())
         ]
         kept: dict[tuple[Any, ...], NodeModel] = {}  # trees that have drawn the same share one object
         for values in zip(*drawn, strict=True):
             if values not in kept:
                 rest = {name: getattr(self, name) for name in ("module", "device", "nodes_at_once")}
-                kept[values] = type(self)(**dict(zip(self._declared, values, strict=True)), **rest)
+                kept[values] = type(self)(**dict(zip(rules, values, strict=True)), **rest)
         return [kept[values] for values in zip(*drawn, strict=True)]

@@ -28,11 +28,21 @@ constexpr int kMaxRootAttempts = 100;
 struct TreeParams {
     Key seed = 0;
     NodeRules node;                   // node model and its parameters
-    SplitRules split;                 // criterion, min_samples_leaf, reg_lambda, max_features, n_cuts
+    SplitRules split;                 // how splits are searched
     std::int64_t max_leaf_nodes = 0;  // 0: no limit
     std::int64_t max_depth = -1;      // -1: no limit
     std::int64_t batch_size = 0;      // rows used of a larger node; 0: all
     bool clip = true;                 // keep node outputs within the range of their pseudo-labels (see Loss::clips)
+
+    // As in SplitRules, those included; seed and node model are read apart.
+    template <class Visit>
+    void for_each_field(Visit visit) {
+        split.for_each_field(visit);
+        visit("max_leaf_nodes", max_leaf_nodes, 0, kMostInt);
+        visit("max_depth", max_depth, -1, kMostInt);
+        visit("batch_size", batch_size, 0, kMostInt);
+        visit("clip", clip, 0, 1);
+    }
 };
 
 struct GrownTree {

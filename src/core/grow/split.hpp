@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "../base/buffer.hpp"
@@ -12,12 +13,27 @@
 
 namespace boostforest {
 
+// Limits of parameters.
+constexpr double kAboveZero = std::numeric_limits<double>::denorm_min();
+constexpr double kFinite = std::numeric_limits<double>::max();
+constexpr double kMostInt = std::numeric_limits<std::int32_t>::max();
+
 struct SplitRules {
     Criterion criterion = Criterion::kXgb;
     double min_samples_leaf = 1;  // weight that each side must have
     double reg_lambda = 0;        // λ of the xgb gain
     int max_features = 1;         // features tried at a time; more only while none of them has a valid threshold
     int n_cuts = 1;               // thresholds drawn per feature
+
+    // All fields, each with its name in Python and the least and the largest value; the order is that of find_splits.
+    template <class Visit>
+    void for_each_field(Visit visit) {
+        visit("criterion", criterion, 0, static_cast<double>(Criterion::kC45));
+        visit("min_samples_leaf", min_samples_leaf, kAboveZero, kFinite);
+        visit("reg_lambda", reg_lambda, 0, kFinite);
+        visit("max_features", max_features, 1, kMostInt);
+        visit("n_cuts", n_cuts, 1, kMostInt);
+    }
 };
 
 struct Split {

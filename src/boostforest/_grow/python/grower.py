@@ -23,7 +23,7 @@ from ... import _core
 from ..._base.draws import child
 from ..._base.progress import Progress
 from ..._base.typing import Floats, Ints, Seeds, TreeParams
-from ..._core import AttemptTag, NodeTag
+from ..._core import SPLIT_RULES, AttemptTag, NodeTag
 from ..._model.columns import ForestColumns
 from ...nodes._fitters import fitter_for, grows_together
 from ...nodes._python import Problem, seen_values
@@ -32,14 +32,13 @@ from ..parameters import TREE_PARAMETERS
 from .tree import Columns, GrowingTree, Leaf, Sample, Split, TreePlan
 
 _TREES_TOGETHER = 32
-_RULES = ("criterion", "min_samples_leaf", "reg_lambda", "max_features", "n_cuts")  # as find_splits wants them
 
 
 def make_plans(
     params: TreeParams, seeds: Seeds, trees: Sequence[int], first_number: int, n_features: int
 ) -> list[TreePlan]:
     """Return what is settled of some trees before they grow."""
-    rules = [p for p in TREE_PARAMETERS if p.name in _RULES]
+    rules = sorted((p for p in TREE_PARAMETERS if p.name in SPLIT_RULES), key=lambda p: SPLIT_RULES.index(p.name))
     return [
         TreePlan(
             number=first_number + t,

@@ -1,0 +1,200 @@
+"""The arguments that estimators have beside those of their trees, declared once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._base.declare import BOOL, argument, choice, declared
+from .._grow.parameters import TreeArguments
+from .._losses import REGRESSION_LOSSES
+from .._model.columns import DTYPES
+
+LEAF_POOL = tuple(range(5, 16))  # the paper's
+
+
+@declared
+class TableArguments:
+    """How BoostTree and BoostForest read a table, and how they keep what they have learned."""
+
+    scale: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        Divide {scaled} by their standard deviation, after subtracting their mean, so that `reg_lambda` means the same
+        in any units.{predicted}""",
+    )
+    categorical_features: Any = argument(
+        default="from_dtype",
+        doc=""""from_dtype", list of str, int or bool, or None
+        Which columns are categories: their names, their numbers, or a mask. "from_dtype": the columns of a frame that
+        hold text or have a categorical type, none of an array. None: none. Unknown categories at predict count as
+        missing.""",
+    )
+    max_one_hot: int | None = argument(
+        default=3,
+        doc="""int or None
+        A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is
+        replaced by the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row
+        sees its own. None: always a feature for each level.""",
+    )
+    missing_fill: Any = argument(
+        default="linear",
+        doc="""{"linear", "mean"}
+        What node models take for a missing value: what the other values of the row make likely, by linear regression on
+        them, or the mean. The splits learn the side where missing values go. "linear" is "mean" if the training table
+        has no missing value or more than 256 features.""",
+    )
+    missing_indicator: Any = argument(
+        default="auto",
+        doc="""{"auto", True, False}
+        Whether a column of numbers with missing values brings a second feature, 1 where they are. "auto": if the others
+        are all the same. Missing categories always are a level of their own.""",
+    )
+    split_features: Any = argument(
+        default=None,
+        doc="""sequence of str, int or bool
+        Columns that may be split on: their names, their numbers, or a mask. None: all. `max_features` counts among the
+        features that may be split on.""",
+    )
+    model_features: Any = argument(
+        default=None,
+        doc="""sequence of str, int or bool
+        Columns that enter the node models, likewise. Without any, nodes are constants.""",
+    )
+    monotonic_cst: Any = argument(
+        default=None,
+        doc="""sequence of int, dict of str to int or None
+        1: predictions must not fall where the column rises, all others equal; -1: they must not rise; 0: free. One
+        value per column, or a dict from names of columns.{constrained} Missing values are outside of the order. Needs
+        ridge or constant nodes.""",
+    )
+    random_state: Any = argument(
+        default=None,
+        doc="""int, RandomState instance, Generator or None
+        Seed. The same seed gives the same trees, for any number of threads.""",
+    )
+    dtype: str = argument(
+        default="float64",
+        rule=choice(dict.fromkeys(DTYPES, 0)),
+        doc="""{"float64", "float32", "float16"}
+        Type of the coefficients of a fitted model in memory. They are computed in float64 and rounded once, when a node
+        is finished; thresholds are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions
+        moved by up to 1e-7 and 2e-3 standard deviations of the target on small tables.""",
+    )
+
+
+@declared
+class LossArguments:
+    """What regressors may minimise."""
+
+    loss: str = argument(
+        default="squared_error",
+        rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
+        doc="""{"squared_error", "poisson"}
+        What trees minimise. "poisson": the deviance of counts, or of other targets that are not negative. Node models
+        are then on a log scale, where they start from the mean of the target, and a forest averages the predictions of
+        its trees: all are positive.""",
+    )
+
+
+@declared
+class ClassArguments:
+    """What classifiers have beside."""
+
+    class_weight: Any = argument(
+        default=None,
+        doc="""dict, "balanced"{or_balanced} or None
+        Weights of the classes; they multiply `sample_weight`{but_weights}""",
+    )
+
+
+@declared
+class BaggingArguments:
+    """Those of all forests."""
+
+    n_estimators: Any = argument(
+        default=250,
+        kw_only=False,
+        doc="""int
+        Number of {members}.""",
+    )
+    bootstrap: bool = argument(
+        default=True,
+        rule=BOOL,
+        doc="""bool
+        {grow} rows drawn with replacement; otherwise {to} all rows.""",
+    )
+    max_samples: Any = argument(
+        default=None,
+        doc="""int, float or None
+        Rows to draw for each {member}: their number, or a share of the rows, whatever they weigh. None: as many as
+        there are.""",
+    )
+    oob_score: Any = argument(
+        default=False,
+        doc="""bool, str or callable
+        Estimate the score from the rows that each {member} has not drawn: {score}, one of scikit-learn's scorers by its
+        name ("neg_log_loss", "roc_auc", …) or made by `make_scorer`, or `metric(y_true, y_pred)`. Metrics that call
+        their second argument `y_score` or `y_proba`, and `log_loss`, get probabilities. Rows count their
+        `sample_weight`, if the metric takes weights; rows of weight 0 never count.""",
+    )
+    warm_start: bool = argument(
+        default=False,
+        rule=BOOL,
+        doc="""bool
+        Keep the {members} of the last fit and add to them up to `n_estimators`.""",
+    )
+    n_jobs: int | None = argument(
+        default=None,
+        doc="""int or None
+        {jobs}""",
+    )
+    random_state: Any = argument(
+        default=None,
+        doc="""int, RandomState instance, Generator or None
+        Seed. The same seed gives the same {members}, for any `n_jobs`.""",
+    )
+    verbose: int = argument(
+        default=0,
+        doc="""int
+        Above 0: draw a progress bar on standard error.""",
+    )
+
+
+@declared
+class ForestArguments(BaggingArguments, TreeArguments):
+    """Those of BoostForest."""
+
+    min_samples_leaf: Any = argument(default=LEAF_POOL)
+    reg_lambda: Any = argument(default=(1e-4, 1e-3, 1e-2, 1e-1, 1.0))
+
+    n_estimators: int | str = argument(
+        default=250,
+        kw_only=False,
+        doc="""int or "auto"
+        Number of trees. "auto": as many as it takes until more of them could lower the out-of-bag error by half a
+        percent at the most. With `pool="adaptive"` or several stages it is the number of trees that are grown; those
+        that were only tried are not kept. `preset="best"` grows up to twice as many.""",
+    )
+    preset: str = argument(
+        default="paper",
+        doc="""{"paper", "best"}
+        What `n_stages`, `pool`{and_calibrate} stand for where they are None. "paper": the forest of the paper. "best":
+        several stages and an adaptive pool{calibrated}, all decided out of bag; about 2.5 times the time of a fit.""",
+    )
+    n_stages: int | str | None = argument(
+        default=None,
+        doc="""int, "auto" or None
+        Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
+        corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage
+        has half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it (1,
+        "auto").""",
+    )
+    pool: str | None = argument(
+        default=None,
+        doc="""{"uniform", "adaptive"} or None
+        "uniform": every tree draws its parameters from the pools as they are given. "adaptive": small groups of trees
+        try other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag
+        losses decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the
+        preset has it.""",
+    )

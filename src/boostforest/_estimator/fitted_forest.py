@@ -1,0 +1,126 @@
+"""What can be read from a fitted forest beyond what its trees tell: stages, out-of-bag figures, single trees."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._base.declare import arguments_of
+from .._base.typing import Floats, Ints, Longs
+from .._grow.report import plot_pool
+from .._model.model import Calibration, Model, Stages
+from . import docs
+from .arguments import LossArguments, TableArguments
+from .base import BoostEstimator
+from .fitted import FromModel
+
+_SHARED = {*arguments_of(LossArguments), *arguments_of(TableArguments)} - {"random_state"}
+
+
+class FittedForestMixin(BoostEstimator):
+    """Attributes and inspection of forests of the core."""
+
+    _tree_class: type[BoostEstimator]
+    _words = docs.FOREST
+    _attributes = docs.STAGE_ATTRIBUTES + docs.OOB_ATTRIBUTES
+
+    stages_ = FromModel[Stages](lambda m: m.stages, "Which trees belong to which stage, and what it counts.")
+    calibration_ = FromModel[Calibration](lambda m: m.calibration, "How scores become probabilities.")
+    oob_score_ = FromModel[float](lambda m: m.known.score, "Score on the rows that trees have not drawn.")
+    oob_losses_ = FromModel[Floats](lambda m: m.known.losses, "Out-of-bag loss after each stage.")
+    pool_report_ = FromModel[list[dict[str, Any]]](lambda m: m.known.pool_report, "What an adaptive pool has tried.")
+
+    @property
+    def n_stages_(self) -> int:
+        """Stages that the forest has."""
+        return len(self.stages_)
+
+    @property
+    def steps_(self) -> Floats:
+        """What each stage counts: 1 for the first, for the others what was best out of bag."""
+        return np.array(self.stages_.steps)
+
+    def plot_pool(self, ax: Any = None) -> Any:
+        """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new picture.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            Bars: the change of the out-of-bag loss by each setting that was tried. Green ones are in the forest.
+        """
+        report = self._fitted().known.pool_report
+        if report is None:
+            raise AttributeError("plot_pool needs a forest that was fitted with pool='adaptive' or preset='best'.")
+        return plot_pool(report, ax)
+
+    def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
+        model, X = self._read(X)
+        for outputs in model.staged_outputs(X, self._threads()):
+            yield model, outputs
+
+    def get_tree(self, i: int) -> Any:
+        """Return one tree of the forest as an estimator of its own.
+
+        Parameters
+        ----------
+        i : int
+            Number of the tree; negative ones count from the end.
+
+        Returns
+        -------
+        tree : BoostTreeRegressor or BoostTreeClassifier
+            The fitted tree, with the parameters that it has drawn.
+        """
+        model = self._fitted()
+        n_trees = model.n_trees
+        if not isinstance(i, numbers.Integral) or not -n_trees <= int(i) < n_trees:
+            raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
+        own = model.take(int(i) % n_trees, int(i) % n_trees + 1)
+        params = {name: values[0] for name, values in own.params.items()}
+        names = self._tree_class._get_param_names()
+        params |= {name: getattr(self, name) for name in _SHARED.intersection(names)}
+        tree = self._tree_class(**{name: params[name] for name in names if name in params})
+        tree._model = own
+        tree.max_features = tree.tree_params_[0]["max_features"]
+        return tree
+
+    def apply(self, X: Any) -> Ints:
+        """Return the leaf that each row falls into in each tree.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_trees)
+            Number of the leaf's node within its tree.
+        """
+        return self._leaves(X)[1]
+
+    def decision_path(self, X: Any) -> tuple[sparse.csr_matrix, Longs]:
+        """Return the nodes that each row visits.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 where the row visits the node; the nodes of all trees, tree after tree.
+        n_nodes_ptr : ndarray of shape (n_trees + 1,)
+            The columns of tree ``t`` are ``n_nodes_ptr[t]`` to ``n_nodes_ptr[t + 1]``.
+        """
+        model, paths = self._paths(X)
+        return paths, model.columns.tree_start.copy()
+
+
+def learned(known: Any, method: str) -> Any:
+    """Return what was kept of the out-of-bag rows, or say why there is nothing."""
+    if known is None:
+        raise AttributeError(
+            f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or preset='best'."
+        )
+    return known
