@@ -26,6 +26,7 @@ MAX_ROOT_ATTEMPTS = 100
 MAX_PSEUDO_LABEL = 4.0
 PRIOR_COUNTS = 4.0
 SHORTEST_FACTOR = 0.01
+LONG_STEP = 1.0
 BOUNDARY_ROWS = 80
 
 
@@ -100,7 +101,7 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    task: str  # "regression", "counts" (Poisson: a target of mean 1), "binary" or "multiclass"
+    task: str  # "regression", "counts" (or others with a log link: a target of mean 1), "binary" or "multiclass"
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
     criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
@@ -113,6 +114,7 @@ class Params:
     batch_size: int = 1000  # a node of more rows works on a draw of so many
     clip: bool = True  # regression and counts only
     information: float = 1.0  # counts: how many a row of the mean stands for
+    power: float = 1.0  # counts: of the mean that the variance goes with; 1 Poisson, 2 gamma, between them Tweedie
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
     monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
@@ -202,7 +204,12 @@ def targets(y: Array, params: Params) -> Array:
 def losses(y: Array, F: Array, params: Params) -> Array:
     """Return every row's loss: squared error, Poisson deviance, logistic or softmax cross-entropy."""
     if params.task == "counts":
-        return 2 * (xlogy(y, y) - y * F[:, 0] - y + np.exp(F[:, 0]))
+        f, q, r = F[:, 0], 1 - params.power, 2 - params.power
+        if q == 0:
+            return 2 * (xlogy(y, y) - y * f - y + np.exp(f))
+        if r == 0:
+            return 2 * (y * np.exp(-f) - 1 - np.log(y) + f)
+        return 2 * (y**r / (q * r) - y * np.exp(q * f) / q + np.exp(r * f) / r)
     if params.task == "regression":
         return (y - F[:, 0]) ** 2
     if params.task == "binary":
@@ -213,7 +220,8 @@ def losses(y: Array, F: Array, params: Params) -> Array:
 def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
     """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code, of counts too."""
     if params.task == "counts":
-        return params.information * (np.exp(F) - targets(y, params)), params.information * np.exp(F)
+        a, b = np.exp((1 - params.power) * F), np.exp((2 - params.power) * F)
+        return params.information * (b - targets(y, params) * a), params.information * b
     if params.task == "regression":
         return F - targets(y, params), np.ones_like(F)
     p = probabilities(F, params)
@@ -244,7 +252,8 @@ def shrunk(counts: Array, expected: Array) -> Array:
 
 def node_share(y: Array, F: Array, weight: Array, params: Params) -> float:
     """Return the mean of a node's counts over what it is expected to be."""
-    return float(shrunk(params.information * (weight @ y), params.information * (weight @ np.exp(F[:, 0]))))
+    g, h = derivatives(y, F, params)
+    return float(shrunk(weight @ (h - g)[:, 0], weight @ h[:, 0]))
 
 
 def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
@@ -253,11 +262,12 @@ def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) ->
         return float(z.min()), float(z.max())
     # Counts: no mean changes by more than the node's, and what a row by itself would change it then.
     share = node_share(y, F, weight, params)
-    own = np.log(share * shrunk(params.information * y, params.information * share * np.exp(F[:, 0])))
+    g, h = derivatives(y, F + np.log(share), params)
+    own = np.log(share * shrunk(h - g, h))
     return float(own.min()), float(own.max())
 
 
-def shortened(step: Array, y: Array, F: Array, weight: Array) -> tuple[float, float]:
+def shortened(step: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
     """Return the factor and the shift of a step of the scores of counts: halved while the deviance falls.
 
     The shift gives the rows their mean.
@@ -266,14 +276,15 @@ def shortened(step: Array, y: Array, F: Array, weight: Array) -> tuple[float, fl
         return 1.0, 0.0
 
     def attempt(factor: float) -> tuple[float, float]:
-        shift = np.log(weight @ y / (weight @ np.exp(F + factor * step)))
-        moved = F + factor * step + shift
-        return float(weight @ (np.exp(moved) - y * moved)), float(shift)
+        moved = (F + factor * step)[:, np.newaxis]
+        g, h = derivatives(y, moved, params)
+        shift = np.log((weight @ (h - g))[0] / (weight @ h)[0])
+        return float(weight @ losses(y, moved + shift, params)) / 2, float(shift)
 
     factor, (best, shift) = 1.0, attempt(1.0)
     while factor / 2 > SHORTEST_FACTOR:
         value, next_shift = attempt(factor / 2)
-        if not value < best - 1e-9 * (weight @ y):
+        if not value < best - 1e-9 * (weight @ np.exp((2 - params.power) * F)):
             break
         factor, best, shift = factor / 2, value, next_shift
     return factor, shift
@@ -561,7 +572,10 @@ def step_counts(node: Node, x: Array, y: Array, start: Array, w: Array, params: 
         if total.any():  # fitted to the whole of what is wanted, so that the penalty is on the whole model
             z, v = pseudo_labels(y, here, w, params)
             node.coef, node.intercept = fit_outputs(x, total[:, np.newaxis] + z, v, params, bounds)
-        factor, shift = shortened(outputs(node.coef, node.intercept) - total, y, here[:, 0], w)
+        step = outputs(node.coef, node.intercept) - total
+        # Near the end a step may well raise the loss, if it lowers the penalty.
+        is_long = not total.any() or np.abs(step).max() > LONG_STEP
+        factor, shift = shortened(step, y, here[:, 0], w, params) if is_long else (1.0, 0.0)
         if coef is not None and node.coef is not None:
             coef = coef + factor * (node.coef - coef)
         intercept = intercept + factor * (node.intercept - intercept) + shift

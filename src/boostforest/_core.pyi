@@ -21,6 +21,10 @@ class LossCode(enum.IntEnum):
 
     POISSON = 3
 
+    GAMMA = 4
+
+    TWEEDIE = 5
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, choice, declared
+from .._base.declare import BOOL, argument, between, choice, declared
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._model.columns import DTYPES
@@ -90,10 +90,17 @@ class LossArguments:
     loss: str = argument(
         default="squared_error",
         rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
-        doc="""{"squared_error", "poisson"}
-        What trees minimise. "poisson": the deviance of counts, or of other targets that are not negative. Node models
-        are then on a log scale, where they start from the mean of the target, and a forest averages the predictions of
-        its trees: all are positive.""",
+        doc="""{"squared_error", "poisson", "gamma", "tweedie"}
+        What trees minimise. Three are deviances: "poisson" of counts, or other targets that are not negative, "gamma"
+        of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets with zeros between these.
+        Node models are then on a log scale, where they start from the mean of the target, and a forest averages the
+        predictions of its trees: all are positive.""",
+    )
+    power: float = argument(
+        default=1.5,
+        rule=between(1, 2),
+        doc="""float
+        With `loss="tweedie"`: the power of the mean that the variance goes with, above 1 and below 2.""",
     )
 
 

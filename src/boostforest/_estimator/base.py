@@ -255,12 +255,17 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
 
     def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+        loss = REGRESSION_LOSSES[self.loss]
+        own = {name: getattr(self, name) for name in loss.takes}
         if before is None:
-            return REGRESSION_LOSSES[self.loss].fit(y, weight, self.scale)
+            return loss.fit(y, weight, self.scale, **own)
         if before.loss.name != self.loss:
             raise ValueError(
                 f"warm_start=True goes on with the loss of the first fit, {before.loss.name!r}; got {self.loss!r}."
             )
+        for name, value in own.items():
+            if (first := getattr(before.loss, name)) != value:
+                raise ValueError(f"warm_start=True goes on with the {name} of the first fit, {first}; got {value!r}.")
         return before.loss
 
     def predict(self, X: Any) -> Floats:

@@ -100,7 +100,7 @@ stages_ : Stages
     `stages_.ends` has the number of trees up to the end of each stage.
 oob_losses_ : ndarray of shape (n_stages_,)
     Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, log-loss, or the
-    deviance of counts over their mean), unless the forest is the paper's.
+    deviance of the target over its mean), unless the forest is the paper's.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

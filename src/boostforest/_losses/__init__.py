@@ -1,17 +1,20 @@
 """What a forest minimises, one class for each loss."""
 
 from .cross_entropy import CrossEntropy, Logistic, Softmax
+from .log_link import Gamma, Poisson, Tweedie
 from .loss import Loss, OutOfBag
-from .poisson import Poisson
 from .regression import RegressionLoss
 from .squared_error import SquaredError
 
 #: The losses of regressors, by the names that the argument ``loss`` and model files have for them.
-REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {loss.name: loss for loss in (SquaredError, Poisson)}
+REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {
+    loss.name: loss for loss in (SquaredError, Poisson, Gamma, Tweedie)
+}
 
 __all__ = [
     "REGRESSION_LOSSES",
     "CrossEntropy",
+    "Gamma",
     "Logistic",
     "Loss",
     "OutOfBag",
@@ -19,4 +22,5 @@ __all__ = [
     "RegressionLoss",
     "Softmax",
     "SquaredError",
+    "Tweedie",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from .loss import Loss
 
@@ -16,6 +16,7 @@ class RegressionLoss(Loss):
     """
 
     task = "regression"
+    takes: ClassVar[tuple[str, ...]] = ()  #: arguments of an estimator that ``fit`` takes besides
 
     mean: float = 0.0
     scale: float = 1.0

@@ -12,6 +12,7 @@ namespace boostforest {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLongStep = 1;       // that a tree of one node does not take as it is
 constexpr double kShortStep = 1e-12;  // changes no score by more than this, or by this part of the largest
 
 }  // namespace
@@ -227,8 +228,10 @@ PseudoLabels Grower::repeat_steps(const Sample& sample, const Leaf& leaf, double
         for (std::int64_t i = 0; i < n; ++i) z[i] = total[i] + rest.z[i];
         std::copy_n(model, before.size(), before.data());
         fit_to({.z = z, .v = rest.v, .stride = padded_rows(n)}, sample, leaf, nullptr, model);
-        for (std::int64_t i = 0; i < n; ++i) fitted[i] -= total[i];
-        const auto [factor, shift] = loss_.adjust(fitted, sample, loss_work_);
+        longest = 0;
+        for (std::int64_t i = 0; i < n; ++i) longest = std::max(longest, std::abs(fitted[i] -= total[i]));
+        // Near the end a step may well raise the loss, if it lowers the penalty.
+        const auto [factor, shift] = longest > kLongStep ? loss_.adjust(fitted, sample, loss_work_) : Adjustment{};
         for (std::int64_t i = 0; i < n; ++i) fitted[i] = total[i] + factor * fitted[i] + shift;
         for (std::size_t k = 0; k < before.size(); ++k) model[k] = before[k] + factor * (model[k] - before[k]);
         model[0] += shift;

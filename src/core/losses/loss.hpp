@@ -113,6 +113,8 @@ std::unique_ptr<Loss> make_squared_error(const LossSettings& settings);
 std::unique_ptr<Loss> make_logistic(const LossSettings& settings);
 std::unique_ptr<Loss> make_softmax(const LossSettings& settings);
 std::unique_ptr<Loss> make_poisson(const LossSettings& settings);
+std::unique_ptr<Loss> make_gamma(const LossSettings& settings);
+std::unique_ptr<Loss> make_tweedie(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -127,6 +129,8 @@ inline constexpr LossEntry kLosses[] = {
     {"LOGISTIC", make_logistic, 2, 2},
     {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
     {"POISSON", make_poisson, 0, 0, 1},
+    {"GAMMA", make_gamma, 0, 0, 1},
+    {"TWEEDIE", make_tweedie, 0, 0, 2},
 };
 
 inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
