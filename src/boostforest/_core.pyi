@@ -25,6 +25,10 @@ class LossCode(enum.IntEnum):
 
     TWEEDIE = 5
 
+    HUBER = 6
+
+    QUANTILE = 7
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 

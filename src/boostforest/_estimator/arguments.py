@@ -90,11 +90,18 @@ class LossArguments:
     loss: str = argument(
         default="squared_error",
         rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
-        doc="""{"squared_error", "poisson", "gamma", "tweedie"}
-        What trees minimise. Three are deviances: "poisson" of counts, or other targets that are not negative, "gamma"
-        of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets with zeros between these.
-        Node models are then on a log scale, where they start from the mean of the target, and a forest averages the
-        predictions of its trees: all are positive.""",
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"}
+        What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
+        `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
+        are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets
+        with zeros between these. Node models are then on a log scale, where they start from the mean of the target, and
+        a forest averages the predictions of its trees: all are positive.""",
+    )
+    quantile: float = argument(
+        default=0.5,
+        rule=between(0, 1),
+        doc="""float
+        With `loss="quantile"`: which quantile to predict, above 0 and below 1.""",
     )
     power: float = argument(
         default=1.5,

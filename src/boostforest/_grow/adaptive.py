@@ -140,7 +140,9 @@ class Search:
         return self._growth.objective.counted(self.trials[0].group.oob.n_trees[:, 0] >= 2)
 
     def _shares(self, best: Trial) -> Floats:
-        """Return the mixture with the least squared error out of bag."""
+        """Return the mixture with the least squared error out of bag; of quantiles, the best setting alone."""
+        if not self._growth.objective.loss.predicts_mean:
+            return np.array([float(trial is best) for trial in self.trials])
         rows, objective = self._judged_rows, self._growth.objective
         root = np.sqrt(objective.shares(rows))[:, None]
         targets = objective.targets[rows]

@@ -69,6 +69,7 @@ class Loss(ABC):
     n_outputs: int = 1  #: scores per row
     n_classes: int = 0  #: 0 in regression
     numbers: tuple[float, ...] = ()  #: what the core's loss wants to know besides
+    predicts_mean: ClassVar[bool] = True  #: squared errors of outputs tell something
 
     # ----------------------------------------------------------------------------------------------------- the target
 

@@ -115,6 +115,8 @@ std::unique_ptr<Loss> make_softmax(const LossSettings& settings);
 std::unique_ptr<Loss> make_poisson(const LossSettings& settings);
 std::unique_ptr<Loss> make_gamma(const LossSettings& settings);
 std::unique_ptr<Loss> make_tweedie(const LossSettings& settings);
+std::unique_ptr<Loss> make_huber(const LossSettings& settings);
+std::unique_ptr<Loss> make_quantile(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -131,6 +133,8 @@ inline constexpr LossEntry kLosses[] = {
     {"POISSON", make_poisson, 0, 0, 1},
     {"GAMMA", make_gamma, 0, 0, 1},
     {"TWEEDIE", make_tweedie, 0, 0, 2},
+    {"HUBER", make_huber, 0, 0, 1},
+    {"QUANTILE", make_quantile, 0, 0, 1},
 };
 
 inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
