@@ -254,6 +254,12 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
+        tags.target_tags.positive_only = self.loss in positive_only
+        return tags
+
     def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
         loss = REGRESSION_LOSSES[self.loss]
         own = {name: getattr(self, name) for name in loss.takes}

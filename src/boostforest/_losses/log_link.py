@@ -22,6 +22,7 @@ class LogLink(RegressionLoss):
     """The deviance of a target over its mean, whose logarithm is ``mean``; its variance goes with μ^power, μ = e^F."""
 
     link = Link.LOG
+    positive_only = True
     zeros: ClassVar[bool] = True  #: the target may be 0
     holds_counts: ClassVar[bool] = False  #: the variance is the mean
     most_information: ClassVar[float]  #: times the target's variance over its squared mean
