@@ -35,6 +35,9 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "xgboost": has_package("xgboost"),
     "lightgbm": has_package("lightgbm"),
     "catboost": has_package("catboost"),
+    "onnx": has_package("onnx"),
+    "onnxruntime": has_package("onnxruntime"),
+    "skl2onnx": has_package("skl2onnx"),
     "weka": lambda: weka.why_not() is None,
     "java": lambda: weka.why_not() is None,
     # A module of the library that only an optional package can have kept from being imported.

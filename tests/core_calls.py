@@ -19,6 +19,7 @@ LARGE = {
     "bootstrap_counts": {"n_rows", "n_draws"},
     "batch_positions": {"n", "b"},
     "TrainingTable.grow": {"n_draws", "n_cuts", "node_n_hidden"},
+    "TrainingTable.boost": {"n_draws"},
     "TrainingTable.find_splits": {"rules"},
     "Model.predict_oob": {"n_draws"},
     "gbdt_pl_fit": {"n_rounds"},
@@ -36,7 +37,7 @@ FILL = np.vstack([np.zeros(D), np.eye(D)])
 NAMES = [
     "node_model", "node_reg_lambda", "node_n_hidden", "node_C", "node_epsilon", "node_tol", "node_max_iter",
     "node_intercept_scaling", "criterion", "min_samples_leaf", "reg_lambda", "max_leaf_nodes", "max_depth",
-    "max_features", "n_cuts", "batch_size", "clip",
+    "max_features", "n_cuts", "batch_size", "clip", "shared_hessian",
 ]  # fmt: skip
 
 
@@ -65,6 +66,18 @@ def grow_arguments():
     return {
         "params": tree_params(), "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES,
         "balance_classes": True, "n_threads": 2, "progress": None, "split_features": np.array([0, 2], dtype=np.int32),
+        "start": np.zeros((N, 3)), "dtype": "float64",
+    }  # fmt: skip
+
+
+def boost_arguments():
+    rules = {
+        "oblivious": 0, "max_leaves": 4, "reg_lambda": 1.0, "min_rows": 1.0, "learning_rate": 0.1, "feature_share": 0.7,
+        "max_rounds": 3, "patience": 2, "most_bins": 8,
+    }  # fmt: skip
+    return {
+        "rules": rules, "seeds": np.arange(2, dtype=np.uint64), "n_draws": N, "cumulative": np.cumsum(ONES),
+        "row_weight": ONES, "balance_classes": True, "n_threads": 2, "split_features": np.array([0, 2], dtype=np.int32),
         "start": np.zeros((N, 3)), "dtype": "float64",
     }  # fmt: skip
 
@@ -179,6 +192,7 @@ def calls(core):
         "TrainingTable (monotone)": (core.TrainingTable, monotone_table_arguments()),
         "TrainingTable.grow": (table.grow, grow_arguments()),
         "TrainingTable.grow (monotone)": (monotone_table.grow, monotone_grow_arguments()),
+        "TrainingTable.boost": (table.boost, boost_arguments()),
         "TrainingTable.is_missing": (table.is_missing, {"rows": rows, "feature": 1}),
         "TrainingTable.find_splits": (
             table.find_splits,
@@ -285,6 +299,7 @@ ALSO_RIGHT = {
     ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
+    ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),
     ("TrainingTable.is_missing", "rows"), ("outputs", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip

@@ -16,6 +16,7 @@ import pandas as pd
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._features.encoder import TableEncoder
 from boostforest._files.files import FORMAT_VERSION
+from boostforest._grow import boosted
 from boostforest._losses import SquaredError
 from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
@@ -42,6 +43,7 @@ def models():
     categories = {"categorical_features": ["größe", "town"], "missing_indicator": True}
     staged = FOREST | {"n_estimators": 64, "n_stages": 2, "max_leaf_nodes": 3}
     tempered = staged | {"calibrate": "temperature"}
+    steps, boosts = stepped_table(), {"n_estimators": 4, "boost": True, "random_state": 7}
     return {
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
         "tree-classifier": (BoostTreeClassifier(**SMALL), tables["binary"][0], tables["binary"][1] == 1, "float64"),
@@ -57,9 +59,23 @@ def models():
         "stages-regressor": (BoostForestRegressor(**staged), *tables["regression"], "float64"),
         "stages-binary": (BoostForestClassifier(**staged, calibrate="isotonic"), *tables["binary"], "float64"),
         "stages-multiclass": (BoostForestClassifier(**tempered), *tables["multiclass"], "float16"),
+        "boosted-regressor": (BoostForestRegressor(**boosts, max_leaf_nodes=3), *steps, "float64"),
+        "boosted-binary": (BoostForestClassifier(**boosts, max_leaf_nodes=3), steps[0], steps[1] > 3, "float32"),
         "table-regressor": (BoostForestRegressor(**FOREST, **categories), mixed, tables["regression"][1], "float64"),
         "table-multiclass": (BoostForestClassifier(**FOREST, **categories), mixed, tables["multiclass"][1], "float64"),
     }
+
+
+def stepped_table():
+    """Return a table that boosted trees are better at."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    return X, 4 * (X[:, 0] > 0) * (X[:, 1] > 0.3) + 3 * (X[:, 2] > 0.5) + 0.3 * rng.normal(size=200)
+
+
+def boost_little():
+    """Let boosted stages have few and small trees, large enough to be rounded."""
+    boosted.N_BAGS, boosted._KINDS = 3, (replace(boosted.LEAF_WISE, max_leaves=4, max_rounds=3, learning_rate=0.6),)
 
 
 def round_model(fitted):
@@ -129,6 +145,8 @@ def main():
     FOLDER.mkdir(exist_ok=True)
     for name in sys.argv[1:]:
         estimator, X, y, dtype = models()[name]
+        if name.startswith("boosted"):
+            boost_little()
         fitted = round_model(estimator.fit(X, y))
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"

@@ -27,6 +27,7 @@ SETTINGS = {
     "leaf-limit": {"max_leaf_nodes": 5},
     "depth-limit": {"max_depth": 2},
     "batches": {"batch_size": 45},
+    "shared-hessian": {"shared_hessian": True},
     "all-at-once": {
         "clip": False,
         "n_cuts": 3,
@@ -34,6 +35,7 @@ SETTINGS = {
         "max_leaf_nodes": 6,
         "max_depth": 4,
         "batch_size": 60,
+        "shared_hessian": True,
     },
 }
 BASE = {"min_samples_leaf": 10, "reg_lambda": 0.1, "scale": False, "missing_fill": "mean", "missing_indicator": False}
@@ -212,6 +214,13 @@ def test_tree_equals_twin(task, criterion, node_model, setting):
     settings = {"criterion": criterion, "node_model": node_model, **SETTINGS[setting]}
     est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
     assert len(twin.nodes_by_path(roots[0])) >= 5
+    assert_same(est, roots, all_params, X)
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 40), (150, 11)])  # solved in the rows, and in the features
+def test_wide_tree_of_a_shared_hessian_equals_twin(n, d):
+    X, y = example_data("multiclass", n=n, d=d)
+    est, roots, all_params = fit_pair(TREES["multiclass"], X, y, "multiclass", {"shared_hessian": True})
     assert_same(est, roots, all_params, X)
 
 

@@ -254,3 +254,45 @@ def test_without_its_extra_the_command_names_it(monkeypatch):
 
     with pytest.raises(SystemExit, match=r'pip install "boostforest\[cli\]"'):
         main()
+
+
+def test_export_writes_an_onnx_model(house):
+    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'boostforest[onnx]'")
+    fit(house, "-t", "price")
+    report = json.loads(
+        run("export", house / "model.bf", "--to", "onnx", "-o", house / "m.onnx", "--dtype", "float32", "--json")[0]
+    )
+    assert report["bytes"] == (house / "m.onnx").stat().st_size
+    model = onnx.load(house / "m.onnx")
+    assert [given.name for given in model.graph.input] == ["area", "rooms", "town", "sold"]
+    assert model.graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    assert "m.onnx: " in run("export", house / "model.bf", "--to", "onnx", "-o", house / "m.onnx")[1]
+
+
+def test_export_writes_c_named_as_the_file(house):
+    fit(house, "-t", "price")
+    run("export", house / "model.bf", "--to", "c", "-o", house / "my-houses.h", "--dtype", "float32")
+    text = (house / "my-houses.h").read_text(encoding="ascii")
+    assert "my_houses_predict(" in text and "static const float my_houses_params[]" in text
+    run("export", house / "model.bf", "--to", "c", "-o", house / "3.h")
+    assert "model_3_predict(" in (house / "3.h").read_text(encoding="ascii")
+
+
+def test_export_refuses_what_it_cannot_write(house):
+    fit(house, "-t", "price")
+    assert "is the model that is read" in refused(
+        "export", house / "model.bf", "--to", "onnx", "-o", house / "model.bf"
+    )
+    assert "there is no folder" in refused("export", house / "model.bf", "--to", "onnx", "-o", house / "no" / "m.onnx")
+    assert "name a file" in refused("export", house / "model.bf", "--to", "onnx", "-o", "-")
+    run("export", house / "model.bf", "--to", "pmml", "-o", house / "m.pmml", status=2)
+
+
+def test_export_says_which_package_it_needs(house, monkeypatch):
+    fit(house, "-t", "price")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    for name in [name for name in sys.modules if name.startswith("boostforest.export._")]:
+        monkeypatch.delitem(sys.modules, name)
+    said = refused("export", house / "model.bf", "--to", "onnx", "-o", house / "m.onnx")
+    assert said == 'error: to_onnx needs the package onnx: pip install "boostforest[onnx]"'
+    assert not (house / "m.onnx").exists()

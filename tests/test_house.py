@@ -27,6 +27,7 @@ LAYERS = [
     "_pools",
     "pools",
     "named_forests",
+    "export",
     "",
     "_cli",
     "__main__",

@@ -232,7 +232,6 @@ def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
 def without(content, field_name, name):
     """Return a file without one of its parameters: as if it were older than the parameter."""
     fields = field(content, field_name)
-    assert name in fields
     return with_metadata(content, **{field_name: {k: v for k, v in fields.items() if k != name}})
 
 
@@ -242,6 +241,7 @@ def test_files_from_before_a_parameter_get_its_default(name, tmp_path):
     model, content = load_model(path), path.read_bytes()
     rows = golden_rows(path, model)
     default = {"regression": BoostTreeRegressor, "classification": BoostTreeClassifier}[model._task]()
+    assert len(field(content, "tree_params")) == 10  # those that there were at the time
     for parameter in TREE_PARAMETERS:
         (tmp_path / "a").write_bytes(without(content, "tree_params", parameter.name))
         loaded = load_model(tmp_path / "a")

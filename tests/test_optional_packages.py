@@ -5,11 +5,12 @@ import sys
 
 OPTIONAL = (
     "torch", "xgboost", "lightgbm", "catboost", "matplotlib", "pandas", "polars", "pyarrow", "typer", "rich", "duckdb",
-    "safetensors", "skops", "hypothesis", "pytest",
+    "safetensors", "skops", "hypothesis", "pytest", "onnx", "onnxruntime", "skl2onnx",
 )  # fmt: skip
 # Private modules that are imported where a package is used, after a check that it is there.
 NEED_THEM = (
     "boostforest._cli.",
+    "boostforest.export._",
     "boostforest.nodes._torch",
 )
 IMPORT_ALL = """

@@ -119,6 +119,7 @@ class Params:
     quantile: float = 0.5  # robust: which
     information: float = 1.0  # counts: how many a row of the mean stands for
     power: float = 1.0  # counts: of the mean that the variance goes with; 1 Poisson, 2 gamma, between them Tweedie
+    shared_hessian: bool = False  # three and more classes: one weight per row
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
     monotonic_cst: list[int] | None = None  # per feature: 1 or -1 if scores must rise or fall with it, 0: free
@@ -257,6 +258,8 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
         c = np.log(node_share(y, F, weight, params))
         g, h = derivatives(y, F + c, params)
         return c - g / h, w * h
+    if params.shared_hessian:
+        h = np.repeat(h.max(axis=1, keepdims=True), params.n_outputs, axis=1)
     # A probability that rounds to 0 or 1 has h = 0; the step then is as long as the bound allows.
     step = np.where(h > 0, -g / np.where(h > 0, h, 1.0), MAX_PSEUDO_LABEL * np.sign(-g))
     z = np.clip(step, -MAX_PSEUDO_LABEL, MAX_PSEUDO_LABEL)

@@ -50,7 +50,7 @@ def expected_failed_checks(estimator):
             checks.append("check_sample_weight_equivalence_on_sparse_data")
         return dict.fromkeys(checks, "weights are the probabilities to be drawn: repeating a row changes the draws")
     if isinstance(estimator, LogitBoostClassifier):
-        return {check: "which of equally good stumps is taken hangs on rounding; so with GradientBoostingClassifier"}
+        return {check: "which of equally good stumps is taken depends on rounding; so with GradientBoostingClassifier"}
     if isinstance(estimator, MultiBoostClassifier):
         return {check: "repeating a row changes which random numbers the rows get"}
     return {}

@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_ensemble_and_fewer_rounds_its_beginning(ma
     X, y = noisy
     long, again, short = (make(n_estimators=n, random_state=1).fit(X, y) for n in (8, 8, 5))
     assert_array_equal(long.decision_function(X), again.decision_function(X))
-    if make is not MultiBoostClassifier:  # its committees hang on the number of members
+    if make is not MultiBoostClassifier:  # its committees depend on the number of members
         assert_array_equal(list(long.staged_predict(X))[4], short.predict(X))
 
 

@@ -23,7 +23,8 @@ namespace nb = nanobind;
 
 template <>
 struct nanobind::detail::dtype_traits<boostforest::Half> {
-    static constexpr dlpack::dtype value{static_cast<std::uint8_t>(dlpack::dtype_code::Float), 16, 1};
+    static constexpr dlpack::dtype value{
+        .code = static_cast<std::uint8_t>(dlpack::dtype_code::Float), .bits = 16, .lanes = 1};
     static constexpr auto name = const_name("float16");
 };
 

@@ -21,8 +21,9 @@ nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, cons
                 bin_end.shape(1) == kMaxBins,
             "bin_mean and bin_end need 256 values per feature");
     require(y.shape(0) == n && weight.shape(0) == n, "y and weight need a value per row");
-    require(n_classes >= 0 && n_classes != 1 && start.shape(0) == (n_classes > 2 ? std::size_t(n_classes) : 1),
-            "start needs a value per output");
+    require(
+        n_classes >= 0 && n_classes != 1 && start.shape(0) == (n_classes > 2 ? static_cast<std::size_t>(n_classes) : 1),
+        "start needs a value per output");
     require(n_classes < 1 << 24, "fewer than 2^24 classes");
     require(n_rounds >= 0 && max_leaves >= 1 && max_depth >= 0 && max_regressors >= 0,
             "no negative number of rounds, splits and regressors, and 1 leaf or more");
@@ -32,11 +33,24 @@ nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, cons
         require(n_classes == 0 || (y(i) >= 0 && y(i) < n_classes), "y must hold numbers of classes");
         for (std::size_t j = 0; j < d; ++j) require(bins(i, j) < n_bins(j), "a bin that does not exist");
     }
-    const gbdt_pl::Table table{x.data(),           bins.data(), n_bins.data(), bin_mean.data(),
-                               bin_end.data(),     y.data(),    weight.data(), static_cast<std::int64_t>(n),
-                               static_cast<int>(d)};
-    const gbdt_pl::Rules rules{n_rounds,   learning_rate, max_leaves,       max_depth,       max_regressors,
-                               reg_lambda, reg_alpha,     min_child_weight, min_samples_leaf};
+    const gbdt_pl::Table table{.x = x.data(),
+                               .bins = bins.data(),
+                               .n_bins = n_bins.data(),
+                               .bin_mean = bin_mean.data(),
+                               .bin_end = bin_end.data(),
+                               .y = y.data(),
+                               .weight = weight.data(),
+                               .n_rows = static_cast<std::int64_t>(n),
+                               .n_features = static_cast<int>(d)};
+    const gbdt_pl::Rules rules{.n_rounds = n_rounds,
+                               .learning_rate = learning_rate,
+                               .max_leaves = max_leaves,
+                               .max_depth = max_depth,
+                               .max_regressors = max_regressors,
+                               .lambda = reg_lambda,
+                               .alpha = reg_alpha,
+                               .min_child_weight = min_child_weight,
+                               .min_samples_leaf = min_samples_leaf};
     gbdt_pl::Columns trees;
     run_without_gil(nb::none(), [&](Control& control) {
         trees = gbdt_pl::fit(table, n_classes, start.data(), rules, n_threads, control);
@@ -71,8 +85,16 @@ class PiecewiseTrees {
           term_start_(term_start),
           term_feature_(term_feature),
           term_slope_(term_slope),
-          view_{tree_start.data(), feature.data(),      threshold.data(),  left.data(), intercept.data(),
-                term_start.data(), term_feature.data(), term_slope.data(), n_features,  n_outputs} {
+          view_{.tree_start = tree_start.data(),
+                .feature = feature.data(),
+                .threshold = threshold.data(),
+                .left = left.data(),
+                .intercept = intercept.data(),
+                .term_start = term_start.data(),
+                .term_feature = term_feature.data(),
+                .term_slope = term_slope.data(),
+                .n_features = n_features,
+                .n_outputs = n_outputs} {
         const std::size_t n_nodes = feature.shape(0), n_terms = term_feature.shape(0);
         require(n_features >= 1 && n_outputs >= 1 && threshold.shape(0) == n_nodes && left.shape(0) == n_nodes &&
                     intercept.shape(0) == n_nodes && term_slope.shape(0) == n_terms,

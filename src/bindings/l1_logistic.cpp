@@ -22,16 +22,16 @@ double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const 
         require(weight(i) >= 0, "weight must not be negative");
         require(y(i) >= 0 && y(i) < static_cast<double>(n_classes), "y must hold numbers of classes");
     }
-    const LogisticProblem problem{x.data(),
-                                  static_cast<int>(d),
-                                  rows.data(),
-                                  static_cast<std::int64_t>(n),
-                                  y.data(),
-                                  weight.data(),
-                                  static_cast<int>(n_outputs),
-                                  alpha,
-                                  max_iter,
-                                  tolerance};
+    const LogisticProblem problem{.x = x.data(),
+                                  .d = static_cast<int>(d),
+                                  .rows = rows.data(),
+                                  .n = static_cast<std::int64_t>(n),
+                                  .y = y.data(),
+                                  .weight = weight.data(),
+                                  .n_outputs = static_cast<int>(n_outputs),
+                                  .alpha = alpha,
+                                  .max_iter = max_iter,
+                                  .tolerance = tolerance};
     double objective = 0;
     run_without_gil(nb::none(), [&](Control& control) {
         Worker worker(control, 0);

@@ -20,15 +20,23 @@ nb::dict fit(const Array<double, 2>& columns, const Array<double, 2>& scaled, co
     require(!has_nan(columns), "columns must have no NaN: they are sorted");
     for (std::size_t i = 0; i < n_rows; ++i)
         require(y(i) >= 0 && y(i) < n_classes && weight(i) > 0, "y must be a class number and weight above 0");
-    const LogisticTable table{
-        columns.data(), scaled.data(), static_cast<std::int64_t>(n_rows), static_cast<int>(n_features), y.data(),
-        weight.data(),  n_classes};
-    const LmtRules rules{{n_iter, max_iter, patience, use_aic, error_on_probabilities},
-                         choose_at_every_node,
-                         split,
-                         prune,
-                         min_split,
-                         min_leaf};
+    const LogisticTable table{.x = columns.data(),
+                              .scaled = scaled.data(),
+                              .n_rows = static_cast<std::int64_t>(n_rows),
+                              .n_features = static_cast<int>(n_features),
+                              .y = y.data(),
+                              .weight = weight.data(),
+                              .n_classes = n_classes};
+    const LmtRules rules{.iterations = {.fixed = n_iter,
+                                        .maximum = max_iter,
+                                        .patience = patience,
+                                        .use_aic = use_aic,
+                                        .error_on_probabilities = error_on_probabilities},
+                         .choose_at_every_node = choose_at_every_node,
+                         .split = split,
+                         .prune = prune,
+                         .min_split = min_split,
+                         .min_leaf = min_leaf};
     LmtColumns tree;
     run_without_gil(nb::none(), [&](Control& control) {
         parallel_for(1, 1, control, [&](std::int64_t, Worker& worker) { tree = fit_lmt(table, rules, worker); });
@@ -82,9 +90,15 @@ class LogisticTree {
 
     LmtView view(const Array<double, 2>& x) const {
         require(x.shape(1) == mean_.shape(0), "x needs the tree's features");
-        return {feature_.data(), threshold_.data(), left_.data(),  model_.data(),
-                params_.data(),  mean_.data(),      scale_.data(), static_cast<int>(mean_.shape(0)),
-                n_outputs_};
+        return {.feature = feature_.data(),
+                .threshold = threshold_.data(),
+                .left = left_.data(),
+                .model = model_.data(),
+                .params = params_.data(),
+                .mean = mean_.data(),
+                .scale = scale_.data(),
+                .n_features = static_cast<int>(mean_.shape(0)),
+                .n_outputs = n_outputs_};
     }
     int n_outputs() const { return n_outputs_; }
 
@@ -99,7 +113,7 @@ class LogisticTree {
 template <class T, int kDimensions>
 using Out = nb::ndarray<T, nb::numpy, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
 
-void predict(const LogisticTree& tree, const Array<double, 2>& x, Out<double, 2>& out) {
+void predict(const LogisticTree& tree, const Array<double, 2>& x, const Out<double, 2>& out) {
     const LmtView view = tree.view(x);
     require(out.shape(0) == x.shape(0) && out.shape(1) == static_cast<std::size_t>(tree.n_outputs()),
             "out has the wrong shape");
@@ -107,7 +121,7 @@ void predict(const LogisticTree& tree, const Array<double, 2>& x, Out<double, 2>
     predict_lmt(view, x.data(), static_cast<std::int64_t>(x.shape(0)), out.data());
 }
 
-void apply(const LogisticTree& tree, const Array<double, 2>& x, Out<std::int32_t, 1>& out) {
+void apply(const LogisticTree& tree, const Array<double, 2>& x, const Out<std::int32_t, 1>& out) {
     const LmtView view = tree.view(x);
     require(out.shape(0) == x.shape(0), "out has the wrong shape");
     const nb::gil_scoped_release no_gil;

@@ -16,16 +16,17 @@ nb::dict m5p_fit(const Array<double, 2>& x, const Array<double, 1>& x_mean, cons
     require(y.shape(0) == x.shape(0) && weight.shape(0) == x.shape(0), "y and weight need a value per row");
     require(!has_nan(x), "x must have no NaN: it is sorted");
     for (std::size_t i = 0; i < weight.shape(0); ++i) require(weight(i) > 0, "weights must be above 0");
-    const m5p::Table table{x.data(),
-                           y.data(),
-                           weight.data(),
-                           static_cast<std::int64_t>(x.shape(0)),
-                           static_cast<int>(x.shape(1)),
-                           x_mean.data(),
-                           x_scale.data(),
-                           y_mean,
-                           y_scale};
-    const m5p::Rules rules{min_samples_leaf, prune, smooth, regression_tree};
+    const m5p::Table table{.x = x.data(),
+                           .y = y.data(),
+                           .weight = weight.data(),
+                           .n_rows = static_cast<std::int64_t>(x.shape(0)),
+                           .n_features = static_cast<int>(x.shape(1)),
+                           .x_mean = x_mean.data(),
+                           .x_scale = x_scale.data(),
+                           .y_mean = y_mean,
+                           .y_scale = y_scale};
+    const m5p::Rules rules{
+        .min_samples_leaf = min_samples_leaf, .prune = prune, .smooth = smooth, .regression_tree = regression_tree};
     m5p::Columns tree;
     run_without_gil(nb::none(), [&](Control& control) { tree = m5p::fit(table, rules, control); });
     nb::dict columns;
@@ -51,8 +52,14 @@ class M5PView {
           threshold_(column<double>(columns, "threshold")),
           centre_(column<double>(columns, "centre")),
           slopes_(column<double, 2>(columns, "slopes")),
-          view_{feature_.data(), threshold_.data(), left_.data(),  model_.data(),
-                centre_.data(),  slopes_.data(),    x_mean.data(), static_cast<int>(x_mean.shape(0))} {
+          view_{.feature = feature_.data(),
+                .threshold = threshold_.data(),
+                .left = left_.data(),
+                .model = model_.data(),
+                .centre = centre_.data(),
+                .slopes = slopes_.data(),
+                .x_mean = x_mean.data(),
+                .n_features = static_cast<int>(x_mean.shape(0))} {
         const std::size_t n_nodes = feature_.shape(0), n_models = centre_.shape(0);
         bool good = n_nodes > 0 && left_.shape(0) == n_nodes && model_.shape(0) == n_nodes &&
                     threshold_.shape(0) == n_nodes && slopes_.shape(0) == n_models &&

@@ -38,7 +38,8 @@ void register_codes(nb::module_& module) {
         .value("MEMBER_COLUMNS", kMemberColumns)
         .value("MEMBER_SEEDS", kMemberSeeds)
         .value("TREE_MODELS", kTreeModels)
-        .value("HIDDEN_LAYER", kHiddenLayer);
+        .value("HIDDEN_LAYER", kHiddenLayer)
+        .value("BOOSTING", kBoosting);
     integers<NodeTag>(module, "NodeTag", "What is drawn under a node's key.")
         .value("LEFT_CHILD", kLeftChild)
         .value("RIGHT_CHILD", kRightChild)

@@ -168,7 +168,7 @@ nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Ar
         std::copy_n(derivatives[2 * c], n, g.data() + c * n);
         std::copy_n(derivatives[2 * c + 1], n, h.data() + c * n);
         std::copy_n(pseudo.z + c * pseudo.stride, n, z.data() + c * n);
-        std::copy_n(pseudo.v + c * pseudo.stride, n, v.data() + c * n);
+        std::copy_n(pseudo.v + c * pseudo.v_stride, n, v.data() + c * n);
     }
     return nb::make_tuple(value, g, h, z, v);
 }

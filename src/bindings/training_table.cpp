@@ -6,6 +6,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "../core/boost/booster.hpp"
 #include "../core/forest/forest.hpp"
 #include "../core/grow/single_nodes.hpp"
 #include "../core/kernels/kernels.hpp"
@@ -187,6 +188,102 @@ nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap
     return to_dict(trees);
 }
 
+BoostRules read_boost_rules(const nb::dict& values) {
+    const auto number = [&](const char* name, double low, double high) {
+        double value = 0;
+        require(values.contains(name) && nb::try_cast<double>(values[name], value) && value >= low && value <= high,
+                "rules: a number is missing or out of range");
+        return value;
+    };
+    const auto count = [&](const char* name, std::int64_t low, std::int64_t high) {
+        const auto least = static_cast<double>(low), most = static_cast<double>(high);
+        return static_cast<int>(whole(number(name, least, most), low, high, "rules: a whole number is needed"));
+    };
+    BoostRules rules{.oblivious = count("oblivious", 0, 1) == 1,
+                     .max_leaves = count("max_leaves", 2, 1 << 10),
+                     .lambda = number("reg_lambda", 1e-6, 1e12),
+                     .min_rows = number("min_rows", 0, 1e12),
+                     .learning_rate = number("learning_rate", 1e-6, 1),
+                     .feature_share = number("feature_share", 0, 1),
+                     .max_rounds = count("max_rounds", 1, 1 << 20),
+                     .patience = count("patience", 1, 1 << 20),
+                     .most_bins = count("most_bins", 2, Bins::kMost)};
+    require(!rules.oblivious || (rules.max_leaves & (rules.max_leaves - 1)) == 0, "leaves must be a power of two");
+    return rules;
+}
+
+// The trees of all bags joined, and what they give for the rows that they have not drawn.
+nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const TrainingTable& table) {
+    std::size_t n_trees = 0;
+    for (const BoostedBag& bag : bags) n_trees += bag.trees.size();
+    const auto n_rows = static_cast<std::size_t>(table.n_rows());
+    const auto n_outputs = static_cast<std::size_t>(table.loss().n_outputs());
+    std::vector<double> total(n_rows * n_outputs), squares(n_rows * n_outputs), n_bags(n_rows), before, after;
+    std::vector<std::int64_t> ends, rounds;
+    TreeParams any;
+    any.split.min_samples_leaf = 1;
+    JoinedTrees trees(std::vector<TreeParams>(n_trees, any), stored);
+    std::size_t t = 0;
+    for (BoostedBag& bag : bags) {
+        for (PackedTree& tree : bag.trees)
+            trees.add(t++, {.tree = std::move(tree), .kind = ModelKind::kConstant, .sum_path = false});
+        for (std::size_t i = 0; i < bag.number.size(); ++i) {
+            const auto row = static_cast<std::size_t>(bag.number[i]);
+            n_bags[row] += 1;
+            for (std::size_t k = 0; k < n_outputs; ++k) {
+                const double value = bag.scores[i * n_outputs + k];
+                total[row * n_outputs + k] += value;
+                squares[row * n_outputs + k] += value * value;
+            }
+        }
+        ends.push_back(static_cast<std::int64_t>(t));
+        rounds.push_back(bag.n_rounds);
+        before.push_back(bag.loss_before);
+        after.push_back(bag.loss_after);
+    }
+    nb::dict result = to_dict(trees);
+    result["oob_total"] = copy_to_numpy<double>(total);
+    result["oob_squares"] = copy_to_numpy<double>(squares);
+    result["oob_bags"] = copy_to_numpy<double>(n_bags);
+    result["bag_end"] = copy_to_numpy<std::int64_t>(ends);
+    result["n_rounds"] = copy_to_numpy<std::int64_t>(rounds);
+    result["loss_before"] = copy_to_numpy<double>(before);
+    result["loss_after"] = copy_to_numpy<double>(after);
+    return result;
+}
+
+nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
+               const Doubles& cumulative, const Doubles& row_weight, bool balance_classes, int n_threads,
+               const FeatureNumbers& split_features, const std::optional<Array<double, 2>>& start,
+               const std::string& dtype) {
+    const BoostRules own = read_boost_rules(rules);
+    const auto n_rows = static_cast<std::size_t>(table.n_rows());
+    require((!row_weight || row_weight->shape(0) == n_rows) && (!cumulative || cumulative->shape(0) == n_rows),
+            "the weights need one value per row");
+    require(!row_weight || are_weights(*row_weight), "weight must not be negative, nor all of it zero");
+    require(n_draws > 0 && n_draws < std::int64_t{1} << 31, "1 to 2^31 - 1 draws");
+    require(!cumulative || (all_finite(*cumulative) && (*cumulative)(n_rows - 1) > 0), "cumulative must be finite");
+    require(
+        !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
+        "start needs the scores of every row");
+    require(!balance_classes || table.n_classes() > 0, "only classes can be balanced");
+    const Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    const Sampling sampling{.bootstrap = true,
+                            .n_draws = n_draws,
+                            .cumulative = cumulative ? cumulative->data() : nullptr,
+                            .weight = nullptr,
+                            .balance_classes = balance_classes};
+    const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
+    const double* weight = row_weight ? row_weight->data() : nullptr;
+    const Stored stored = read_stored(dtype);
+    std::vector<BoostedBag> bags;
+    run_without_gil(nb::none(), [&](Control& control) {
+        const Bins& bins = table.bins(weight, own.most_bins, n_threads, control);
+        bags = boost_bags(data, bins, sampling, weight, own, keys, stored, n_threads, control);
+    });
+    return bags_to_dict(bags, stored, table);
+}
+
 // Rows × features, read only; keeps the table alive (see its definition below).
 nb::ndarray<nb::numpy, const double, nb::ndim<2>> values(const TrainingTable& table) {
     return {table.values(),
@@ -270,6 +367,7 @@ nb::list find_splits(const TrainingTable& table, const nb::list& list, const Arr
     require(rules.shape(0) == n && rules.shape(1) == nb::len(rule_names()) && keys.shape(0) == n,
             "rules and keys need one entry per node");
     std::vector<SplitRules> own;
+    own.reserve(n);
     for (std::size_t i = 0; i < n; ++i) own.push_back(read_rules(&rules(i, 0)));
     const Dataset data = table.dataset(split_list(table, split_features));
     std::vector<Split> splits;
@@ -308,12 +406,12 @@ std::vector<double> losses(const TrainingTable& table, const nb::list& list, int
 }  // namespace
 
 FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) {
-    if (!numbers) return {nullptr, static_cast<int>(n_features)};
+    if (!numbers) return {.numbers = nullptr, .n = static_cast<int>(n_features)};
     for (std::size_t j = 0; j < numbers->shape(0); ++j)
         require(
             (*numbers)(j) > (j == 0 ? -1 : (*numbers)(j - 1)) && static_cast<std::size_t>((*numbers)(j)) < n_features,
             "a list of features must ascend and have no others");
-    return {numbers->data(), static_cast<int>(numbers->shape(0))};
+    return {.numbers = numbers->data(), .n = static_cast<int>(numbers->shape(0))};
 }
 
 void register_training_table(nb::module_& module) {
@@ -334,6 +432,16 @@ void register_training_table(nb::module_& module) {
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
                      "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
+        .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
+             nb::arg("cumulative").noconvert().none(), nb::arg("row_weight").noconvert().none(),
+             nb::arg("balance_classes"), nb::arg("n_threads"),
+             nb::arg("split_features").noconvert().none() = nb::none(),
+             nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
+             nb::sig("def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, "
+                     "cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, "
+                     "n_threads: int, split_features: numpy.ndarray | None = None, "
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
+             "Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.")
         .def_prop_ro("values", &values, nb::rv_policy::reference_internal, "Rows × features as node models see them.")
         .def("is_missing", &is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),
              "Which of the rows miss the feature.")

@@ -90,6 +90,8 @@ class TreeTag(enum.IntEnum):
 
     HIDDEN_LAYER = 5
 
+    BOOSTING = 6
+
 class NodeTag(enum.IntEnum):
     """What is drawn under a node's key."""
 
@@ -232,6 +234,11 @@ class TrainingTable:
     def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
         """
         Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
+        """
+
+    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
+        """
+        Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.
         """
 
     @property

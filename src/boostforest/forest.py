@@ -62,7 +62,8 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
-        kept = left_out(model.seeds, sampling, (y - prediction) / model.loss.output_unit, seen)
+        bags = model.stages.bags(model.seeds)
+        kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.output_unit, seen)
         known = replace(model.known, left_out=kept)
         if not self.oob_score:
             return known

@@ -11,12 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._product import fill_docstring, warn_if_one_class
 from . import gbdt_pl_docs as docs
+from .base import DOCS
 from .gbdt_pl_base import GBDTPLBase
 from .predicting import Floats, StagedNumbersMixin, StagesMixin
 
 
 @fill_docstring(
-    docs.blocks(
+    docs.body(
+        "GBDTPLClassifier : The classifier.\nboostforest.BoostForestRegressor : A forest of boosted model trees.",
         base="the mean of the target",
         loss="squared error: g = F − y, h = 1",
         start="As in the code, scores start from the mean.",
@@ -28,27 +30,7 @@ class GBDTPLRegressor(StagedNumbersMixin, GBDTPLBase):
     Histogram-based like LightGBM, but a split is judged by the linear models that it makes possible, not by constants.
     Few and small trees do where the target is smooth. Deterministic: nothing is drawn.
 
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-    {features}
-
-    See Also
-    --------
-    GBDTPLClassifier : The classifier.
-    boostforest.BoostForestRegressor : A forest of boosted model trees.
-
-    Notes
-    -----
-    {notes}
-
-    References
-    ----------
-    {reference}
+    {body}
 
     Examples
     --------
@@ -73,10 +55,12 @@ class GBDTPLRegressor(StagedNumbersMixin, GBDTPLBase):
 
 
 @fill_docstring(
-    docs.blocks(
+    docs.body(
+        "GBDTPLRegressor : The regressor.\nboostforest.BoostForestClassifier : A forest of boosted model trees.",
         base="the log-odds of the second of two classes, or the logarithms of the shares of more",
         loss="logistic or, for more than two classes, softmax cross-entropy: g = p − y, h = p (1 − p)",
         start="Scores start from the shares of the classes, where the code has 0.",
+        classes=DOCS["classes"],
     )
 )
 class GBDTPLClassifier(StagesMixin, GBDTPLBase):
@@ -85,28 +69,7 @@ class GBDTPLClassifier(StagesMixin, GBDTPLBase):
     Histogram-based like LightGBM, but a split is judged by the linear models that it makes possible, not by constants.
     For more than two classes every round grows one tree per class. Deterministic: nothing is drawn.
 
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {classes}
-    {attributes}
-    {features}
-
-    See Also
-    --------
-    GBDTPLRegressor : The regressor.
-    boostforest.BoostForestClassifier : A forest of boosted model trees.
-
-    Notes
-    -----
-    {notes}
-
-    References
-    ----------
-    {reference}
+    {body}
 
     Examples
     --------

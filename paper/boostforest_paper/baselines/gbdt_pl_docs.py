@@ -69,11 +69,25 @@ REFERENCE = """\
 """
 
 
-def blocks(base: str, loss: str, start: str) -> dict[str, str]:
-    """Return the blocks of a docstring: what scores start from in one word and in a sentence, and what is minimised."""
-    return DOCS | {
-        "parameters": PARAMETERS,
-        "attributes": ATTRIBUTES.format(base=base),
-        "notes": NOTES.format(loss=loss, start=start),
-        "reference": REFERENCE,
-    }
+BODY = f"""\
+Parameters
+----------
+{PARAMETERS}
+Attributes
+----------
+{{classes}}{ATTRIBUTES}{DOCS["features"]}
+See Also
+--------
+{{see_also}}
+
+Notes
+-----
+{NOTES}
+References
+----------
+{REFERENCE}"""
+
+
+def body(see_also: str, base: str, loss: str, start: str, classes: str = "") -> dict[str, str]:
+    """Return all of a docstring between summary and examples: what scores start from, and what is minimised."""
+    return {"body": BODY.format(see_also=see_also, base=base, loss=loss, start=start, classes=classes)}

@@ -1,4 +1,4 @@
-"""The command ``boostforest``: fit, predict, evaluate and inspect without writing Python."""
+"""The command ``boostforest``: fit, predict, evaluate, inspect and export without writing Python."""
 
 from __future__ import annotations
 

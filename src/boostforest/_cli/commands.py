@@ -1,4 +1,4 @@
-"""The five commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
+"""The six commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, load_model
-from . import evaluation, options, reports, tables
+from . import evaluation, exports, options, reports, tables
 from .features import Choice
 from .messages import Refused, count_text, cut, some
 from .problem import Problem
@@ -294,6 +294,28 @@ def inspect(
     with said_plainly():
         report = reports.describe(model, load_model(model), top)
         return reports.print_json(report) if as_json else reports.print_description(out, report)
+
+
+@app.command()
+def export(
+    model: options.Model,
+    to: Annotated[options.Format, typer.Option("--to", help="What to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    dtype: Annotated[
+        options.ExportDtype, typer.Option(help="Type of the numbers that go in and come out, and of coefficients.")
+    ] = options.ExportDtype.float64,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Convert a model file for other programs."""
+    with said_plainly(quiet):
+        exports.check_output(model, output)
+        exports.write(load_model(model), to.value, dtype.value, output)
+        n_bytes = output.stat().st_size
+        if as_json:
+            return reports.print_json({"output": str(output), "to": to.value, "dtype": dtype.value, "bytes": n_bytes})
+        say(f"{output}: {reports.bytes_text(n_bytes)}", quiet)
+    return None
 
 
 def _version(asked: bool) -> None:

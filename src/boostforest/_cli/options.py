@@ -32,6 +32,20 @@ class Dtype(StrEnum):
     float16 = "float16"
 
 
+class Format(StrEnum):
+    """What a model is converted to."""
+
+    onnx = "onnx"
+    c = "c"
+
+
+class ExportDtype(StrEnum):
+    """Type of the numbers of a converted model."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
 class Decimal(StrEnum):
     """What separates whole numbers from decimals."""
 

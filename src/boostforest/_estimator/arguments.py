@@ -193,8 +193,9 @@ class ForestArguments(BaggingArguments, TreeArguments):
     preset: str = argument(
         default="paper",
         doc="""{"paper", "best"}
-        What `n_stages`, `pool`{and_calibrate} stand for where they are None. "paper": the forest of the paper. "best":
-        several stages and an adaptive pool{calibrated}, all decided out of bag; about 2.5 times the time of a fit.""",
+        What `n_stages`, `pool`, `boost`{and_calibrate} stand for where they are None. "paper": the forest of the paper.
+        "best": several stages, an adaptive pool and boosted trees{calibrated}, all decided out of bag; about 3.5 times
+        the time of a fit.""",
     )
     n_stages: int | str | None = argument(
         default=None,
@@ -211,4 +212,12 @@ class ForestArguments(BaggingArguments, TreeArguments):
         try other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag
         losses decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the
         preset has it.""",
+    )
+    boost: bool | None = argument(
+        default=None,
+        doc="""bool or None
+        Whether bags of boosted trees may join the forest, beside it or on top of it, with weights that are best out of
+        bag; what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too, in
+        tables of fewer than 150 rows, or of more than 3,000,000 rows × features (× classes, if more than two). Not with
+        `monotonic_cst`. None: as the preset has it (False, True), and never with `monotonic_cst`.""",
     )

@@ -25,7 +25,7 @@ from .._features.roles import read_roles
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
-from .._grow.parameters import RegressionTreeArguments, TreeArguments, tree_pools
+from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
 from .._model import inspection
 from .._model.model import Model
@@ -286,7 +286,7 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         return model.loss.decode(outputs)
 
 
-class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator):
+class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, ClassificationTreeArguments):
     """Probabilities and labels of a classifier made of trees."""
 
     _words = docs.CLASSIFICATION

@@ -95,12 +95,14 @@ STAGE_ATTRIBUTES = """\
 n_stages_ : int
     Stages that the forest has.
 steps_ : ndarray of shape (n_stages_,)
-    What each stage counts; 1 for the first.
+    What each stage counts; 1 for the first, unless there are boosted stages.
 stages_ : Stages
-    `stages_.ends` has the number of trees up to the end of each stage.
+    `stages_.ends` has the number of trees up to the end of each stage; `stages_.units`, if there are boosted stages,
+    what the sum over the trees of each stage is divided by: their number or, if it is boosted, that of its bags.
 oob_losses_ : ndarray of shape (n_stages_,)
     Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, log-loss, or the
-    deviance of the target over its mean), unless the forest is the paper's.
+    deviance of the target over its mean), unless the forest is the paper's. Boosted stages are weighed together, so all
+    of them have the last loss.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

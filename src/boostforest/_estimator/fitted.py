@@ -68,7 +68,7 @@ class FittedMixin(BaseEstimator):
     def feature_importances_(self) -> Floats:
         """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
         model = self._fitted()
-        return model.features.by_column(inspection.gain_importances(model.columns, model.tree_weights()))
+        return model.features.by_column(inspection.feature_importances(model))
 
     @property
     def slope_importances_(self) -> Floats:

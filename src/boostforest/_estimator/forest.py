@@ -31,8 +31,8 @@ from .fitted_forest import FittedForestMixin
 from .scoring import check_oob_score
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False},
-    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto"},
+    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
+    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True},
 }
 POOLS = ("uniform", "adaptive")
 _MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
@@ -160,8 +160,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         if before is not None and before.known.losses is not None:
             raise ValueError(
-                "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, calibration or "
-                "n_estimators='auto'; set warm_start=False."
+                "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, boosted trees, "
+                "calibration or n_estimators='auto'; set warm_start=False."
             )
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
@@ -177,7 +177,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own).grow()
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
@@ -215,12 +215,14 @@ class Plan:
     budget: int | None  #: trees to grow; None: as many as it takes
     n_stages: int | str
     calibrate: Any  #: False, or how
+    boost: bool  #: boosted stages, if they are worth it
     own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
 
     @property
     def is_plain(self) -> bool:
         """Whether it is the paper's forest."""
-        return self.budget is not None and self.n_stages == 1 and not self.calibrate and self.own is None
+        is_one_forest = self.n_stages == 1 and not self.calibrate and not self.boost
+        return self.budget is not None and is_one_forest and self.own is None
 
 
 def read_plan(forest: Any, task: str) -> Plan:
@@ -231,6 +233,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     asked = {name: value for name in preset if (value := getattr(forest, name, None)) is not None}
     _check("n_stages", asked, "None, 'auto' or an integer of at least 1", _is_stages)
     _check("pool", asked, "None, 'uniform' or 'adaptive'", lambda v: isinstance(v, str) and v in POOLS)
+    _check("boost", asked, "None, True or False", lambda v: isinstance(v, bool))
     shown = ", ".join(map(repr, CALIBRATIONS))
     _check("calibrate", asked, f"None, {shown}", lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
     plan = {**preset, **asked}
@@ -239,7 +242,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     auto = isinstance(forest.n_estimators, str)
     budget = None if auto else int(forest.n_estimators) * _MORE_TREES[forest.preset]
     own = _set_parameters(forest) if plan["pool"] == "adaptive" else None
-    made = Plan(budget, plan["n_stages"], plan["calibrate"], own)
+    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own)
     if not made.is_plain:
         _check_out_of_bag(forest, made, asked)
     return made
@@ -262,6 +265,7 @@ def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
         "preset='best'": forest.preset == "best",
         "pool='adaptive'": plan.own is not None,
         f"n_stages={plan.n_stages!r}": plan.n_stages != 1,
+        "boost=True": plan.boost,
         f"calibrate={plan.calibrate!r}": bool(plan.calibrate),
         "n_estimators='auto'": plan.budget is None,
     }
@@ -270,6 +274,8 @@ def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
         raise ValueError(f"{reason} needs bootstrap=True: it is decided by the rows that a tree has not drawn.")
     if forest.warm_start:
         raise ValueError(f"{reason} does not go with warm_start=True: the trees depend on each other.")
+    if asked.get("boost") and forest.monotonic_cst is not None:
+        raise ValueError("boost=True does not go with monotonic_cst: boosted trees keep no constraints.")
     if plan.budget is None:
         return
     stages = 1 if plan.n_stages == "auto" else int(plan.n_stages)

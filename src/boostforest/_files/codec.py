@@ -50,7 +50,7 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5}
+_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None}
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -143,7 +143,7 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1:
-        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps}
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": stages.units or None}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
     if calibration.knots:
@@ -289,7 +289,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["tree_seeds"],
         drawn,
         tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
-        Stages(tuple(ends.tolist()), tuple(steps.tolist())),
+        Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist())),
         Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(

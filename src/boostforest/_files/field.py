@@ -105,10 +105,27 @@ STAGE_END = rule(
     lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
 )
 _LEAST = 1e-100  # of what trees are multiplied with: a fit finds more, and products of smaller numbers can be 0
-STAGE_STEP = rule(
-    f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1",
-    lambda a, _: a[0] == 1 and ((a >= _LEAST) & (a <= 1)).all(),
-)
+_MOST = 1000.0
+
+
+def _are_steps(steps: npt.NDArray[Any], content: Content) -> bool:
+    if "stage_units" not in content.tensors:
+        return bool(steps[0] == 1 and ((steps >= _LEAST) & (steps <= 1)).all())
+    return bool(steps[0] >= 0 and (steps[1:] >= _LEAST).all() and (steps <= _MOST).all())
+
+
+def _are_units(units: npt.NDArray[Any], content: Content) -> bool:
+    """Tell whether forests have a unit per tree, and boosted stages one for each run of trees with the same seed."""
+    ends, seeds = content.tensors["stage_end"], content.tensors["tree_seeds"]
+    is_first = np.append(True, seeds[1:] != seeds[:-1])
+    is_first[np.clip(ends[:-1], 0, len(seeds) - 1)] = True
+    n_runs = np.add.reduceat(is_first, np.append(0, ends[:-1]))
+    n_trees = np.diff(ends, prepend=0)
+    return bool(units[0] == n_trees[0] and ((units == n_trees) | (units == n_runs)).all())
+
+
+STAGE_STEP = rule(f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1", _are_steps)
+STAGE_UNITS = rule("tensor '{name}' must hold the trees of each stage, or its bags", _are_units)
 FACTOR = rule(f"tensor '{{name}}' must be at least {_LEAST}", lambda a, _: a >= _LEAST)
 PROBABILITY = rule(
     "tensor '{name}' must hold probabilities above 0 and below 1", lambda a, _: ((a > 0) & (a < 1)).all()
@@ -248,6 +265,10 @@ class Schema:
         }
         texts = {field.name: to_json(metadata[field.name]) for field in self._json}
         return arrays, {f.name: texts[f.name] for f in self._json if (f.default, texts[f.name]) != ("null", "null")}
+
+    def version(self, tensors: Tensors) -> int:
+        """Return the version of the format that knows these tensors; what it could say before 3 is said by 2."""
+        return max(2, *(self._field(name).since for name in tensors))
 
     def parse_metadata(self, metadata: Metadata) -> dict[str, Any]:
         """Return what the metadata of a file stands for; the fields have yet to be checked."""

@@ -20,9 +20,10 @@ from .._model.model import Model
 from .codec import Estimators, StoredEstimator, decode, encode
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
+from .schema import FORMAT as SCHEMA
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
 _LONG_FIELD = 2**16  # bytes of metadata that leave the header, should it be too long
@@ -46,7 +47,7 @@ def save(
         decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
         head = {
             "format": FORMAT,
-            "format_version": str(FORMAT_VERSION),
+            "format_version": str(SCHEMA.version(tensors)),
             "boostforest_version": version("boostforest"),
             "estimator": name,
         }

@@ -29,6 +29,7 @@ from .field import (
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
+    STAGE_UNITS,
     WEIGHTS,
     Field,
     Schema,
@@ -140,8 +141,14 @@ TENSORS = (
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what the mean of each stage counts, 1 for the first, from 1e-100 to 1 for the others", _STAGES,
+        "what each stage counts: 1 for the first, from 1e-100 to 1 for the others; with `stage_units` up to 1000, and "
+        "from 0 on for the first", _STAGES,
         (FINITE, STAGE_STEP), 2,
+    ),
+    Field(
+        "stage_units", "I64", "stages",
+        "what the sum over the trees of each stage is divided by: its trees or, if it is boosted, its bags, whose "
+        "trees have the same seed", When("with boosted stages", forests=True, needs="stage_end"), (STAGE_UNITS,), 3,
     ),
     Field("oob_loss", "F64", "stages", "out-of-bag loss after each stage", When("if known", forests=True), since=2),
     Field(

@@ -46,7 +46,7 @@ class Growth:
         # Targets that count nothing may be anything: their losses must not overflow.
         y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
         self.objective = Objective(data.loss, y, weight)
-        self.data, self._request = data.keeping_table(), request
+        self.data, self.request = data.keeping_table(), request
         self.n_grown = 0
         self._next_seed = 0
         self._progress = Progress(budget) if request.verbose and budget is not None else None
@@ -54,7 +54,7 @@ class Growth:
     def seeds(self, n: int) -> Seeds:
         """Return seeds that no tree has had yet."""
         first, self._next_seed = self._next_seed, self._next_seed + n
-        return tree_seeds(self._request.entropy, self._next_seed)[first:]
+        return tree_seeds(self.request.entropy, self._next_seed)[first:]
 
     def grow(self, settings: Settings, seeds: Seeds, start: Floats | None = None) -> Group:
         """Grow a tree for each seed. Those that start from scores give scores, others what the forest averages."""
@@ -63,7 +63,7 @@ class Growth:
         if "split_features" in settings:
             chosen = np.array(settings["split_features"], dtype=np.int32)
             data = replace(data, roles=replace(data.roles, split_features=chosen))
-        model = self._request.grow(data, seeds, self.n_grown, changed, quiet=True)
+        model = self.request.grow(data, seeds, self.n_grown, changed, quiet=True)
         columns = replace(model.columns, split_features=self.data.roles.split_features)
         self.n_grown += len(seeds)
         if self._progress is not None:
@@ -75,7 +75,7 @@ class Growth:
         return group if n == group.n_trees else self._group(group.settings, group.model.take(0, n), scores=False)
 
     def _group(self, settings: Settings, model: Model, scores: bool) -> Group:
-        oob = model.out_of_bag(self.data.X, self.data.sampling, self._request.threads, scores)
+        oob = model.out_of_bag(self.data.X, self.data.sampling, self.request.threads, scores)
         return Group(settings, model, oob)
 
     def finish(self) -> None:

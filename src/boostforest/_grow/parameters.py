@@ -149,7 +149,22 @@ class RegressionTreeArguments(TreeArguments):
     )
 
 
-_DECLARED = arguments_of(RegressionTreeArguments)
+@declared
+class ClassificationTreeArguments(TreeArguments):
+    """Those of a classification tree."""
+
+    shared_hessian: Any = pooled(
+        default=False,
+        rule=BOOL,
+        doc="""bool
+        With three and more classes: give a row the same weight in the node models of all classes, the largest of its
+        second derivatives, instead of one for each. All classes of a node are then solved at once, which takes half of
+        the time and less with many classes; the probabilities are about as good once they are calibrated, and too
+        cautious before. Node models in Python do not share.""",
+    )
+
+
+_DECLARED = arguments_of(RegressionTreeArguments) | arguments_of(ClassificationTreeArguments)
 _ORDER = sorted(_DECLARED, key=lambda name: 8.5 if name == "clip" else [*_DECLARED].index(name))
 
 #: All of them. The position numbers the draws from a pool, so that ``clip`` stays the tenth.

@@ -14,6 +14,7 @@ from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .boosted import Booster, Forest, Mixture, can_boost
 from .groups import Group, Growth, Settings, joint_oob
 
 MOST_STAGES = 3  # of n_stages="auto"
@@ -23,6 +24,7 @@ _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _SMALL_VARIANCE = 0.1  # of a mean score
+_LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
 
@@ -46,10 +48,12 @@ class Grown:
 class StageGrower:
     """Grows a forest in stages, from an adaptive pool or a plain one."""
 
-    def __init__(self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None) -> None:
+    def __init__(
+        self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None, boost: bool = False
+    ) -> None:
         """``budget``: trees, None to find out; ``own``: tree parameters that stay as they are, None: all of them."""
         self._growth, self._objective = growth, growth.objective
-        self._budget, self._n_stages, self._own = budget, n_stages, own
+        self._budget, self._n_stages, self._own, self._boost = budget, n_stages, own, boost
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -68,8 +72,45 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
+        if self._boost and can_boost(self._growth.data):
+            self._add_chains(grown)
         self._growth.finish()
         return grown
+
+    def _add_chains(self, grown: Grown) -> None:
+        """Add boosted stages, if they are worth it; all steps are weighed anew."""
+        forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
+        found = Booster(self._growth).grow(forest)
+        if found is None:
+            return
+        chains, weights = found
+        mixture = Mixture(self._objective, forest, chains)
+        mixed = mixture.scores(weights)
+        known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
+        grown.scores = np.where(known[:, None], mixed, grown.scores)
+        stages = grown.stages
+        grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
+        for chain, weight in zip(chains, weights[1:], strict=True):
+            grown.groups.append(Group({}, chain.model, chain.oob))
+            grown.stages = grown.stages.add(chain.model.n_trees, float(weight), chain.n_bags)
+        loss = self._objective.average(self._objective.losses(grown.scores), grown.seen)
+        grown.losses += [loss] * len(chains)
+
+    def _excess_noise(self, grown: Grown) -> Floats:
+        """Return twice what the loss of each row would fall by if all trees had been left to it."""
+        loss = self._objective.loss
+        curvature = loss.curvature(grown.scores)
+        noise, first = np.zeros(len(grown.scores)), 0
+        for stage, ((begin, end), step) in enumerate(zip(grown.stages.parts, grown.stages.steps, strict=True)):
+            last = first
+            while sum(group.n_trees for group in grown.groups[first:last]) < end - begin:
+                last += 1
+            oob, first = joint_oob(grown.groups[first:last]), last
+            excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
+            of_outputs = stage == 0 and loss.link != Link.IDENTITY
+            bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
+            noise += step**2 * (bent * excess).sum(axis=1)
+        return noise
 
     # ------------------------------------------------------------------------------------------------- first stage
 

@@ -69,6 +69,7 @@ class Loss(ABC):
     n_outputs: int = 1  #: scores per row
     n_classes: int = 0  #: 0 in regression
     numbers: tuple[float, ...] = ()  #: what the core's loss wants to know besides
+    boosts: ClassVar[bool] = True  #: there may be boosted stages
     predicts_mean: ClassVar[bool] = True  #: squared errors of outputs tell something
 
     # ----------------------------------------------------------------------------------------------------- the target
@@ -147,6 +148,10 @@ class Loss(ABC):
     @abstractmethod
     def losses(self, y: Floats, scores: Floats) -> Floats:
         """Return the loss of every row."""
+
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        """Return the derivative of the loss by each score; this is that of losses whose scores fit their outputs."""
+        return self.outputs(scores) - self.targets(y)
 
     @abstractmethod
     def curvature(self, scores: Floats) -> Floats:

@@ -16,6 +16,7 @@ class RegressionLoss(Loss):
     """
 
     task = "regression"
+    boosts = False
     positive_only: ClassVar[bool] = False  #: the target must not be negative
     takes: ClassVar[tuple[str, ...]] = ()  #: arguments of an estimator that ``fit`` takes besides
 

@@ -21,6 +21,7 @@ class SquaredError(RegressionLoss):
     name = "squared_error"
     code = LossCode.SQUARED_ERROR
     link = Link.IDENTITY
+    boosts = True
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
@@ -61,6 +62,9 @@ class SquaredError(RegressionLoss):
 
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return (y - scores[:, 0]) ** 2
+
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        return 2 * (scores - y[:, None])
 
     def curvature(self, scores: Floats) -> Floats:
         return np.full_like(scores, 2.0)

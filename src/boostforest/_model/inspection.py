@@ -22,14 +22,18 @@ _MAX_CONDITIONS = 10**8  # gigabytes of text
 _DEEP = 1000  # levels: such a tree is a chain, whose conditions grow with the square of its depth
 
 
-def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
+def gain_importances(
+    forest: ForestColumns, weights: Floats | None, member: npt.NDArray[np.intp] | None = None
+) -> Floats:
     """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
 
     Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
+    ``member``: number of the member that a tree belongs to, where the trees of a bag are one; ``weights`` are theirs.
     """
     inner = forest.feature >= 0
-    gain = np.zeros((forest.n_trees, forest.n_features))
-    np.add.at(gain, (forest.tree_of_node[inner], forest.feature[inner]), forest.gain[inner])
+    of_node = forest.tree_of_node[inner] if member is None else member[forest.tree_of_node[inner]]
+    gain = np.zeros((forest.n_trees if member is None else int(member[-1]) + 1, forest.n_features))
+    np.add.at(gain, (of_node, forest.feature[inner]), forest.gain[inner])
     has_splits = gain.sum(axis=1) > 0
     gain = gain[has_splits]
     if len(gain) == 0:
@@ -37,6 +41,18 @@ def gain_importances(forest: ForestColumns, weights: Floats | None) -> Floats:
     of_trees = None if weights is None else weights[has_splits]
     shares: Floats = np.average(gain / gain.sum(axis=1, keepdims=True), axis=0, weights=of_trees)
     return shares
+
+
+def feature_importances(model: Model) -> Floats:
+    """Return the share of every feature in the gain of the forest; a bag of boosted trees is one member of it."""
+    stages = model.stages
+    if len(stages) == 1:
+        return gain_importances(model.columns, model.tree_weights())
+    members = stages.members(model.seeds)
+    sizes = [end - first for stage in members for first, end in stage]
+    weights = [np.full(len(stage), step / len(stage)) for stage, step in zip(members, stages.steps, strict=True)]
+    member = np.repeat(np.arange(len(sizes)), sizes)
+    return gain_importances(model.columns, np.concatenate(weights) * model.calibration.factor, member)
 
 
 def _path_sums(forest: ForestColumns, models: Floats) -> Floats:

@@ -20,8 +20,8 @@ from .conformal import are_enough, effective_rows, limits, thin_out, weighted_ro
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
-TreeOutputs = Callable[[Floats, int, bool], Floats]
-Parts = Sequence[tuple[int, int]]
+Outputs = Callable[[Floats, int, int, bool], Floats]
+Members = Sequence[Sequence[tuple[int, int]]]
 
 
 @dataclass(eq=False)
@@ -33,26 +33,32 @@ class LeftOut:
     weight: Floats | None = None  #: of the rows; None: all the same
 
 
-def left_out(seeds: Seeds, sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
-    """Keep what intervals need, of at most so many rows."""
+def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
+    """Keep what intervals need, of at most so many rows.
+
+    ``bags`` has the seeds of each boosted stage: rows that all of its bags have drawn are not kept.
+    """
+    for stage in bags:
+        seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
-    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in seeds])
+    different, of_tree = np.unique(seeds, return_inverse=True)  # the trees of a bag share their seed
+    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])[of_tree]
     return LeftOut(np.abs(residuals[rows]), absent, weight)
 
 
 def intervals(
     loss: Loss,
-    outputs_of: TreeOutputs,
+    outputs_of: Outputs,
     X: Floats,
-    parts: Parts,
+    members: Members,
     steps: Sequence[float],
     kept: LeftOut,
     coverage: float,
 ) -> Floats:
     """Return lower and upper ends for every row, in units of outputs.
 
-    ``outputs_of`` gives the outputs of one tree, or its scores; a forest has ``parts``, trees from first to end, each
-    with its step.
+    ``outputs_of`` gives what the outputs of trees from first to end add up to, or their scores; a stage has
+    ``members``, which are such trees, and a step.
     """
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
@@ -63,10 +69,10 @@ def intervals(
         )
         return np.tile([-np.inf, np.inf], (len(X), 1))
     ends = np.empty((len(X), 2))
-    block = max(1, _VALUES_AT_ONCE // max(n_kept, parts[-1][1]))
+    block = max(1, _VALUES_AT_ONCE // max(n_kept, *map(len, members)))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
-        centres = _left_out_predictions(loss, outputs_of, rows, parts, steps, kept)
+        centres = _left_out_predictions(loss, outputs_of, rows, members, steps, kept)
         ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
@@ -81,13 +87,13 @@ def _rows_needed(coverage: float) -> int:
 
 
 def _left_out_predictions(
-    loss: Loss, outputs_of: TreeOutputs, X: Floats, parts: Parts, steps: Sequence[float], kept: LeftOut
+    loss: Loss, outputs_of: Outputs, X: Floats, members: Members, steps: Sequence[float], kept: LeftOut
 ) -> Floats:
     """Return, for every row of X, the outputs of the forests that have not seen one of the kept rows."""
     scores = np.zeros((len(X), len(kept.residuals)))
-    for stage, ((first, end), step) in enumerate(zip(parts, steps, strict=True)):
-        outputs = np.column_stack([outputs_of(X, t, stage > 0) for t in range(first, end)])
-        absent = kept.absent[first:end].astype(np.float64)
+    for number, (stage, step) in enumerate(zip(members, steps, strict=True)):
+        outputs = np.column_stack([outputs_of(X, first, end, number > 0) for first, end in stage])
+        absent = kept.absent[[first for first, _ in stage]].astype(np.float64)
         mean = step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
-        scores += mean if stage > 0 else loss.scores(mean)
+        scores += mean if number > 0 else loss.scores(mean)
     return loss.outputs(scores)

@@ -22,10 +22,15 @@ CALIBRATIONS = (False, "temperature", "isotonic", "auto")
 
 @dataclass(frozen=True)
 class Stages:
-    """Which trees belong to which stage, and what a stage counts."""
+    """Which trees belong to which stage, and what a stage counts.
+
+    A score is the sum over the stages of the step times what the stage's trees add up to, divided by its units. The
+    first stage is a forest, whose mean output is turned into a score.
+    """
 
     ends: tuple[int, ...]  #: number of trees up to the end of each stage
-    steps: tuple[float, ...] = (1.0,)  #: factor of each stage's mean; 1 for the first
+    steps: tuple[float, ...] = (1.0,)  #: factor of each stage
+    units: tuple[int, ...] = ()  #: per stage: its trees or, where it is boosted, its bags; empty: the trees everywhere
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -35,18 +40,45 @@ class Stages:
         """First tree and end of each stage."""
         return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
 
-    def add(self, n_trees: int, step: float) -> Stages:
-        """Return the stages with one more."""
-        return Stages((*self.ends, self.ends[-1] + n_trees), (*self.steps, step))
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """What the sum over the trees of each stage is divided by."""
+        return self.units or tuple(end - first for first, end in self.parts)
+
+    @property
+    def boosted(self) -> tuple[bool, ...]:
+        """Whether the trees of a stage add up to bags."""
+        return tuple(n < end - first for n, (first, end) in zip(self.counts, self.parts, strict=True))
+
+    def add(self, n_trees: int, step: float, n_bags: int | None = None) -> Stages:
+        """Return the stages with one more: a forest, or some bags of boosted trees."""
+        units = (*self.counts, n_trees if n_bags is None else n_bags)
+        ends = (*self.ends, self.ends[-1] + n_trees)
+        return Stages(ends, (*self.steps, step), units if self.units or n_bags is not None else ())
+
+    def members(self, seeds: Seeds) -> list[list[tuple[int, int]]]:
+        """Return the trees, first and end, of every member of each stage: one tree, or those of a bag."""
+        return [
+            _runs(seeds, first, end) if boosted else [(t, t + 1) for t in range(first, end)]
+            for (first, end), boosted in zip(self.parts, self.boosted, strict=True)
+        ]
+
+    def bags(self, seeds: Seeds) -> list[Seeds]:
+        """Return the seeds of the bags of each boosted stage."""
+        stages = zip(self.parts, self.boosted, strict=True)
+        return [np.unique(seeds[first:end]) for (first, end), boosted in stages if boosted]
 
     def tree_weights(self) -> Floats:
         """Return what each tree counts."""
-        parts = [
-            np.full(end - first, step / (end - first))
-            for (first, end), step in zip(self.parts, self.steps, strict=True)
-        ]
-        weights: Floats = np.concatenate(parts)
+        stages = zip(self.parts, self.steps, self.counts, strict=True)
+        weights: Floats = np.concatenate([np.full(end - first, step / n) for (first, end), step, n in stages])
         return weights
+
+
+def _runs(seeds: Seeds, first: int, end: int) -> list[tuple[int, int]]:
+    """Return the runs of trees with the same seed among some."""
+    starts = [first, *(first + 1 + np.flatnonzero(seeds[first + 1 : end] != seeds[first : end - 1])).tolist()]
+    return list(zip(starts, [*starts[1:], end], strict=True))
 
 
 @dataclass(frozen=True)
@@ -131,7 +163,7 @@ class Model:
 
     @property
     def _is_plain(self) -> bool:
-        return len(self.stages) == 1 and self.calibration.is_identity
+        return len(self.stages) == 1 and self.stages.steps[0] == 1 and self.calibration.is_identity
 
     def outputs(self, X: Floats, threads: int) -> Floats:
         """Return what the forest predicts for rows of features: rows × outputs."""
@@ -139,26 +171,29 @@ class Model:
             return self.sums(X, threads) / self.n_trees
         return self._combined(
             [
-                self.sums(X, threads, stage > 0, slice(first, end)) / (end - first)
-                for stage, (first, end) in enumerate(self.stages.parts)
+                self.sums(X, threads, stage > 0, slice(first, end)) / n
+                for stage, ((first, end), n) in enumerate(zip(self.stages.parts, self.stages.counts, strict=True))
             ]
         )
 
     def staged_outputs(self, X: Floats, threads: int) -> Iterator[Floats]:
-        """Yield what the first 1, 2, … trees predict."""
+        """Yield what the first 1, 2, … trees predict; the first stage counts in full until others are added."""
         means: list[Floats] = []
-        for stage, (first, end) in enumerate(self.stages.parts):
+        for stage, members in enumerate(self.stages.members(self.seeds)):
             total = np.zeros((len(X), self.columns.n_outputs))
-            for t in range(first, end):
-                total += self.sums(X, threads, stage > 0, slice(t, t + 1))
-                mean = total / (t + 1 - first)
-                yield mean if self._is_plain else self._combined([*means, mean])
-            means.append(total / (end - first))
+            for n, (first, end) in enumerate(members, 1):
+                for t in range(first, end):
+                    total += self.sums(X, threads, stage > 0, slice(t, t + 1))
+                    yield total / n if self._is_plain else self._combined([*means, total / n])
+            means.append(total / len(members))
 
     def _combined(self, means: list[Floats]) -> Floats:
         """Return the output that the means of the first stages make."""
+        steps = self.stages.steps
         scores = self.loss.scores(means[0])
-        for step, mean in zip(self.stages.steps[1:], means[1:], strict=False):
+        if steps[0] != 1 and (len(means) > 1 or len(steps) == 1):
+            scores = steps[0] * scores
+        for step, mean in zip(steps[1:], means[1:], strict=False):
             scores = scores + step * mean
         return self.calibration.outputs(self.loss, scores)
 
@@ -171,10 +206,10 @@ class Model:
     def intervals(self, X: Floats, kept: LeftOut, coverage: float, threads: int) -> Floats:
         """Return lower and upper ends that hold the target of every row so often, in units of outputs."""
 
-        def outputs_of(rows: Floats, tree: int, scores: bool) -> Floats:
-            return self.sums(rows, threads, scores, slice(tree, tree + 1))[:, 0]
+        def outputs_of(rows: Floats, first: int, end: int, scores: bool) -> Floats:
+            return self.sums(rows, threads, scores, slice(first, end))[:, 0]
 
-        return intervals(self.loss, outputs_of, X, self.stages.parts, self.stages.steps, kept, coverage)
+        return intervals(self.loss, outputs_of, X, self.stages.members(self.seeds), self.stages.steps, kept, coverage)
 
     def out_of_bag(self, X: Floats, sampling: Sampling, threads: int, scores: bool = False) -> OutOfBag:
         """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores."""
@@ -199,7 +234,7 @@ class Model:
 
     def tree_weights(self) -> Floats | None:
         """Return what each tree counts in a score; None: all the same, and 1 together."""
-        if len(self.stages) == 1 and self.calibration.factor == 1.0:
+        if self._is_plain or (self.stages == Stages((self.n_trees,)) and self.calibration.factor == 1.0):
             return None
         return self.stages.tree_weights() * self.calibration.factor
 

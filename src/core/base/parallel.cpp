@@ -20,17 +20,17 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
     const auto work = [&](int number) {
         try {
             Worker worker(control, number);
-            for (std::int64_t item; (item = next.fetch_add(1)) < n_items;) {
+            for (std::int64_t item = next.fetch_add(1); item < n_items; item = next.fetch_add(1)) {
                 worker.check(0);
                 body(item, worker);
                 control.item_done();
             }
         } catch (...) {
             control.stop();
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             if (!error) error = std::current_exception();
         }
-        const std::lock_guard lock(mutex);
+        const std::scoped_lock lock(mutex);
         --running;
         one_ended.notify_all();
     };
@@ -40,13 +40,13 @@ void parallel_for(std::int64_t n_items, int n_threads, Control& control,
     threads.reserve(n);
     for (int number = 1; number < n; ++number) {
         {
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             ++running;
         }
         try {
             threads.emplace_back(work, number);
         } catch (const std::system_error&) {  // the system has no more threads: fewer will do
-            const std::lock_guard lock(mutex);
+            const std::scoped_lock lock(mutex);
             --running;
             break;
         }

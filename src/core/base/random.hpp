@@ -23,6 +23,7 @@ enum TreeTag : std::uint64_t {
     kMemberSeeds = 4,    // its random_state
     kTreeModels = 3,     // what the node models of a tree share, if they are Python's,
     kHiddenLayer = 5,    //   or ELMs
+    kBoosting = 6,       // features of the trees of a boosted bag, by round
 };
 
 // Under the key of a node.

@@ -56,7 +56,7 @@ void JoinedTrees::append(const GrownTree& grown) {
 }
 
 void JoinedTrees::add(std::size_t t, GrownTree tree) {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(mutex_);
     waiting_[t] = std::move(tree);
     for (std::size_t next = kind.size(); next < waiting_.size() && waiting_[next]; ++next) {
         append(*waiting_[next]);
@@ -118,10 +118,10 @@ std::int64_t rows_per_block(const RawRows& rows, int n_threads) {
 
 // A block of rows as the trees see it.
 struct Block {
-    std::int64_t begin, end;  // row numbers
-    const double* x;          // scaled, missing values filled
-    const double* with_gaps;  // the same with NaN for missing values; null if there are none
-    const double* model_x;    // what node models see of x: x itself, or some of its features
+    std::int64_t begin, end;            // row numbers
+    const double* x = nullptr;          // scaled, missing values filled
+    const double* with_gaps = nullptr;  // the same with NaN for missing values; null if there are none
+    const double* model_x = nullptr;    // what node models see of x: x itself, or some of its features
     std::int64_t n() const { return end - begin; }
 };
 
@@ -138,7 +138,7 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
     const std::int64_t n_blocks = (rows.n_rows + per_block - 1) / per_block;
     parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
         Workspace& own = workspace();
-        Block block{number * per_block, std::min((number + 1) * per_block, rows.n_rows), nullptr, nullptr, nullptr};
+        Block block{.begin = number * per_block, .end = std::min((number + 1) * per_block, rows.n_rows)};
         const std::int64_t n_values = block.n() * padded_width(rows.n_features);
         double* x = own.scaled.get(n_values);
         if (scale_rows(rows, block.begin, block.end, x)) {

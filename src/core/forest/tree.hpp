@@ -65,7 +65,7 @@ struct PackedTree {
 
     template <class C>
     static PackedTree with_room(std::int64_t n_nodes, std::int64_t n_params) {
-        PackedTree tree{nullptr, n_nodes, n_params};
+        PackedTree tree{.bytes = nullptr, .n_nodes = n_nodes, .n_params = n_params};
         Columns<Place, C> places{};
         tree.bytes = std::make_unique_for_overwrite<char[]>(tree.lay_out(places, nullptr));
         return tree;

@@ -52,14 +52,14 @@ class Booster {
     void round(Columns& columns, Control& control, Worker& worker) {
         differentiate();
         if (n_outputs_ == 1) {
-            growers_[0]->grow({g_.data(), h_.data()}, scores_.data(), columns, control, worker);
+            growers_[0]->grow({.g = g_.data(), .h = h_.data()}, scores_.data(), columns, control, worker);
             return;
         }
         std::vector<Columns> parts(n_outputs_);
         parallel_for(n_outputs_, static_cast<int>(growers_.size()), control, [&](std::int64_t c, Worker& own) {
             const std::int64_t first = c * stride_;
-            growers_[own.number()]->grow({g_.data() + first, h_.data() + first}, scores_.data() + first, parts[c],
-                                         control, own);
+            growers_[own.number()]->grow({.g = g_.data() + first, .h = h_.data() + first}, scores_.data() + first,
+                                         parts[c], control, own);
         });
         for (const Columns& part : parts) append(part, columns);
     }

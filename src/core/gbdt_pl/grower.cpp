@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "../base/rows.hpp"
+
 namespace boostforest::gbdt_pl {
 
 namespace {
@@ -30,7 +32,12 @@ NodeRows Grower::rows_of(const Node& node) {
         values[6] = h * p * p;
         values[7] = 0;
     }
-    return {rows, n, statistics_.data(), step, node.features.data(), static_cast<int>(node.features.size())};
+    return {.rows = rows,
+            .n = n,
+            .statistics = statistics_.data(),
+            .step = step,
+            .used = node.features.data(),
+            .n_used = static_cast<int>(node.features.size())};
 }
 
 void Grower::find_split(Node& node, Control& control, Worker& worker) {
@@ -42,7 +49,12 @@ void Grower::find_split(Node& node, Control& control, Worker& worker) {
 }
 
 void Grower::add_child(const Node& parent, std::int64_t begin, std::int64_t end, const Piece& piece) {
-    Node child{begin, end, parent.depth + 1, 0, piece.value, parent.features};
+    Node child{.begin = begin,
+               .end = end,
+               .depth = parent.depth + 1,
+               .weight = 0,
+               .value = piece.value,
+               .features = parent.features};
     if (parent.split.adds) child.features.push_back(parent.split.feature);
     const double* mean = table_.bin_mean + static_cast<std::int64_t>(parent.split.feature) * kMaxBins;
     const std::uint8_t* bins = table_.bins + parent.split.feature;
@@ -59,20 +71,13 @@ void Grower::add_child(const Node& parent, std::int64_t begin, std::int64_t end,
 void Grower::split(std::int32_t number) {
     const Node parent = nodes_[number];  // a copy: the list grows
     const std::uint8_t* bins = table_.bins + parent.split.feature;
-    std::int32_t *rows = rows_.data(), *others = scratch_.data();
-    std::int64_t left = parent.begin, right = 0;
-    for (std::int64_t i = parent.begin; i < parent.end; ++i) {
-        const std::int32_t row = rows[i];
-        const bool goes_left = bins[static_cast<std::int64_t>(row) * table_.n_features] <= parent.split.bin;
-        rows[left] = row;
-        others[right] = row;
-        left += goes_left;
-        right += !goes_left;
-    }
-    std::copy_n(others, right, rows + left);
+    const auto goes_left = [&](std::int64_t row) { return bins[row * table_.n_features] <= parent.split.bin; };
+    std::int32_t* rows = rows_.data() + parent.begin;
+    const std::int64_t middle =
+        parent.begin + partition_rows(rows, parent.end - parent.begin, scratch_.data(), goes_left);
     nodes_[number].left = static_cast<std::int32_t>(nodes_.size());
-    add_child(parent, parent.begin, left, parent.split.left);
-    add_child(parent, left, parent.end, parent.split.right);
+    add_child(parent, parent.begin, middle, parent.split.left);
+    add_child(parent, middle, parent.end, parent.split.right);
 }
 
 // A tree without a split is a linear model: one feature after another comes in, the best one first.
@@ -102,7 +107,12 @@ void Grower::grow(const Derivatives& derivatives, double* scores, Columns& colum
     const double weight = std::accumulate(table_.weight, table_.weight + table_.n_rows, 0.0);
     const double excess = std::max(std::abs(g) - rules_.alpha, 0.0), curvature = h + rules_.lambda;
     nodes_.clear();
-    nodes_.push_back({0, table_.n_rows, 0, weight, curvature > 0 ? -0.5 * excess * excess / curvature : 0, {}});
+    nodes_.push_back({.begin = 0,
+                      .end = table_.n_rows,
+                      .depth = 0,
+                      .weight = weight,
+                      .value = curvature > 0 ? -0.5 * excess * excess / curvature : 0,
+                      .features = {}});
     if (rules_.max_leaves > 1) find_split(nodes_[0], control, worker);
     for (int n_leaves = 1; n_leaves < rules_.max_leaves; ++n_leaves) {
         std::int32_t best = -1;

@@ -48,7 +48,7 @@ double LeafFitter::fit(const Table& table, const Derivatives& derivatives, const
     quadratic_.minimise(kLeafSweeps);
     const double* k = quadratic_.solution();
     slopes.assign(k + 1, k + 1 + d);
-    std::copy(slopes.begin(), slopes.end(), padded);
+    std::ranges::copy(slopes, padded);
     kernels().linear(x, n, width, padded, k[0], fitted_.get(n));
     return k[0];
 }

@@ -89,8 +89,8 @@ void SplitSearch::search_cuts(int n, Found& found, Workspace& work) {
     for (int m = 0; m < kPieceSums; ++m) found.left[m] = at(m, best);
 }
 
-// Looks at every feature; whole: at its linear term over all rows, not at its splits.
-void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control, Worker& caller) {
+// The best feature, whose sums are left in found_; whole: by its linear term over all rows, not by its splits.
+Split SplitSearch::search_all(const NodeRows& node, bool whole, Control& control, Worker& caller) {
     const std::int64_t work_to_do = node.n * table_.n_features;
     const int n_threads =
         static_cast<int>(std::clamp<std::int64_t>(work_to_do / kWorkPerThread, 1, std::min(n_threads_, kMaxThreads)));
@@ -124,14 +124,15 @@ void SplitSearch::search_all(const NodeRows& node, bool whole, Control& control,
         parallel_for(n_blocks, n_threads, control,
                      [&](std::int64_t item, Worker& worker) { search_block(item, worker, worker.number()); });
     }
+    Split best;
+    for (int j = 0; j < table_.n_features; ++j)
+        if (found_[j].bin >= 0 && (best.feature < 0 || is_better(found_[j].value, best.value)))
+            best = {.feature = j, .bin = found_[j].bin, .adds = may_add(node, j), .value = found_[j].value};
+    return best;
 }
 
 Split SplitSearch::best(const NodeRows& node, Control& control, Worker& worker) {
-    search_all(node, false, control, worker);
-    Split split;
-    for (int j = 0; j < table_.n_features; ++j)
-        if (found_[j].bin >= 0 && (split.feature < 0 || is_better(found_[j].value, split.value)))
-            split = {j, found_[j].bin, may_add(node, j), found_[j].value, {}, {}};
+    Split split = search_all(node, false, control, worker);
     if (split.feature < 0) return split;
     const Found& found = found_[split.feature];
     Sums right;
@@ -142,11 +143,7 @@ Split SplitSearch::best(const NodeRows& node, Control& control, Worker& worker) 
 }
 
 Split SplitSearch::best_term(const NodeRows& node, Control& control, Worker& worker) {
-    search_all(node, true, control, worker);
-    Split term;
-    for (int j = 0; j < table_.n_features; ++j)
-        if (found_[j].bin >= 0 && (term.feature < 0 || is_better(found_[j].value, term.value)))
-            term = {j, 0, true, found_[j].value, {}, {}};
+    Split term = search_all(node, true, control, worker);
     if (term.feature >= 0) term.left = piece(found_[term.feature].total, work_[0]);
     return term;
 }

@@ -39,7 +39,7 @@ struct Split {
     int bin = 0;                // last bin of the left side
     bool adds = false;          // the feature comes into the models
     double value = 0;           // of both sides together
-    Piece left, right;
+    Piece left{}, right{};
 };
 
 // Whether a value is smaller than another by more than rounding: of equals the first one is kept, whatever the order in
@@ -72,7 +72,7 @@ class SplitSearch {
         Sums left{}, total{};
     };
 
-    void search_all(const NodeRows& node, bool whole, Control& control, Worker& worker);
+    Split search_all(const NodeRows& node, bool whole, Control& control, Worker& worker);
     int add_up(const double* histogram, int feature, int step, bool adds, Workspace& work);
     void search_cuts(int n, Found& found, Workspace& work);
     Piece piece(const Sums& sums, Workspace& work);

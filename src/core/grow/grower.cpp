@@ -164,7 +164,8 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const std::int64_t stride = padded_rows(sample.n);
     double* fitted = fitted_.get(loss_.n_outputs() * stride);
     double* model = builder_.add_model(leaf.node);
-    PseudoLabels labels = loss_.pseudo_labels(sample, loss_work_);
+    PseudoLabels labels = params_->shared_hessian ? loss_.shared_pseudo_labels(sample, loss_work_)
+                                                  : loss_.pseudo_labels(sample, loss_work_);
     fit_to(labels, sample, leaf, parent, model);
     if (const auto [factor, shift] = loss_.adjust(fitted, sample, loss_work_); factor != 1 || shift != 0) {
         for (std::int64_t i = 0; i < sample.n; ++i) fitted[i] = factor * fitted[i] + shift;

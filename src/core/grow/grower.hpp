@@ -33,6 +33,7 @@ struct TreeParams {
     std::int64_t max_depth = -1;      // -1: no limit
     std::int64_t batch_size = 0;      // rows used of a larger node; 0: all
     bool clip = true;                 // keep node outputs within the range of their pseudo-labels (see Loss::clips)
+    bool shared_hessian = false;      // one weight per row for all outputs
 
     // As in SplitRules, those included; seed and node model are read apart.
     template <class Visit>
@@ -42,6 +43,7 @@ struct TreeParams {
         visit("max_depth", max_depth, -1, kMostInt);
         visit("batch_size", batch_size, 0, kMostInt);
         visit("clip", clip, 0, 1);
+        visit("shared_hessian", shared_hessian, 0, 1);
     }
 };
 

@@ -37,10 +37,10 @@ class OpenLeaves {
     bool empty() const { return leaves_.empty(); }
     void add(const Leaf& leaf) {
         leaves_.push_back(leaf);
-        if (best_first_) std::push_heap(leaves_.begin(), leaves_.end(), is_later);
+        if (best_first_) std::ranges::push_heap(leaves_, is_later);
     }
     Leaf take_next() {
-        if (best_first_) std::pop_heap(leaves_.begin(), leaves_.end(), is_later);
+        if (best_first_) std::ranges::pop_heap(leaves_, is_later);
         const Leaf leaf = leaves_.back();
         leaves_.pop_back();
         return leaf;

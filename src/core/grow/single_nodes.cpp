@@ -74,7 +74,7 @@ void SingleNodes::pseudo_labels(const std::vector<LabelsOut>& out) const {
         const PseudoLabels labels = data_.loss.pseudo_labels(sample, work.loss_work);
         for (int c = 0; c < data_.loss.n_outputs(); ++c) {
             std::copy_n(labels.z + c * labels.stride, sample.n, out[i].z + c * sample.n);
-            std::copy_n(labels.v + c * labels.stride, sample.n, out[i].v + c * sample.n);
+            std::copy_n(labels.v + c * labels.v_stride, sample.n, out[i].v + c * sample.n);
         }
         double* range = out[i].range;
         range[0] = -std::numeric_limits<double>::infinity();

@@ -11,6 +11,7 @@
 #include "linalg.hpp"
 #include "logit_boost.hpp"
 #include "loss.hpp"
+#include "pairs.hpp"
 #include "partition.hpp"
 #include "predict.hpp"
 #include "small_ridge.hpp"
@@ -41,6 +42,9 @@ const Kernels kTable = {
     .weigh_products = weigh_products,
     .solve_lanes = solve_lanes,
     .dual_lanes = dual_lanes,
+    .columns_times_lanes = columns_times_lanes,
+    .rows_times_lanes = rows_times_lanes,
+    .substitute_lanes = substitute_lanes,
     .linear = linear,
     .linear_rows = linear_rows,
     .add_weighted_rows = add_weighted_rows,
@@ -53,6 +57,7 @@ const Kernels kTable = {
     .softmax = softmax,
     .class_statistics = class_statistics,
     .class_pseudo_labels = class_pseudo_labels,
+    .shared_pseudo_labels = shared_pseudo_labels,
     .step_residual = step_residual,
     .step_logistic = step_logistic,
     .step_softmax = step_softmax,
@@ -64,6 +69,7 @@ const Kernels kTable = {
     .tree_scores = tree_scores,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
+    .add_pairs = add_pairs,
     .add_to_bins = add_to_bins,
     .least_values = least_values,
 };

@@ -16,6 +16,9 @@
 
 namespace boostforest {
 
+// Right-hand sides that are solved side by side.
+constexpr int kLanes = 8;
+
 // Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
 // loss, w the weight of a row.
 enum PieceSum : int {
@@ -113,6 +116,13 @@ struct Kernels {
     void (*dual_lanes)(const double* products, std::int64_t ld, int n, const double* v, const double* z, double lambda,
                        double* a, double* rhs, double* root, double* m, double* z_mean, double* total, int lanes);
 
+    // kLanes right-hand sides side by side, value i of lane l at [i * kLanes + l].
+    // out[j] = Σ_i a[i] x[i, j] for the first d columns; out[i] = intercept + Σ_j s[j] x[i, j]; substitute() in place.
+    void (*columns_times_lanes)(const double* x, std::int64_t n, int width, int d, const double* a, double* out);
+    void (*rows_times_lanes)(const double* x, std::int64_t n, std::int64_t width, int d, const double* s,
+                             const double* intercept, double* out);
+    void (*substitute_lanes)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
+
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
 
@@ -143,6 +153,10 @@ struct Kernels {
                              double* wg, double* wh);
     void (*class_pseudo_labels)(const double* p, const double* y, double label, const double* w, std::int64_t n,
                                 double* z, double* v);
+
+    // The pseudo-labels of all classes with one weight per row: h is the largest p (1 - p) of its classes.
+    void (*shared_pseudo_labels)(const double* p, std::int64_t stride, int n_classes, const double* y, const double* w,
+                                 std::int64_t n, double* z, std::int64_t z_stride, double* v);
 
     // One boosting step on n rows, and the loss after it. Squared error: r -= fitted within [lower, upper], Σ w r².
     // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y).
@@ -191,6 +205,11 @@ struct Kernels {
     // and vz are zero in the rest of their last vector.
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
+
+    // Adds the pairs of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
+    // sums[k][2 * n_outputs * codes[k][row] + c] += pairs[2 * n_outputs * row + c] for all c < 2 * n_outputs.
+    void (*add_pairs)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
+                      const float* pairs, int n_outputs, double* const* sums);
 
     // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
     // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.

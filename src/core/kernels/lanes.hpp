@@ -83,6 +83,66 @@ void dual_lanes(const double* products, Index ld, int n, const double* v, const 
     });
 }
 
+// Four columns at a time, so that their sums stay in registers.
+template <class V, int kColumns>
+inline void columns_times(const double* x, Index n, Index width, const double* a, double* out) {
+    V total[kColumns] = {};
+    for (Index i = 0; i < n; ++i) {
+        const V lane = load<V>(a + i * kLanes);
+        for (int q = 0; q < kColumns; ++q) total[q] += x[i * width + q] * lane;
+    }
+    for (int q = 0; q < kColumns; ++q) store<V>(out + q * kLanes, total[q]);
+}
+
+void columns_times_lanes(const double* x, Index n, int width, int d, const double* a, double* out) {
+    for_columns(kLanes, [=]<class V>(int l) {
+        int j = 0;
+        for (; j + 8 <= d; j += 8) columns_times<V, 8>(x + j, n, width, a + l, out + j * kLanes + l);
+        for (; j + 2 <= d; j += 2) columns_times<V, 2>(x + j, n, width, a + l, out + j * kLanes + l);
+        for (; j < d; ++j) columns_times<V, 1>(x + j, n, width, a + l, out + j * kLanes + l);
+    });
+}
+
+template <class V, int kRows>
+inline void rows_times(const double* x, Index width, int d, const double* s, const double* intercept, double* out) {
+    V total[kRows];
+    for (int q = 0; q < kRows; ++q) total[q] = load<V>(intercept);
+    for (int j = 0; j < d; ++j) {
+        const V slope = load<V>(s + j * kLanes);
+        for (int q = 0; q < kRows; ++q) total[q] += x[q * width + j] * slope;
+    }
+    for (int q = 0; q < kRows; ++q) store<V>(out + q * kLanes, total[q]);
+}
+
+void rows_times_lanes(const double* x, Index n, Index width, int d, const double* s, const double* intercept,
+                      double* out) {
+    for_columns(kLanes, [=]<class V>(int l) {
+        Index i = 0;
+        for (; i + 4 <= n; i += 4)
+            rows_times<V, 4>(x + i * width, width, d, s + l, intercept + l, out + i * kLanes + l);
+        for (; i < n; ++i) rows_times<V, 1>(x + i * width, width, d, s + l, intercept + l, out + i * kLanes + l);
+    });
+}
+
+void substitute_lanes(const double* a, Index ld, int d, const double* inverse_pivots, double* b) {
+    for_columns(kLanes, [=]<class V>(int l) {
+        for (Index k = 0; k < d; ++k) {
+            const V known = load<V>(b + k * kLanes + l) * inverse_pivots[k];
+            for (Index j = k + 1; j < d; ++j) {
+                double* at = b + j * kLanes + l;
+                store<V>(at, load<V>(at) - a[k * ld + j] * known);
+            }
+            store<V>(b + k * kLanes + l, known);
+        }
+        for (Index k = d - 1; k >= 0; --k) {
+            V rest{};
+            for (Index j = k + 1; j < d; ++j) rest += a[k * ld + j] * load<V>(b + j * kLanes + l);
+            double* at = b + k * kLanes + l;
+            store<V>(at, load<V>(at) - rest * inverse_pivots[k]);
+        }
+    });
+}
+
 }  // namespace
 }  // namespace BF_ISA
 }  // namespace boostforest

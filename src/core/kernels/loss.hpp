@@ -166,6 +166,27 @@ void class_pseudo_labels(const double* p, const double* y, double label, const d
     }
 }
 
+void shared_pseudo_labels(const double* p, Index stride, int n_classes, const double* y, const double* w, Index n,
+                          double* z, Index z_stride, double* v) {
+    const double kLargest = 4, kSmallestWeight = 2 * 2.220446049250313e-16;
+    for (Index i = 0; i < n; i += kVec) {
+        Vec h{};
+        for (int c = 0; c < n_classes; ++c) {
+            const Vec q = load<Vec>(p + c * stride + i), own = q * (1 - q);
+            h = own > h ? own : h;
+        }
+        h = h > kSmallestWeight ? h : splat<Vec>(kSmallestWeight);
+        store(v + i, load<Vec>(w + i) * h);
+        const Vec inverse = 1 / h, label = load<Vec>(y + i);
+        for (int c = 0; c < n_classes; ++c) {
+            const Vec truth = label == static_cast<double>(c) ? splat<Vec>(1) : Vec{};
+            Vec ratio = (truth - load<Vec>(p + c * stride + i)) * inverse;
+            ratio = ratio > kLargest ? splat<Vec>(kLargest) : ratio;
+            store(z + c * z_stride + i, ratio < -kLargest ? splat<Vec>(-kLargest) : ratio);
+        }
+    }
+}
+
 double step_residual(const double* fitted, Index n, double lower, double upper, const double* w, double* r) {
     EightLanes loss{};
     for_lanes(n, [&]<int k>(Index i) {

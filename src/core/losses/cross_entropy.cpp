@@ -31,7 +31,7 @@ class CrossEntropy : public Loss {
         double* v = work.v.get(n_outputs() * stride);
         for (int c = 0; c < n_outputs(); ++c)
             kernels().class_pseudo_labels(probabilities(s, c), s.y, label(c), s.w, s.n, z + c * stride, v + c * stride);
-        return {.z = z, .v = v, .stride = stride};
+        return {.z = z, .v = v, .stride = stride, .v_stride = stride};
     }
 
     double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
@@ -69,13 +69,29 @@ class Softmax final : public CrossEntropy {
                                       s.stride);
     }
 
+    PseudoLabels shared_pseudo_labels(const Sample& s, LossWorkspace& work) const override {
+        const std::int64_t stride = padded_rows(s.n);
+        double* z = work.z.get(n_classes_ * stride);
+        double* v = work.v.get(stride);
+        kernels().shared_pseudo_labels(probabilities(s, 0), s.stride, n_classes_, s.y, s.w, s.n, z, stride, v);
+        return {.z = z, .v = v, .stride = stride};
+    }
+
     // f_c <- (J - 1)/J (f_c - mean of f), as in LogitBoost.
     void centre(double* values, std::int64_t n, std::int64_t stride) const override {
         const double share = 1.0 / n_classes_;
-        for (std::int64_t i = 0; i < n; ++i) {
-            double mean = 0;
-            for (int c = 0; c < n_classes_; ++c) mean += values[c * stride + i] * share;
-            for (int c = 0; c < n_classes_; ++c) values[c * stride + i] = (1 - share) * (values[c * stride + i] - mean);
+        constexpr std::int64_t kBlock = 64;  // output after output, as they lie
+        for (std::int64_t first = 0; first < n; first += kBlock) {
+            const std::int64_t m = std::min(kBlock, n - first);
+            double mean[kBlock] = {};
+            for (int c = 0; c < n_classes_; ++c) {
+                const double* value = values + c * stride + first;
+                for (std::int64_t i = 0; i < m; ++i) mean[i] += value[i] * share;
+            }
+            for (int c = 0; c < n_classes_; ++c) {
+                double* value = values + c * stride + first;
+                for (std::int64_t i = 0; i < m; ++i) value[i] = (1 - share) * (value[i] - mean[i]);
+            }
         }
     }
 

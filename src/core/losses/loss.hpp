@@ -36,7 +36,8 @@ struct Sample {
 struct PseudoLabels {
     const double* z;
     const double* v;
-    std::int64_t stride;
+    std::int64_t stride;        // from the labels of one output to those of the next
+    std::int64_t v_stride = 0;  // the same for the weights; 0: all outputs have the same
 };
 
 // Scratch of one thread.
@@ -93,6 +94,11 @@ class Loss {
 
     // The scores of the rows; losses of one output.
     virtual void scores(const Sample& sample, double* f) const { std::copy_n(sample.state, sample.n, f); }
+
+    // The same with one weight per row for all outputs, whose h is the largest of them.
+    virtual PseudoLabels shared_pseudo_labels(const Sample& sample, LossWorkspace& work) const {
+        return pseudo_labels(sample, work);
+    }
 
     // Centres the outputs of each of n fitted models or values (outputs × n), where only their differences count.
     virtual void centre(double*, std::int64_t, std::int64_t) const {}

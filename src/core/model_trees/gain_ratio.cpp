@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../base/rows.hpp"
+
 namespace boostforest {
 
 namespace {
@@ -60,10 +62,8 @@ GainRatioSplit GainRatioFinder::best_cut(const std::int32_t* sorted, std::int64_
     if (best_at < 0) return {};
     best -= std::log2(static_cast<double>(n_cuts)) / total_;  // what it costs to say which threshold
     if (best < kSmall) return {};
-    const double low = x[sorted[best_at]], high = x[sorted[best_at + 1]];
-    const double middle = low / 2 + high / 2;
     const double of_split = (x_log_x(total_) - x_log_x(best_left) - x_log_x(total_ - best_left)) / total_;
-    return {feature, middle >= low && middle < high ? middle : low, best, best / of_split};
+    return {feature, midway(x[sorted[best_at]], x[sorted[best_at + 1]]), best, best / of_split};
 }
 
 GainRatioSplit GainRatioFinder::find(const std::int32_t* sorted, std::int64_t stride, std::int64_t n, double min_leaf,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "../base/rows.hpp"
+
 namespace boostforest {
 
 namespace {
@@ -11,6 +13,12 @@ namespace {
 using Rows = std::vector<std::int32_t>;
 
 constexpr double kSmallestModel = kFolds;  // nodes of less weight keep the model of their parent
+
+Rows all_rows(const LogisticTable& table) {
+    Rows all(table.n_rows);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
 
 // The rows of the table by each feature in turn: n_rows entries per feature.
 Rows sort_columns(const LogisticTable& table, Worker& worker) {
@@ -52,7 +60,6 @@ class Grower {
     };
     void fit_model(const Open& open, const IterationRules& iterations, Worker& worker);
     bool split(const Open& open, Open (&children)[2], Worker& worker);
-    std::int64_t partition(std::int32_t* rows, std::int64_t n);
 
     const LogisticTable& table_;
     const LmtRules& rules_;
@@ -69,8 +76,7 @@ class Grower {
 };
 
 std::int64_t Grower::choose_iterations(Worker& worker) {
-    Rows all(table_.n_rows);
-    std::iota(all.begin(), all.end(), 0);
+    const Rows all = all_rows(table_);
     scores_.assign(table_.n_outputs() * table_.n_rows, 0.0);
     return boost_.choose(all.data(), table_.n_rows, rules_.iterations, worker, scores_.data());
 }
@@ -146,6 +152,10 @@ bool Grower::split(const Open& open, Open (&children)[2], Worker& worker) {
         for (std::int64_t i = 0; i < n_marked; ++i) goes_left_[rows[i]] = x[rows[i]] <= split.threshold;
     };
     const std::int64_t n_held_out = open.held_end - open.held_begin;
+    right_.resize(std::max(n, n_held_out));
+    const auto partition = [&](std::int32_t* rows, std::int64_t n_parted) {
+        return partition_rows(rows, n_parted, right_.data(), [this](std::int32_t row) { return goes_left_[row] != 0; });
+    };
     mark(rows_.data() + open.begin, n);
     mark(held_out_.data() + open.held_begin, n_held_out);
     const std::int64_t middle = open.begin + partition(rows_.data() + open.begin, n);
@@ -154,22 +164,6 @@ bool Grower::split(const Open& open, Open (&children)[2], Worker& worker) {
     children[0] = {left, open.begin, middle, open.held_begin, held_middle};
     children[1] = {left + 1, middle, open.end, held_middle, open.held_end};
     return true;
-}
-
-// Rows that go left first, both sides in their order; returns how many do.
-std::int64_t Grower::partition(std::int32_t* rows, std::int64_t n) {
-    right_.resize(n);
-    std::int64_t n_left = 0, n_right = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-        const std::int32_t row = rows[i];
-        const bool left = goes_left_[row] != 0;
-        rows[n_left] = row;  // overwritten unless it belongs there
-        right_[n_right] = row;
-        n_left += left;
-        n_right += !left;
-    }
-    std::copy_n(right_.begin(), n_right, rows + n_left);
-    return n_left;
 }
 
 PrunableTree prunable(const std::vector<Node>& nodes) {
@@ -182,8 +176,7 @@ PrunableTree prunable(const std::vector<Node>& nodes) {
 // Stages of five trees grown on four fifths of the rows; their errors are shares of the rest.
 std::vector<std::vector<PruningStage>> stages_of_folds(const LogisticTable& table, Grower& grower, std::int64_t n_iter,
                                                        Worker& worker) {
-    Rows all(table.n_rows);
-    std::iota(all.begin(), all.end(), 0);
+    const Rows all = all_rows(table);
     const Rows fold = deal_folds(table, all.data(), table.n_rows);
     std::vector<std::vector<PruningStage>> folds;
     for (int f = 0; f < kFolds && table.n_rows >= kFolds; ++f) {
@@ -238,10 +231,8 @@ LmtColumns to_columns(const LogisticTable& table, const Rows& sorted, std::vecto
 LmtColumns fit_lmt(const LogisticTable& table, const LmtRules& rules, Worker& worker) {
     const Rows sorted = rules.split ? sort_columns(table, worker) : Rows{};
     Grower grower(table, rules, sorted);
-    Rows all(table.n_rows);
-    std::iota(all.begin(), all.end(), 0);
     const std::int64_t n_iter = rules.choose_at_every_node ? -1 : grower.choose_iterations(worker);
-    std::vector<Node> nodes = grower.grow(all, {}, n_iter, worker);
+    std::vector<Node> nodes = grower.grow(all_rows(table), {}, n_iter, worker);
     std::vector<bool> is_inner(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) is_inner[i] = nodes[i].feature >= 0;
     if (rules.split && rules.prune && nodes.size() > 1) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "../base/rows.hpp"
+
 namespace boostforest::m5p {
 
 namespace {
@@ -26,11 +28,6 @@ float rough_root(float v) {
         root = 0.8F * root + 0.2F * v / (square * square);
     }
     return root;
-}
-
-double midway(double a, double b) {
-    const double middle = a / 2 + b / 2;
-    return middle < b && middle >= a ? middle : a;  // neighbours among the floats have nothing between them
 }
 
 }  // namespace
@@ -148,17 +145,8 @@ std::int64_t SortedRows::divide(std::int64_t begin, std::int64_t end, const Spli
     }
     for (int list = 0; list <= n_features_; ++list) {
         if (list == split.feature) continue;  // divided already
-        std::int32_t* rows = order(list) + begin;
-        std::int32_t* right = moved_.data();
-        std::int64_t left_count = 0, right_count = 0;
-        for (std::int64_t i = 0; i < end - begin; ++i) {  // both are written, one of the counts grows: no branch
-            const std::int32_t row = rows[i];
-            rows[left_count] = row;
-            right[right_count] = row;
-            left_count += is_left_[row];
-            right_count += 1 - is_left_[row];
-        }
-        std::copy_n(right, right_count, rows + left_count);
+        partition_rows(order(list) + begin, end - begin, moved_.data(),
+                       [this](std::int32_t row) { return is_left_[row] != 0; });
     }
     return begin + n_left;
 }

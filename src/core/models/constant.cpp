@@ -11,11 +11,11 @@ namespace {
 class ConstantModel final : public NodeModel {
    public:
     void fit(const NodeProblem& problem, NodeWorkspace&, double* params) const override {
-        const auto& [z, v, stride] = problem.labels;
+        const auto& [z, v, stride, v_stride] = problem.labels;
         const std::int64_t n = problem.sample.n;
         for (int c = 0; c < problem.n_outputs; ++c) {
             double total = 0, weighted = 0;
-            kernels().weighted_sums(v + c * stride, z + c * stride, n, total, weighted);
+            kernels().weighted_sums(v + c * v_stride, z + c * stride, n, total, weighted);
             params[c] = weighted / total;
             std::fill_n(problem.fitted + c * problem.fitted_stride, n, params[c]);
         }

@@ -38,7 +38,7 @@ class Descent {
           width_(problem.width),
           d_(problem.n_inputs),
           z_(problem.labels.z + output * problem.labels.stride),
-          v_(problem.labels.v + output * problem.labels.stride),
+          v_(problem.labels.v + output * problem.labels.v_stride),
           work_(work.ridge) {
         state_ = work.svr.get(19 * static_cast<std::size_t>(stride_) + 3 * static_cast<std::size_t>(width_));
         score_ = state_ + 8 * stride_;

@@ -112,10 +112,10 @@ struct NodeFitEntry {
     std::unique_ptr<NodeInputs> (*make_inputs)();
 };
 inline constexpr NodeFitEntry kNodeFits[] = {
-    {"CONSTANT", make_constant_model, make_no_inputs},
-    {"RIDGE", make_ridge_model, make_features},
-    {"ELM", make_ridge_model, make_hidden_units},
-    {"LINEAR_SVR", make_linear_svr_model, make_features},
+    {.name = "CONSTANT", .make_model = make_constant_model, .make_inputs = make_no_inputs},
+    {.name = "RIDGE", .make_model = make_ridge_model, .make_inputs = make_features},
+    {.name = "ELM", .make_model = make_ridge_model, .make_inputs = make_hidden_units},
+    {.name = "LINEAR_SVR", .make_model = make_linear_svr_model, .make_inputs = make_features},
 };
 
 inline const NodeFitEntry& entry_of(NodeFit fit) {

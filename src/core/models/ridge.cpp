@@ -33,6 +33,7 @@ class RidgeModel final : public NodeModel {
             .z = p.labels.z,
             .v = p.labels.v,
             .stride = p.labels.stride,
+            .v_stride = p.labels.v_stride,
             .n_outputs = p.n_outputs,
             .lambda = p.rules.reg_lambda,
             .slopes = slopes,

@@ -64,7 +64,8 @@ class Factors {
 
 // True if output c has the weights of the output before it: the factors are then still good.
 bool same_weights(const RidgeProblem& p, int c) {
-    return c > 0 && std::memcmp(p.v + c * p.stride, p.v + (c - 1) * p.stride, p.n * sizeof(double)) == 0;
+    if (c == 0) return false;
+    return p.v_stride == 0 || std::memcmp(p.v + c * p.v_stride, p.v + (c - 1) * p.v_stride, p.n * sizeof(double)) == 0;
 }
 
 double dot(const double* a, const double* b, std::int64_t n) {
@@ -88,8 +89,8 @@ void centre(const NormalEquations& e) {
 // In the features. Small: normal equations of the rows as they are, less the weighted mean's part. Large: BLAS products
 // of the rows, centred and multiplied by √v.
 void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
-    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride, known_gram,
-                 gram_out] = p;
+    const auto& [x, n, width, d, z, v, stride, v_stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride,
+                 known_gram, gram_out] = p;
     const bool blas = use_blas(d);
     double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
     double* mean = work.vectors.get(3 * static_cast<std::size_t>(width) + n);
@@ -101,7 +102,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
     double total = 0;
     for (int c = 0; c < n_outputs; ++c) {
         check(work.worker, n * d * d / 2);
-        const double* vc = v + c * stride;
+        const double* vc = v + c * v_stride;
         const double* zc = z + c * stride;
         double z_mean = 0;
         kernels().weighted_sums(vc, zc, n, total, z_mean);
@@ -168,8 +169,8 @@ void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
 // s = v·m / Σv: K' = √v √vᵀ (K - m - mᵀ + s); (K' + λ I) u = √v (z - mean); a = Xᵀ √v u, which needs no mean
 // because Σ √v u = 0.
 void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
-    const auto& [x, n, width, d, z, v, stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride, known_gram,
-                 gram_out] = p;
+    const auto& [x, n, width, d, z, v, stride, v_stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride,
+                 known_gram, gram_out] = p;
     const int size = static_cast<int>(n), ld = padded_width(size);
     double* products = work.matrix.get(static_cast<std::size_t>(ld) * ld);
     double* matrix = work.factors.get(static_cast<std::size_t>(ld) * ld);
@@ -182,10 +183,10 @@ void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
     for (int c = 0; c < n_outputs; ++c) {
         check(work.worker, n * n * n / 6);
         double z_mean = 0;
-        kernels().weighted_sums(v + c * stride, z + c * stride, n, total, z_mean);
+        kernels().weighted_sums(v + c * v_stride, z + c * stride, n, total, z_mean);
         z_mean /= total;
         if (!same_weights(p, c)) {
-            std::copy_n(v + c * stride, n, weight);
+            std::copy_n(v + c * v_stride, n, weight);
             kernels().linear(products, n, ld, weight, 0.0, m);
             for (std::int64_t i = 0; i < n; ++i) m[i] /= total;
             const double s = dot(weight, m, n) / total;
@@ -275,10 +276,10 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
             double* mean = means + static_cast<std::ptrdiff_t>(l) * width;
             if (c == first + l) {  // a repeated last output is still in gram
                 check(work.worker, p.n * d * d / 2);
-                kernels().normal_equations(p.x, p.n, width, d, p.v + c * p.stride, p.z + c * p.stride, gram, mean,
+                kernels().normal_equations(p.x, p.n, width, d, p.v + c * p.v_stride, p.z + c * p.stride, gram, mean,
                                            sum_zx);
                 double total = 0, z_mean = 0;
-                kernels().weighted_sums(p.v + c * p.stride, p.z + c * p.stride, p.n, total, z_mean);
+                kernels().weighted_sums(p.v + c * p.v_stride, p.z + c * p.stride, p.n, total, z_mean);
                 z_means[l] = z_mean / total;
                 centre({gram, width, d, mean, sum_zx, total, z_means[l], p.lambda});
             }
@@ -303,11 +304,124 @@ void fit_features_in_lanes(const RidgeProblem& p, RidgeWorkspace& work) {
     }
 }
 
+// Outputs of the same weights: one set of factors for all of them, and kLanes right-hand sides side by side.
+class SharedRidge {
+   public:
+    SharedRidge(const RidgeProblem& p, RidgeWorkspace& work) : p_(p), work_(work) {}
+
+    void fit_features() {
+        const int d = p_.d, width = p_.width;
+        double* gram = work_.matrix.get(static_cast<std::size_t>(width) * width);
+        double* mean = work_.vectors.get(3 * static_cast<std::size_t>(width));
+        double* sum_zx = mean + width;
+        double* inverse_pivots = sum_zx + width;
+        take_lanes(d);
+        kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
+        double total = 0, unused = 0;
+        kernels().weighted_sums(p_.v, p_.z, p_.n, total, unused);
+        centre({gram, width, d, mean, sum_zx, total, 0.0, p_.lambda});
+        kernels().factor(gram, width, d, inverse_pivots);
+        for (int first = 0; first < p_.n_outputs; first += kLanes) {
+            check(work_.worker, p_.n * d * kLanes);
+            centred_labels(first, p_.v, total);
+            kernels().columns_times_lanes(p_.x, p_.n, width, d, label_, solution_);
+            kernels().substitute_lanes(gram, width, d, inverse_pivots, solution_);
+            for (int l = 0; l < kLanes; ++l) {
+                double product = 0;
+                for (int j = 0; j < d; ++j) product += solution_[j * kLanes + l] * mean[j];
+                intercept_[l] = z_mean_[l] - product;
+            }
+            kernels().rows_times_lanes(p_.x, p_.n, width, d, solution_, intercept_, fitted_);
+            write(first, solution_, d);
+        }
+    }
+
+    // As fit_rows above.
+    void fit_rows() {
+        const int n = static_cast<int>(p_.n), ld = padded_width(n);
+        double* products = work_.matrix.get(static_cast<std::size_t>(ld) * ld);
+        double* matrix = work_.factors.get(static_cast<std::size_t>(ld) * ld);
+        double* weight = work_.vectors.get(4 * static_cast<std::size_t>(ld));
+        double *root = weight + ld, *m = root + ld, *inverse_pivots = m + ld;
+        std::fill_n(weight, 4 * ld, 0.0);
+        take_lanes(std::max(n, p_.d));
+        multiply_rows(p_, products, ld);
+        std::copy_n(p_.v, n, weight);
+        const double total = kernels().sum(weight, n);
+        kernels().linear(products, n, ld, weight, 0.0, m);
+        for (int i = 0; i < n; ++i) m[i] /= total;
+        const double s = dot(weight, m, n) / total;
+        for (int i = 0; i < n; ++i) root[i] = std::sqrt(weight[i]);
+        kernels().weigh_products(products, ld, n, root, m, s, p_.lambda, matrix);
+        kernels().factor(matrix, ld, n, inverse_pivots);
+        for (int first = 0; first < p_.n_outputs; first += kLanes) {
+            check(work_.worker, p_.n * (n + p_.d) * kLanes);
+            centred_labels(first, root, total);
+            kernels().substitute_lanes(matrix, ld, n, inverse_pivots, label_);
+            double rest[kLanes] = {};
+            for (int i = 0; i < n; ++i)
+                for (int l = 0; l < kLanes; ++l) rest[l] += label_[i * kLanes + l] *= root[i];
+            for (int l = 0; l < kLanes; ++l) intercept_[l] = z_mean_[l];
+            for (int i = 0; i < n; ++i)
+                for (int l = 0; l < kLanes; ++l) {
+                    label_[i * kLanes + l] -= weight[i] * (rest[l] / total);
+                    intercept_[l] -= m[i] * label_[i * kLanes + l];
+                }
+            kernels().columns_times_lanes(p_.x, n, p_.width, p_.d, label_, solution_);
+            kernels().rows_times_lanes(products, n, ld, n, label_, intercept_, fitted_);
+            write(first, solution_, p_.d);
+        }
+    }
+
+   private:
+    void take_lanes(int size) {
+        label_ = work_.lanes.get((2 * static_cast<std::size_t>(p_.n) + size) * kLanes);
+        fitted_ = label_ + p_.n * kLanes;
+        solution_ = fitted_ + p_.n * kLanes;
+    }
+
+    // label = factor[i] · (z less its weighted mean), for the outputs from `first` on; the last one again at the end.
+    void centred_labels(int first, const double* factor, double total) {
+        for (int l = 0; l < kLanes; ++l) {
+            const double* z = p_.z + std::min(first + l, p_.n_outputs - 1) * p_.stride;
+            double sum_v = 0, sum_vz = 0;
+            kernels().weighted_sums(p_.v, z, p_.n, sum_v, sum_vz);
+            z_mean_[l] = sum_vz / total;
+            for (std::int64_t i = 0; i < p_.n; ++i) label_[i * kLanes + l] = factor[i] * (z[i] - z_mean_[l]);
+        }
+    }
+
+    void write(int first, const double* solution, int d) {
+        for (int l = 0; l < kLanes && first + l < p_.n_outputs; ++l) {
+            const int c = first + l;
+            double* slopes = p_.slopes + static_cast<std::ptrdiff_t>(c) * p_.width;
+            for (int j = 0; j < d; ++j) slopes[j] = solution[j * kLanes + l];
+            std::fill(slopes + d, slopes + p_.width, 0.0);
+            p_.intercepts[c] = intercept_[l];
+            double* fitted = p_.fitted + c * p_.fitted_stride;
+            for (std::int64_t i = 0; i < p_.n; ++i) fitted[i] = fitted_[i * kLanes + l];
+        }
+    }
+
+    const RidgeProblem& p_;
+    RidgeWorkspace& work_;
+    double *label_ = nullptr, *fitted_ = nullptr, *solution_ = nullptr;
+    double z_mean_[kLanes] = {}, intercept_[kLanes] = {};
+};
+
+void fit_shared(const RidgeProblem& p, RidgeWorkspace& work) {
+    const RidgeWork adds(p.n, p.d, 1);
+    const bool in_rows = adds.in_rows < adds.in_features() && (p.n <= p.d || p.lambda > 0);
+    if (use_blas(in_rows ? p.n : p.d)) return (in_rows ? fit_rows : fit_features)(p, work);
+    SharedRidge ridge(p, work);
+    in_rows ? ridge.fit_rows() : ridge.fit_features();
+}
+
 // Few features, all in registers; false where other ways are better.
 bool fit_small(const RidgeProblem& p) {
     for (int c = 0; c < p.n_outputs; ++c) {
         double* slopes = p.slopes + static_cast<std::ptrdiff_t>(c) * p.width;
-        if (!kernels().small_ridge(p.x, p.n, p.width, p.d, p.v + c * p.stride, p.z + c * p.stride, p.lambda, slopes,
+        if (!kernels().small_ridge(p.x, p.n, p.width, p.d, p.v + c * p.v_stride, p.z + c * p.stride, p.lambda, slopes,
                                    p.intercepts[c]))
             return false;
         kernels().linear(p.x, p.n, p.width, slopes, p.intercepts[c], p.fitted + c * p.fitted_stride);
@@ -332,6 +446,10 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 }
 
 bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
+    if (problem.n_outputs > 1 && problem.v_stride == 0) {
+        fit_shared(problem, work);
+        return false;
+    }
     if (problem.width <= (problem.n_outputs == 1 ? kSmallWidth : kSmallWidth / 2) && fit_small(problem)) return false;
     const RidgeWork adds(problem.n, problem.d, problem.n_outputs);
     const double in_features = problem.gram == nullptr ? adds.in_features() : adds.solution;

@@ -27,18 +27,19 @@ constexpr int kSmallWidth = 16;
 // Several regressions on the same rows, one per output c: minimise Σ v (a·x + b - z)² + λ|a|² over slopes a and
 // intercept b, the intercept free.
 struct RidgeProblem {
-    const double* x;      // n rows of `width` doubles (d features, then zeros), best shifted to lie around zero
-    std::int64_t n;       // rows
-    int width;            // doubles per row
-    int d;                // features
-    const double* z;      // label of row i for output c: z[c * stride + i]
-    const double* v;      // its weight, likewise
-    std::int64_t stride;  // from one output to the next
-    int n_outputs;        // outputs
-    double lambda;        // penalty
-    double* slopes;       // out: width doubles per output, zeros after the first d
-    double* intercepts;   // out: one per output
-    double* fitted;       // out: a·x + b of row i for output c: fitted[c * fitted_stride + i]
+    const double* x;            // n rows of `width` doubles (d features, then zeros), best shifted to lie around zero
+    std::int64_t n;             // rows
+    int width;                  // doubles per row
+    int d;                      // features
+    const double* z;            // label of row i for output c: z[c * stride + i]
+    const double* v;            // its weight, likewise
+    std::int64_t stride;        // from one output to the next
+    std::int64_t v_stride = 0;  // the same for the weights; 0: all outputs have the same
+    int n_outputs;              // outputs
+    double lambda;              // penalty
+    double* slopes;             // out: width doubles per output, zeros after the first d
+    double* intercepts;         // out: one per output
+    double* fitted;             // out: a·x + b of row i for output c: fitted[c * fitted_stride + i]
     std::int64_t fitted_stride;
     // One output on rows around their mean: Σ v x xᵀ (upper triangle, d rows of `width` doubles) where it is known, and
     // where to write it if it is not but becomes so on the way; null: neither.
@@ -70,14 +71,13 @@ struct NormalEquations {
 double solve_normal_equations(const NormalEquations& sums, double* inverse_pivots, RidgeWorkspace& work,
                               double* slopes);
 
-// Multiply-adds of a regression either way. Outputs of the same weights are rare (the children of the root) and not
-// thought of.
+// Multiply-adds of a regression either way, with n_weights sets of weights: 1, or one per output.
 struct RidgeWork {
-    RidgeWork(std::int64_t n_rows, int d, int n_outputs) {
+    RidgeWork(std::int64_t n_rows, int d, int n_weights) {
         const auto n = static_cast<double>(n_rows);
-        in_rows = n * n * d / 2 + n_outputs * (n * n * n / 6 + n * n);
-        gram = n_outputs * (n * d * d / 2);
-        solution = n_outputs * (static_cast<double>(d) * d * d / 6);
+        in_rows = n * n * d / 2 + n_weights * (n * n * n / 6 + n * n);
+        gram = n_weights * (n * d * d / 2);
+        solution = n_weights * (static_cast<double>(d) * d * d / 6);
     }
     double in_features() const { return gram + solution; }
 

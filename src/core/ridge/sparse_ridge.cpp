@@ -69,7 +69,7 @@ void SparseRows::fit_lists(const PseudoLabels& labels, int n_outputs, double lam
     double* inverse_pivots = sum_zx + width_;
     for (int c = 0; c < n_outputs; ++c) {
         check(work.worker, (lists_.n_members + n_) * dense);
-        const double* v = labels.v + c * labels.stride;
+        const double* v = labels.v + c * labels.v_stride;
         const double* z = labels.z + c * labels.stride;
         double total = 0, z_mean = 0;
         kernels().weighted_sums(v, z, n_, total, z_mean);
@@ -120,6 +120,7 @@ void SparseRows::fit_dense(const PseudoLabels& labels, int n_outputs, double lam
                             .z = labels.z,
                             .v = labels.v,
                             .stride = labels.stride,
+                            .v_stride = labels.v_stride,
                             .n_outputs = n_outputs,
                             .lambda = lambda,
                             .slopes = slopes_.data(),

@@ -72,4 +72,10 @@ Dataset TrainingTable::dataset(const FeatureList& split_features, const double* 
     return data;
 }
 
+const Bins& TrainingTable::bins(const double* weight, int most_bins, int n_threads, Control& control) {
+    if (!bins_)
+        bins_ = std::make_unique<const Bins>(dataset({nullptr, n_features_}), weight, most_bins, n_threads, control);
+    return *bins_;
+}
+
 }  // namespace boostforest

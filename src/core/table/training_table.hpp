@@ -8,6 +8,7 @@
 
 #include "../base/buffer.hpp"
 #include "../base/parallel.hpp"
+#include "../boost/bins.hpp"
 #include "dataset.hpp"
 #include "raw_rows.hpp"
 
@@ -22,6 +23,10 @@ class TrainingTable {
 
     // The table as trees see it; split_features and start as there. Good as long as the table and these two are.
     Dataset dataset(const FeatureList& split_features, const double* start = nullptr) const;
+
+    // The features as numbers of bins, made when they are first asked for: weights and number of bins are those of the
+    // first call.
+    const Bins& bins(const double* weight, int most_bins, int n_threads, Control& control);
 
     std::int64_t n_rows() const { return n_rows_; }
     int n_features() const { return n_features_; }
@@ -44,6 +49,7 @@ class TrainingTable {
     bool any_missing_ = false;
     MissingCells missing_;
     std::unique_ptr<const Indicators> indicators_, model_indicators_;  // of x and model_x; null: none
+    std::unique_ptr<const Bins> bins_;                                 // null: nobody has asked for them
     std::vector<std::int8_t> monotone_, model_monotone_;               // empty: all features are free
 };
 

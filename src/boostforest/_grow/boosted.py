@@ -1,0 +1,277 @@
+"""Boosted stages: bags of trees that are boosted on replicas, beside the forest or on top of it, weighed out of bag.
+
+A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
+each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
+chains are then added with the non-negative weights that have the least out-of-bag loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from .._base.typing import Floats, Mask, Seeds
+from .._core import Link
+from .._losses import OutOfBag
+from .._model.columns import ForestColumns
+from .._model.model import Model, Stages
+from .data import TrainingData
+from .groups import Growth
+from .native import Request
+from .objective import Objective
+from .parameters import TREE_PARAMETERS
+
+N_BAGS, _TRIAL_BAGS = 8, 2
+_BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 10_000  # more rows have fewer bags: they differ less, and take longer
+_TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
+_LEAST_WEIGHT = 0.05  # of a chain after the trial
+_MOST_WEIGHT = 8.0
+_PRIOR = 10.0  # rows' worth of belief that the forest is best alone
+_MOST_JUDGES = 20_000  # rows that weights are found by
+_LEAST_ROWS = 50  # that have not been drawn by a bag
+_MOST_WORK = 3e6  # rows × features × outputs: more would take longer than the forest
+_SMALL_NOISE = 0.1  # of a row's loss
+_MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
+_ROWS_OF_FULL_TREES = 2000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the trees of a chain are grown; see ``BoostRules`` in ``src/core/boost``."""
+
+    oblivious: bool
+    max_leaves: int
+    reg_lambda: float
+    min_rows: float
+    feature_share: float
+    learning_rate: float
+    max_rounds: int
+    patience: int
+
+    def rules(self, n_rows: int) -> dict[str, float]:
+        """Return the rules as the core takes them; few rows get small trees and few bins."""
+        size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
+        leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
+        return {**vars(self), "max_leaves": leaves, "most_bins": int(np.clip(n_rows // 16, 32, 127))}
+
+
+LEAF_WISE = Kind(False, 15, 1.0, 10.0, 0.7, 0.1, 1000, 30)
+OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
+_KINDS = (LEAF_WISE, OBLIVIOUS)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Bags of one kind."""
+
+    kind: Kind
+    starts_at_forest: bool
+    model: Model
+    oob: OutOfBag  #: sums over the bags that have not drawn a row
+    n_bags: int
+
+    def __add__(self, other: Chain) -> Chain:
+        return replace(
+            self, model=self.model + other.model, oob=self.oob + other.oob, n_bags=self.n_bags + other.n_bags
+        )
+
+
+def can_boost(data: TrainingData) -> bool:
+    """Tell whether boosted stages can be had at all, and in reasonable time."""
+    n_rows, n_features = data.X.shape
+    return (
+        data.sampling.bootstrap
+        and data.roles.monotonic_cst is None
+        and data.loss.boosts
+        and data.loss.n_classes != 1
+        and n_rows >= 3 * _LEAST_ROWS
+        and n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
+    )
+
+
+def number_of_bags(n_rows: int) -> int:
+    """Return how many bags a chain has."""
+    return N_BAGS if n_rows <= _MANY_ROWS else _BAGS_OF_MANY_ROWS
+
+
+def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
+    """Boost a bag for each seed, from the scores that the data start from."""
+    sampling, n_rows = data.sampling, len(data.y)
+    weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
+    columns: dict[str, Any] = data.table(request.threads).boost(
+        kind.rules(n_rows),
+        seeds,
+        sampling.n_draws,
+        sampling.cumulative,
+        weight,
+        sampling.balance_classes,
+        request.threads,
+        data.roles.split_features,
+        data.start,
+        request.dtype,
+    )
+    sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
+    sizes = np.diff(columns.pop("bag_end"), prepend=0)
+    for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
+        columns.pop(name)
+    forest = ForestColumns(**columns, **vars(data.roles), n_features=data.X.shape[1], n_outputs=data.loss.n_outputs)
+    own = {
+        "node_model": "constant",
+        "criterion": "xgb",
+        "min_samples_leaf": int(kind.min_rows),
+        "reg_lambda": kind.reg_lambda,
+        "max_leaf_nodes": kind.max_leaves,
+        "max_features": kind.feature_share,
+        "batch_size": None,
+    }
+    changed = {p.name: p.pool(own[p.name]) for p in TREE_PARAMETERS if p.name in own}
+    drawn = request.draw(seeds, data.loss.task, changed)
+    params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
+    stages = Stages((forest.n_trees,))
+    model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
+    return model, OutOfBag(*sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """What chains are weighed against: a forest out of bag."""
+
+    scores: Floats  #: rows × outputs
+    seen: Mask  #: rows that have them
+    noise: Floats  #: per row: second derivative of the loss times the variance that the trees which drew it would end
+
+
+class Mixture:
+    """The scores of a forest and of chains, and the weights that are best out of bag."""
+
+    def __init__(self, objective: Objective, forest: Forest, chains: list[Chain]) -> None:
+        self._objective = objective
+        self.rows = objective.counted(forest.seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
+        self._parts = np.stack([forest.scores, *(chain.oob.mean for chain in chains)])
+        curvature = objective.loss.curvature(forest.scores)
+        of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
+        self._noise = np.stack([forest.noise, *of_chains])
+        if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
+            self._noise = np.minimum(self._noise, np.minimum(objective.losses(forest.scores), _SMALL_NOISE))
+
+    def scores(self, weights: Floats) -> Floats:
+        """Return the mixed scores of all rows."""
+        return np.tensordot(weights, self._parts, axes=1)
+
+    def losses(self, weights: Floats) -> Floats:
+        """Return the losses of all rows, as if no bag had drawn any of them."""
+        return np.asarray(self._objective.losses(self.scores(weights)) - weights**2 @ self._noise / 2)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
+        first = np.eye(len(self._parts))[0]
+        return first if self._objective.loss.link == Link.IDENTITY else self._least(first, first > 0)
+
+    def t_value(self, weights: Floats) -> float:
+        """Return the t value of the change of the loss against the forest alone."""
+        return self._objective.t_value(self.losses(weights) - self.losses(self.alone), self.rows)
+
+    def fit(self) -> Floats:
+        """Return the weights with the least loss, held near the forest alone where there are few rows."""
+        return self._least(self.alone, np.ones(len(self._parts), dtype=bool))
+
+    def _least(self, start: Floats, free: Mask) -> Floats:
+        """Return the weights with the least loss, held near those to start from; only some are free."""
+        rows = np.flatnonzero(self.rows)
+        chosen = np.zeros(len(self.rows), dtype=bool)
+        chosen[rows[:: max(1, len(rows) // _MOST_JUDGES)]] = True
+        share, y, loss = self._objective.shares(chosen), self._objective.y[chosen], self._objective.loss
+        parts, noise = self._parts[:, chosen], self._noise[:, chosen] @ share
+        held = _PRIOR / self._objective.n_rows(chosen)
+
+        def value(weights: Floats) -> float:
+            distance = weights - start
+            losses = loss.losses(y, np.tensordot(weights, parts, axes=1))
+            return float(share @ losses - weights**2 @ noise / 2 + held * distance @ distance)
+
+        weights, now = start, value(start)
+        for _ in range(_MOST_STEPS):
+            scores = np.tensordot(weights, parts, axes=1)
+            slope = np.tensordot(parts, loss.gradient(y, scores) * share[:, None], axes=2)
+            slope += 2 * held * (weights - start) - noise * weights
+            bent = parts * (loss.curvature(scores) * share[:, None])
+            curvature = np.tensordot(bent, parts, axes=([1, 2], [1, 2])) + np.diag(2 * held - noise)
+            change = np.zeros(len(weights))
+            change[free] = _least_parabola(curvature[np.ix_(free, free)], slope[free], weights[free]) - weights[free]
+            while (after := value(weights + change)) > now and np.abs(change).max() > _SETTLED:
+                change = change / 2
+            if not after < now:
+                break
+            weights, now = weights + change, after
+            if np.abs(change).max() <= _SETTLED:
+                break
+        return weights
+
+
+def _excess_variance(chain: Chain) -> Floats:
+    """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
+    several = chain.oob.n_trees[:, 0] >= 2
+    spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
+    n_bags = number_of_bags(len(several))
+    return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / n_bags, 0))
+
+
+def _least_parabola(curvature: Floats, slope: Floats, weights: Floats) -> Floats:
+    """Return the weights, none below 0, at which a parabola is least that has this slope at the weights now."""
+    values, vectors = np.linalg.eigh(curvature)
+    root = np.sqrt(np.maximum(values, 1e-6 * max(values.max(), 1e-300)))
+    target = (vectors.T @ (curvature @ weights - slope)) / root
+    least: Floats = np.minimum(nnls((vectors * root).T, target)[0], _MOST_WEIGHT)
+    return least
+
+
+class Booster:
+    """Grows the chains of one fit."""
+
+    def __init__(self, growth: Growth) -> None:
+        self._growth = growth
+
+    def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
+        """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
+        seeds = self._growth.seeds(number_of_bags(len(forest.scores)))
+        tried = self._trials(forest, seeds[:_TRIAL_BAGS])
+        mixture = Mixture(self._growth.objective, forest, tried)
+        if mixture.rows.sum() < _LEAST_ROWS:
+            return None
+        weights = mixture.fit()
+        if mixture.t_value(weights) > _TRIED:
+            return None
+        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
+        if not useful:
+            return None
+        chains = [
+            chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:])
+            for chain in useful
+        ]
+        while chains:
+            mixture = Mixture(self._growth.objective, forest, chains)
+            weights = mixture.fit()
+            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w > 0.01]
+            if len(kept) == len(chains):
+                return (chains, weights) if mixture.t_value(weights) <= _ACCEPTED else None
+            chains = kept
+        return None
+
+    def _trials(self, forest: Forest, seeds: Seeds) -> list[Chain]:
+        """Return bags of each kind from nothing, and some of the better kind that start at the forest."""
+        objective = self._growth.objective
+        tried = [self._boost(kind, False, forest.scores, seeds) for kind in _KINDS]
+        rows = objective.counted(forest.seen & tried[0].oob.seen)
+        losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
+        better = tried[int(np.nanargmin([*losses, np.inf]))].kind
+        return [*tried, self._boost(better, True, forest.scores, seeds)]
+
+    def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
+        start = np.ascontiguousarray(scores) if at_forest else None
+        model, oob = boost_bags(self._growth.request, replace(self._growth.data, start=start), kind, seeds)
+        return Chain(kind, at_forest, model, oob, len(seeds))

@@ -1,0 +1,228 @@
+"""A fitted tree or forest as C source: ``boostforest.h``, and tables for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._base.typing import Longs
+from .._features.encoder import CategoryColumn, TableColumn
+from .._features.features import Features
+from .._losses import CrossEntropy, Logistic, Softmax, SquaredError
+from .._losses.cross_entropy import _LEAST_PROBABILITY
+from .._model.columns import ForestColumns
+from .._model.model import Model
+
+_LINKS = {SquaredError: "BF_IDENTITY", Logistic: "BF_SIGMOID", Softmax: "BF_SOFTMAX"}
+_TYPES = {"float64": "double", "float32": "float", "int32": "int32_t", "int64": "int64_t", "uint8": "uint8_t"}
+_PER_LINE = 8
+_KEYWORDS = """
+    auto bool break case catch char class const continue default delete do double else enum explicit export extern float
+    for friend goto if inline int long main namespace new operator private protected public register restrict return
+    short signed sizeof static struct switch template this throw try typedef union unsigned using virtual void volatile
+    while
+"""  # that cannot be names in C or C++, as far as somebody might call a model so
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be the name of a variable."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text) is not None and text not in _KEYWORDS.split()
+
+
+def header() -> str:
+    """Return the text of ``boostforest.h``."""
+    return files("boostforest").joinpath("include", "boostforest.h").read_text(encoding="utf-8")
+
+
+def make_source(model: Model, name: str, dtype: str) -> str:
+    """Return C source with a model's tables and what reads them."""
+    check(model)
+    return _Source(model, name, dtype).text()
+
+
+class _Source:
+    """The parts of a source file, written one after another."""
+
+    def __init__(self, model: Model, name: str, dtype: str) -> None:
+        self._name, self._parts = name, [header()]
+        columns = model.columns if model.columns.dtype == np.float32 else model.columns.astype(dtype)
+        forest = [*self._table(model.features), *self._trees(columns), *self._results(model)]
+        forest.append(str(int(columns.n_inputs.max(initial=0))))
+        guard = f"{name.upper()}_H"
+        self._parts.insert(1, f"#ifndef {guard}\n#define {guard}\n")
+        self._parts.append(f"static const bf_forest {name} = {{\n    " + ",\n    ".join(forest) + "};\n")
+        n_results = model.loss.n_classes or 1
+        self._parts.append(
+            _FUNCTION.format(name=name, NAME=name.upper(), n=model.features.n_columns, n_results=n_results)
+        )
+        self._parts.append("#endif\n")
+
+    def text(self) -> str:
+        """Return the whole source."""
+        return "\n".join(self._parts)
+
+    # ------------------------------------------------------------------------------------------------- one table each
+
+    def _array(self, what: str, values: npt.NDArray[Any] | None) -> str:
+        """Write an array; return its name, or NULL for none."""
+        if values is None or values.size == 0:
+            return "NULL"
+        name, flat = f"{self._name}_{what}", values.ravel()
+        suffix = "f" if flat.dtype == np.float32 else ""
+        cells = _cells(flat, suffix)
+        lines = [", ".join(cells[i : i + _PER_LINE]) for i in range(0, len(cells), _PER_LINE)]
+        type_ = _TYPES[flat.dtype.name]
+        self._parts.append(f"static const {type_} {name}[] = {{\n    " + ",\n    ".join(lines) + "};\n")
+        return name
+
+    def _texts(self, what: str, texts: Sequence[str]) -> str:
+        name = f"{self._name}_{what}"
+        cells = ",\n    ".join(_quoted(text) for text in texts)
+        self._parts.append(f"static const char *const {name}[] = {{\n    {cells}}};\n")
+        return name
+
+    def _values(self, what: str, values: npt.NDArray[Any] | None) -> str:
+        name = self._array(what, values)
+        return f"{{NULL, {name}}}" if values is not None and values.dtype == np.float32 else f"{{{name}, NULL}}"
+
+    # ------------------------------------------------------------------------------------------------------- the parts
+
+    def _table(self, features: Features) -> list[str]:
+        names = [f"x{j}" for j in range(features.n_columns)] if features.names is None else features.names
+        self._texts("columns", [str(name) for name in names])
+        kinds = "NULL"
+        if features.encoder is not None:
+            cells = [self._column(j, column) for j, column in enumerate(features.encoder.columns)]
+            kinds = f"{self._name}_kinds"
+            self._parts.append(f"static const bf_column {kinds}[] = {{\n    " + ",\n    ".join(cells) + "};\n")
+        return [
+            str(features.n_columns),
+            str(len(features.mean)),
+            kinds,
+            self._array("mean", features.mean),
+            self._array("scale", features.scale),
+            self._array("fill", features.fill),
+        ]
+
+    def _column(self, j: int, column: TableColumn) -> str:
+        if not isinstance(column, CategoryColumn):
+            kind = "BF_NUMBER_AND_MARK" if column.indicator else "BF_NUMBER"
+            return f"{{{kind}, {column.n_features}, 0, 0, NULL, NULL, NULL}}"
+        texts = numbers = "NULL"
+        if column.is_text:
+            if any("\0" in str(level) for level in column.levels):
+                raise ValueError(f"Column {j} has a category with a character of code 0, which ends text in C.")
+            texts = self._texts(f"levels_{j}", [str(level) for level in column.levels])
+        elif column.levels:
+            numbers = self._array(f"levels_{j}", np.array([_exact(j, level) for level in column.levels]))
+        means = self._array(f"means_{j}", column.means)
+        kind = "BF_ONE_HOT" if column.means is None else "BF_MEANS"
+        cells = [kind, column.n_features, column.n_levels, int(column.missing), texts, numbers, means]
+        return "{" + ", ".join(map(str, cells)) + "}"
+
+    def _trees(self, columns: ForestColumns) -> list[str]:
+        if columns.tree_start[-1] >= 2**31:
+            raise ValueError(f"to_c can write fewer than 2^31 nodes; got {columns.tree_start[-1]:,}.")
+        is_leaf = columns.feature < 0
+        tree = columns.tree_of_node
+        before: Longs = np.cumsum(is_leaf) - is_leaf  # leaves before a node
+        left = np.where(is_leaf, before - before[columns.tree_start[tree]], columns.left).astype(np.int32)
+        is_clipped = bool(columns.sum_path.any())
+        return [
+            self._array("seen", columns.model_features),
+            str(len(columns.seen_features)),
+            str(columns.n_trees),
+            str(columns.n_outputs),
+            self._array("tree_start", columns.tree_start.astype(np.int32)),
+            self._array("kind", columns.kind),
+            self._array("sum_path", columns.sum_path.astype(np.uint8)),
+            self._array("n_inputs", columns.n_inputs.astype(np.int32)),
+            self._array("first_param", columns.tree_params_start[:-1]),
+            self._array("first_hidden", columns.hidden_start[:-1]),
+            self._array("feature", columns.feature),
+            self._array("threshold", columns.threshold),
+            self._array("missing_left", columns.missing_left),
+            self._array("left", left),
+            self._values("lower", _at_least_single(columns.lower) if is_clipped else None),
+            self._values("upper", _at_least_single(columns.upper) if is_clipped else None),
+            self._values("params", _at_least_single(columns.params)),
+            self._array("hidden", columns.hidden),
+        ]
+
+    def _results(self, model: Model) -> list[str]:
+        loss, stages, calibration = model.loss, model.stages, model.calibration
+        if isinstance(loss, CrossEntropy):
+            self._texts("classes", [str(label) for label in loss.classes])
+        first, step = stages.ends[0], stages.steps[0]
+        is_plain = len(stages) == 1 and step == 1 and calibration.is_identity
+        knots = np.concatenate([values for pair in calibration.knots for values in pair]) if calibration.knots else None
+        n_knots = np.array([len(x) for x, _ in calibration.knots], dtype=np.int32)
+        return [
+            _LINKS[type(loss)],
+            str(first),
+            str(int(is_plain)),
+            repr(float(step)),
+            self._array("later_weights", stages.tree_weights()[first:]),
+            repr(float(calibration.factor)),
+            self._array("knots", knots),
+            self._array("n_knots", n_knots),
+            str(loss.n_classes),
+            repr(float(loss.origin)),
+            repr(float(loss.unit)),
+            repr(_LEAST_PROBABILITY),
+        ]
+
+
+_FUNCTION = """\
+#define {NAME}_N_COLUMNS {n}
+#define {NAME}_N_RESULTS {n_results}
+
+/* Predicts one row of {NAME}_N_COLUMNS values into {NAME}_N_RESULTS results; work: bf_work(&{name}) doubles. */
+static inline int {name}_predict(const double *row, double *result, double *work) {{
+    return bf_predict(&{name}, row, result, work, NULL);
+}}
+"""
+
+
+def check(model: Model) -> None:
+    """Refuse what tables cannot say."""
+    if model.columns.in_python.any():
+        raise ValueError("to_c cannot express node models in Python, such as networks and scikit-learn regressors.")
+    if model.columns.monotonic_cst is not None:
+        raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
+    if type(model.loss) not in _LINKS:
+        raise ValueError(f"to_c cannot express the loss {type(model.loss).__name__}.")
+
+
+def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _exact(j: int, level: Any) -> float:
+    try:
+        number = float(level)
+    except OverflowError:
+        number = np.inf
+    if number != level:
+        raise ValueError(f"Column {j} has the category {level!s:.40}, which no double is equal to.")
+    return number
+
+
+def _cells(values: npt.NDArray[Any], suffix: str) -> list[str]:
+    """Return numbers as C writes them: the shortest text that gives the same number."""
+    if values.dtype.kind != "f":
+        return [str(value) for value in values.tolist()]
+    numbers: Iterable[Any] = values if suffix else values.tolist()
+    special = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}
+    return [special.get(text) or text + suffix for text in map(str, numbers)]
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes; everything but letters, digits and common signs by the octal numbers of its bytes."""
+    safe = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.,:;=()[]<>+/*%&|!#$@'")
+    return '"' + "".join(chr(b) if b in safe else f"\\{b:03o}" for b in text.encode("utf-8", "surrogatepass")) + '"'

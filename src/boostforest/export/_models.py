@@ -1,0 +1,164 @@
+"""What trees give: the models of the nodes that rows reach, added up over trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._base.typing import Floats, Longs
+from .._core import ModelKind
+from .._model.columns import Coefficients, ForestColumns
+from ._features import FeatureValues
+from ._graph import ML_OPSET, Graph, Value
+from ._losses import LossGraph
+from ._trees import Trees
+
+# Coefficients that are gathered for a row at once, those of a group of trees: more would take memory and leave the
+# cache, fewer would take more operators.
+_AT_ONCE = 4096
+
+
+class NodeModels:
+    """The node models of a forest in a graph."""
+
+    def __init__(self, graph: Graph, columns: ForestColumns, features: FeatureValues, loss: LossGraph[Any]) -> None:
+        self._graph, self._columns, self._features, self._loss = graph, columns, features, loss
+        self._linear_inputs: Value | None = None
+
+    def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
+        """Return Σ weight · score, or output, over some trees in ascending order: rows × outputs."""
+        columns, graph = self._columns, self._graph
+        is_added_up = np.logical_and(
+            columns.kind[trees] == ModelKind.CONSTANT, columns.n_outputs == 1 and graph.ml_opset == ML_OPSET
+        )
+        parts = []
+        if is_added_up.any():
+            parts.append(self._sum_of_constants(trees[is_added_up], weights[is_added_up], as_outputs))
+        for group in self._groups(trees[~is_added_up]):
+            values = self._values(Trees(columns, group), as_outputs)
+            own = weights[np.searchsorted(trees, group)]
+            if (own == own[0]).all():
+                parts.append(graph.add("Mul", graph.sum(values, 1), own[:1]))
+            else:
+                parts.append(graph.sum(graph.add("Mul", values, own[:, None]), 1))
+        return parts[0] if len(parts) == 1 else graph.add("Sum", *parts)
+
+    def _groups(self, trees: Longs) -> Iterator[Longs]:
+        """Yield trees of the same form, as many as are evaluated at once; those that sum up paths by their depth."""
+        columns = self._columns
+        if not len(trees):
+            return
+        depth = np.maximum(np.maximum.reduceat(columns.depth, columns.tree_start[:-1]), 1)
+        n_models = np.where(columns.sum_path, depth, columns.n_outputs)[trees]
+        forms = np.column_stack([columns.kind[trees], columns.sum_path[trees], columns.n_inputs[trees]])
+        for form in np.unique(forms, axis=0):
+            own = np.flatnonzero((forms == form).all(axis=1))
+            own = own[np.argsort(n_models[own], kind="stable")]
+            while len(own):
+                size = n_models[own] * (1 + form[2]) * np.arange(1, len(own) + 1)
+                n = max(int(np.searchsorted(size, _AT_ONCE, side="right")), 1)
+                yield trees[own[:n]]
+                own = own[n:]
+
+    def _values(self, trees: Trees, as_outputs: bool) -> Value:
+        """Return scores, or outputs, of rows by every tree: rows × trees × outputs."""
+        graph, first = self._graph, trees.numbers[0]
+        leaf = trees.leaf_numbers(graph, self._features.routed)
+        if self._columns.kind[first] == ModelKind.CONSTANT:
+            return graph.add("Gather", self._leaf_values(trees, as_outputs), leaf, axis=0)
+        if self._columns.sum_path[first]:
+            scores = self._path_sums(trees, leaf)
+        else:
+            params = graph.doubles(self._params(trees))
+            scores = self._models(trees, params, leaf, self._columns.n_outputs)
+        return self._loss.outputs(graph, scores) if as_outputs else scores
+
+    def _params(self, trees: Trees) -> Coefficients:
+        """Return the parameters of the trees' models: models × outputs × (1 + inputs)."""
+        columns, start = self._columns, self._columns.tree_params_start
+        own = np.concatenate([columns.params[start[t] : start[t + 1]] for t in trees.numbers])
+        return own.reshape(-1, columns.n_outputs, 1 + columns.n_inputs[trees.numbers[0]])
+
+    # ---------------------------------------------------------------------------------------------------- constants
+
+    def _leaf_values(self, trees: Trees, as_outputs: bool) -> Floats:
+        """Return scores, or outputs, of the leaves of trees that have numbers at their nodes: leaves × outputs."""
+        columns, params = self._columns, self._params(trees)[:, :, 0].astype(np.float64)
+        if not columns.sum_path[trees.numbers[0]]:
+            scores = params
+        else:
+            own = trees.nodes[columns.has_model[trees.nodes]]
+            score = np.zeros((len(columns.feature), 1))
+            score[own, 0] = np.clip(params[:, 0], columns.lower[own], columns.upper[own])
+            for level in range(1, columns.depth[own].max(initial=0) + 1):
+                here = own[columns.depth[own] == level]
+                score[here] += score[columns.parent[here]]
+            scores = score[trees.leaves]
+        return self._loss.loss.outputs(scores) if as_outputs else scores
+
+    def _sum_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> Value:
+        """Return the weighted sum of trees that have one number at each leaf, rows × 1: TreeEnsemble adds it up."""
+        trees = Trees(self._columns, numbers)
+        values = self._leaf_values(trees, as_outputs)[:, 0] * weights[trees.tree_of_leaf]
+        return trees.add_to(self._graph, self._features.routed, values, np.zeros(len(values), dtype=np.int64), 1)
+
+    # ------------------------------------------------------------------------------------------------ linear models
+
+    def _models(self, trees: Trees, params: Value, which: Value, n_models: int) -> Value:
+        """Return the values of models of every tree, as many for each: rows × trees × models."""
+        graph, n_inputs = self._graph, int(self._columns.n_inputs[trees.numbers[0]])
+        gathered = graph.add("Gather", params, which, axis=0)  # rows × trees × … × (1 + inputs)
+        if self._columns.kind[trees.numbers[0]] == ModelKind.HIDDEN:
+            gathered = graph.reshape(gathered, 0, len(trees), n_models, 1 + n_inputs)
+            products = graph.add("MatMul", gathered, self._hidden_inputs(trees))
+        else:
+            gathered = graph.reshape(gathered, 0, len(trees) * n_models, 1 + n_inputs)
+            products = graph.add("MatMul", gathered, self._inputs())
+        return graph.reshape(products, 0, len(trees), n_models)
+
+    def _inputs(self) -> Value:
+        """Return 1 and the features that node models see: rows × (1 + features) × 1."""
+        if self._linear_inputs is None:
+            graph = self._graph
+            ones = graph.with_ones(self._features.filled, 2)
+            self._linear_inputs = graph.add("Unsqueeze", ones, np.array([2]))
+        return self._linear_inputs
+
+    def _hidden_inputs(self, trees: Trees) -> Value:
+        """Return 1 and the units of each tree's hidden layer: rows × trees × (1 + units) × 1."""
+        graph = self._graph
+        layers = [self._columns.hidden_layer(t) for t in trees.numbers]
+        weights, biases = np.hstack([w for _, w in layers]), np.hstack([b for b, _ in layers])
+        units = graph.add("Add", graph.add("MatMul", self._features.filled, weights), biases)
+        units = graph.reshape(graph.sigmoid(units), 0, len(trees), len(layers[0][0]))
+        return graph.add("Unsqueeze", graph.with_ones(units, 3), np.array([3]))
+
+    def _path_sums(self, trees: Trees, leaf: Value) -> Value:
+        """Return the sums of the clipped models on the paths of rows: rows × trees × 1.
+
+        The models on the way to a leaf are found from the leaf upwards; that these steps start from constants lets
+        whoever runs the graph take them once. A model that is nothing stands where a path has ended.
+        """
+        graph, columns, nodes = self._graph, self._columns, trees.nodes
+        params = self._params(trees)
+        has_model = columns.has_model[nodes]
+        place = np.zeros(len(columns.feature), dtype=np.int32)
+        place[nodes[has_model]] = np.arange(1, has_model.sum() + 1)
+        above = columns.parent[nodes[has_model]]
+        parents = graph.constant(np.append(np.int32(0), np.where(above >= 0, place[above], 0)).astype(np.int32))
+        n_steps = int(np.maximum(columns.depth[trees.leaves].max(), 1))
+        steps = [graph.constant(place[trees.leaves][:, None])]
+        while len(steps) < n_steps:
+            steps.append(graph.add("Gather", parents, steps[-1], axis=0))
+        paths = steps[0] if n_steps == 1 else graph.add("Concat", *steps, axis=1)
+        models = graph.add("Gather", paths, leaf, axis=0)  # rows × trees × steps
+        nothing = np.zeros_like(params[:1, 0])
+        values = self._models(trees, graph.doubles(np.concatenate([nothing, params[:, 0]])), models, n_steps)
+        for operator, side, free in (("Max", columns.lower, -np.inf), ("Min", columns.upper, np.inf)):
+            limits = np.append(np.array(free, dtype=side.dtype), side[nodes[has_model]])
+            if np.isfinite(limits).any():
+                by_leaf = graph.add("Gather", graph.doubles(limits), paths, axis=0)  # constant as well
+                values = graph.add(operator, values, graph.add("Gather", by_leaf, leaf, axis=0))
+        return graph.add("ReduceSum", values, np.array([2]), keepdims=1)

@@ -1,0 +1,134 @@
+"""The walk down the trees: TreeEnsemble of ai.onnx.ml, which gives the number of a leaf or adds up constants."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .._base.typing import Floats, Longs
+from .._model.columns import ForestColumns
+from ._graph import INT32, ML_OPSET, Graph, Value
+
+_EXACT_IN_FLOATS = 2**24  # whole numbers up to this
+
+
+class Trees:
+    """Some trees of a forest, whose inner nodes and leaves are numbered over all of them."""
+
+    def __init__(self, columns: ForestColumns, numbers: Longs) -> None:
+        self.columns, self.numbers = columns, numbers
+        start, n_nodes = columns.tree_start[numbers], np.diff(columns.tree_start)[numbers]
+        self.nodes: Longs = np.repeat(start - np.cumsum(n_nodes) + n_nodes, n_nodes) + np.arange(n_nodes.sum())
+        self.is_leaf = columns.feature[self.nodes] < 0
+        self.leaves: Longs = self.nodes[self.is_leaf]  #: their numbers in the forest
+        self._tree = np.repeat(np.arange(len(numbers)), n_nodes)
+        self._roots = np.cumsum(n_nodes) - n_nodes
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def tree_of_leaf(self) -> Longs:
+        """Place among these trees of the tree that a leaf belongs to."""
+        return self._tree[self.is_leaf]
+
+    def add_to(self, graph: Graph, features: Value, weights: Floats, targets: Longs, n_targets: int) -> Value:
+        """Add up, for each target, the weights of the leaves that a row reaches: rows × targets.
+
+        Doubles with version 5 of ai.onnx.ml; before that the weights and sums are floats, but thresholds are not.
+        """
+        add = self._add_newest if graph.ml_opset == ML_OPSET else self._add_older
+        return add(graph, features, weights.astype(np.float64), targets, n_targets)
+
+    def leaf_numbers(self, graph: Graph, features: Value) -> Value:
+        """Return the numbers of the leaves that rows reach, counted over these trees: rows × trees."""
+        return self.numbers_of_leaves(graph, features, np.arange(len(self.leaves)), INT32)
+
+    def numbers_of_leaves(self, graph: Graph, features: Value, numbers: Longs, type_: int) -> Value:
+        """Return a number for the leaf of each tree that rows reach: rows × trees."""
+        if graph.ml_opset < ML_OPSET and numbers.max(initial=0) >= _EXACT_IN_FLOATS:
+            raise ValueError(f"The trees are too large for version {graph.ml_opset} of ai.onnx.ml; use {ML_OPSET}.")
+        found = self.add_to(graph, features, numbers.astype(np.float64), self.tree_of_leaf, len(self))
+        return graph.add("Cast", found, to=type_)
+
+    def _add_newest(self, graph: Graph, features: Value, weights: Floats, targets: Longs, n_targets: int) -> Value:
+        columns, nodes, is_leaf = self.columns, self.nodes, self.is_leaf
+        inner = ~is_leaf
+        number = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(inner)) - 1  # among leaves or among inner nodes
+        left = self._roots[self._tree[inner]] + columns.left[nodes[inner]]
+        children = np.stack([number[left], number[left + 1]])
+        are_leaves = np.stack([is_leaf[left], is_leaf[left + 1]])
+        roots = number[self._roots]
+        feature, threshold = columns.feature[nodes[inner]], columns.threshold[nodes[inner]]
+        missing_left = columns.missing_left[nodes[inner]]
+        # A tree without a split gets one with the same leaf twice, under two numbers: not all who evaluate a graph see
+        # that two sides with one number are one leaf.
+        single = np.flatnonzero(is_leaf[self._roots])
+        if len(single):
+            first, copies = roots[single], len(weights) + np.arange(len(single))
+            roots[single] = len(feature) + np.arange(len(single))
+            children = np.hstack([children, [first, copies]])
+            are_leaves = np.hstack([are_leaves, np.ones((2, len(single)), dtype=bool)])
+            nothing = np.zeros(len(single), dtype=np.int32)
+            feature, threshold = np.append(feature, nothing), np.append(threshold, nothing)
+            missing_left = np.append(missing_left, nothing)
+            weights, targets = np.append(weights, weights[first]), np.append(targets, targets[first])
+        shift = _shift(children, are_leaves, len(weights))
+        children = np.where(are_leaves, (children + shift) % len(weights), children)
+        return graph.add_ml(
+            "TreeEnsemble",
+            features,
+            nodes_modes=np.zeros(len(feature), dtype=np.uint8),  # x <= threshold
+            nodes_featureids=feature,
+            nodes_splits=threshold,
+            nodes_truenodeids=children[0],
+            nodes_falsenodeids=children[1],
+            nodes_trueleafs=are_leaves[0],
+            nodes_falseleafs=are_leaves[1],
+            nodes_missing_value_tracks_true=_unless_nowhere(missing_left),
+            leaf_weights=np.roll(weights, shift),
+            leaf_targetids=np.roll(targets, shift),
+            tree_roots=roots,
+            n_targets=n_targets,
+            aggregate_function=1,  # the sum
+        )
+
+    def _add_older(self, graph: Graph, features: Value, weights: Floats, targets: Longs, n_targets: int) -> Value:
+        columns, nodes, is_leaf = self.columns, self.nodes, self.is_leaf
+        number = np.arange(len(nodes)) - self._roots[self._tree]  # of a node in its tree
+        left = columns.left[nodes]
+        return graph.add_ml(
+            "TreeEnsembleRegressor",
+            features,
+            nodes_treeids=self._tree,
+            nodes_nodeids=number,
+            nodes_modes=np.where(is_leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_featureids=np.where(is_leaf, 0, columns.feature[nodes]),
+            nodes_values_as_tensor=columns.threshold[nodes],
+            nodes_truenodeids=np.where(is_leaf, 0, left),
+            nodes_falsenodeids=np.where(is_leaf, 0, left + 1),
+            nodes_missing_value_tracks_true=_unless_nowhere(columns.missing_left[nodes]),
+            target_treeids=self._tree[is_leaf],
+            target_nodeids=number[is_leaf],
+            target_ids=targets,
+            target_weights_as_tensor=weights,
+            n_targets=n_targets,
+        )
+
+
+def _shift(children: Longs, are_leaves: npt.NDArray[np.bool_], n_leaves: int) -> int:
+    """Return by how much to shift the numbers of leaves, so that no node has a leaf and a node of the same number.
+
+    ONNX Runtime 1.21 takes such a node for a leaf.
+    """
+    mixed = are_leaves[0] != are_leaves[1]
+    leaf = np.where(are_leaves[0], children[0], children[1])[mixed]
+    node = np.where(are_leaves[0], children[1], children[0])[mixed]
+    taken = np.zeros(n_leaves, dtype=bool)
+    taken[(node - leaf) % n_leaves] = True
+    return int(np.argmin(taken))  # there are more leaves than nodes with one
+
+
+def _unless_nowhere(missing_left: npt.NDArray[np.uint8]) -> Longs | None:
+    """Return where missing values go left; None for nowhere, which is the default and quicker."""
+    return missing_left.astype(np.int64) if missing_left.any() else None

@@ -1,0 +1,179 @@
+#include "booster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+namespace boostforest {
+
+namespace {
+
+// Boosts one bag.
+class Booster {
+   public:
+    Booster(const Dataset& data, const Bins& bins, const Replica& replica, const double* row_weight,
+            const BoostRules& rules, Key seed, Stored stored)
+        : data_(data),
+          loss_(data.loss),
+          rules_(rules),
+          key_(child(seed, kBoosting)),
+          n_outputs_(data.loss.n_outputs()),
+          bag_(data, bins, replica, row_weight),
+          grower_(bag_, bins, data.loss, rules, stored),
+          pairs_(static_cast<std::size_t>(2) * n_outputs_ * bag_.drawn.n),
+          fitted_drawn_(n_outputs_ * bag_.drawn.stride + 8),
+          fitted_out_(n_outputs_ * bag_.out.stride + 8),
+          scores_(n_outputs_ * bag_.out.stride + 8) {}
+
+    BoostedBag boost(Worker& worker) {
+        start();
+        BoostedBag result;
+        result.loss_before = result.loss_after = mean_loss(start_loss_);
+        std::vector<PackedTree> trees;
+        trees.push_back(grower_.single_leaf(constant_.data()));
+        std::size_t n_best = 1;
+        std::vector<double> best = scores_;
+        int round = 0;
+        for (; round < rules_.max_rounds && round + 1 < static_cast<int>(n_best) + rules_.patience; ++round) {
+            take_derivatives();
+            PackedTree tree = grower_.grow(pairs_, features(round), worker, fitted_drawn_.data(), fitted_out_.data());
+            if (tree.n_nodes == 1) break;  // nothing to split, and constants have been fitted
+            trees.push_back(std::move(tree));
+            const double loss = mean_loss(step());
+            if (!(loss < result.loss_after)) continue;
+            result.loss_after = loss;
+            n_best = trees.size();
+            best = scores_;
+        }
+        trees.resize(n_best);
+        result.n_rounds = round;
+        result.trees = std::move(trees);
+        for (std::int64_t i = 0; i < bag_.out.n; ++i) {
+            result.number.push_back(bag_.number[bag_.drawn.n + i]);
+            for (int k = 0; k < n_outputs_; ++k) result.scores.push_back(best[k * bag_.out.stride + i]);
+        }
+        return result;
+    }
+
+   private:
+    double mean_loss(double sum) const { return bag_.out.weight > 0 ? sum / bag_.out.weight : 0.0; }
+
+    // States at the scores to start from and, without those, at the best constant.
+    void start() {
+        for (BagPart* part : {&bag_.drawn, &bag_.out}) {
+            std::vector<double>& f = part == &bag_.drawn ? fitted_drawn_ : fitted_out_;
+            const std::int64_t first = part == &bag_.drawn ? 0 : bag_.drawn.n;
+            std::fill(f.begin(), f.end(), 0.0);
+            for (std::int64_t i = 0; data_.start != nullptr && i < part->n; ++i)
+                for (int k = 0; k < n_outputs_; ++k)
+                    f[k * part->stride + i] = data_.start[bag_.number[first + i] * n_outputs_ + k];
+            if (part->n == 0) continue;
+            const double loss = loss_.start(f.data(), part->stride, part->sample());
+            if (part == &bag_.out) start_loss_ = loss;
+        }
+        constant_.assign(n_outputs_, 0.0);
+        if (data_.start == nullptr) find_constant();
+    }
+
+    // Newton's method with short steps: far from the solution the diagonal of the second derivatives misleads.
+    void find_constant() {
+        constexpr int kMostSteps = 50;
+        constexpr double kLongest = 1, kShortest = 1e-4;
+        const double share = n_outputs_ == 1 ? 1.0 : 0.5;
+        for (int i = 0; i < kMostSteps; ++i) {
+            take_derivatives();
+            double longest = 0;
+            for (int k = 0; k < n_outputs_; ++k) {
+                double g = 0, h = rules_.lambda;
+                for (std::int64_t row = 0; row < bag_.drawn.n; ++row) {
+                    g += pairs_[2 * (row * n_outputs_ + k)];
+                    h += pairs_[2 * (row * n_outputs_ + k) + 1];
+                }
+                const double by = static_cast<float>(std::clamp(-share * g / h, -kLongest, kLongest));
+                longest = std::max(longest, std::abs(by));
+                constant_[k] += by;
+                std::fill_n(fitted_drawn_.data() + k * bag_.drawn.stride, bag_.drawn.n, by);
+                std::fill_n(fitted_out_.data() + k * bag_.out.stride, bag_.out.n, by);
+            }
+            start_loss_ = step();
+            if (longest < kShortest) break;
+        }
+        for (int k = 0; k < n_outputs_; ++k) {
+            constant_[k] = static_cast<float>(constant_[k]);
+            std::fill_n(scores_.data() + k * bag_.out.stride, bag_.out.n, constant_[k]);
+        }
+    }
+
+    // Derivatives of the drawn rows at their scores.
+    void take_derivatives() {
+        std::vector<const double*> statistics(2 * n_outputs_);
+        loss_.statistics(bag_.drawn.sample(), work_, statistics.data());
+        const int size = 2 * n_outputs_;
+        for (int k = 0; k < size; ++k) {
+            const double* from = statistics[k];
+            float* to = pairs_.data() + k;
+            for (std::int64_t i = 0; i < bag_.drawn.n; ++i) to[i * size] = static_cast<float>(from[i]);
+        }
+    }
+
+    // Adds what was fitted to all scores; returns Σ w · loss of the rows that were not drawn.
+    double step() {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        loss_.step(fitted_drawn_.data(), bag_.drawn.stride, -kInfinity, kInfinity, bag_.drawn.sample());
+        if (bag_.out.n == 0) return 0;
+        for (int k = 0; k < n_outputs_; ++k)
+            for (std::int64_t i = 0; i < bag_.out.n; ++i)
+                scores_[k * bag_.out.stride + i] += fitted_out_[k * bag_.out.stride + i];
+        return loss_.step(fitted_out_.data(), bag_.out.stride, -kInfinity, kInfinity, bag_.out.sample());
+    }
+
+    // The features that the tree of a round may split on, ascending: those with the smallest words.
+    const std::vector<int>& features(int round) {
+        const Key key = child(key_, static_cast<std::uint64_t>(round));
+        const int n = data_.split_features.n;
+        const int n_taken = std::clamp(static_cast<int>(std::ceil(rules_.feature_share * n)), 1, n);
+        features_.resize(n);
+        for (int j = 0; j < n; ++j) features_[j] = data_.split_features[j];
+        if (n_taken == n) return features_;
+        std::nth_element(features_.begin(), features_.begin() + n_taken, features_.end(), [&](int a, int b) {
+            const std::uint64_t word_a = word(key, a), word_b = word(key, b);
+            return word_a != word_b ? word_a < word_b : a < b;
+        });
+        features_.resize(n_taken);
+        std::sort(features_.begin(), features_.end());
+        return features_;
+    }
+
+    const Dataset& data_;
+    const Loss& loss_;
+    const BoostRules& rules_;
+    const Key key_;
+    const int n_outputs_;
+    Bag bag_;
+    BoostedTreeGrower grower_;
+    Pairs pairs_;
+    std::vector<double> fitted_drawn_, fitted_out_;  // of one tree, outputs × rows of each part
+    std::vector<double> scores_;                     // sums over the trees for the rows that were not drawn, likewise
+    std::vector<double> constant_;                   // of the first tree
+    double start_loss_ = 0;                          // Σ w · loss of the rows that were not drawn
+    std::vector<int> features_;
+    LossWorkspace work_;
+};
+
+}  // namespace
+
+std::vector<BoostedBag> boost_bags(const Dataset& data, const Bins& bins, const Sampling& sampling,
+                                   const double* row_weight, const BoostRules& rules, const std::vector<Key>& seeds,
+                                   Stored stored, int n_threads, Control& control) {
+    std::vector<BoostedBag> bags(seeds.size());
+    parallel_for(static_cast<std::int64_t>(seeds.size()), n_threads, control, [&](std::int64_t b, Worker& worker) {
+        Replica replica(data, sampling);
+        replica.draw(seeds[b], worker);
+        const auto booster = std::make_unique<Booster>(data, bins, replica, row_weight, rules, seeds[b], stored);
+        bags[b] = booster->boost(worker);
+    });
+    return bags;
+}
+
+}  // namespace boostforest

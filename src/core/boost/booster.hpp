@@ -1,0 +1,41 @@
+// Bags of boosted trees: each is boosted on a replica of the rows and stopped by the rows that it has not drawn.
+//
+//   bins           features as numbers of bins, once per table
+//   bag            the rows of one bag
+//   histograms     derivatives by bin
+//   split_search   the best split, given the histograms
+//   tree_grower    one tree
+//   booster        rounds, when to stop, many bags
+//
+// The trees of a bag add up. Its first one has a single leaf: the best constant, or 0 where scores are given to start
+// from. In all others a leaf has -rate · G/(H + λ), per output.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../base/parallel.hpp"
+#include "../base/random.hpp"
+#include "../forest/forest.hpp"
+#include "bins.hpp"
+#include "tree_grower.hpp"
+
+namespace boostforest {
+
+// What comes of one bag.
+struct BoostedBag {
+    std::vector<PackedTree> trees;  // up to the best round
+    double loss_before = 0;         // of the rows that were not drawn: at the start, and after the best round; means
+    double loss_after = 0;
+    std::int64_t n_rounds = 0;         // that were tried
+    std::vector<std::int64_t> number;  // of the rows that were not drawn,
+    std::vector<double> scores;        //   and the sums of the trees' scores for them: rows × outputs
+};
+
+// Boosts one bag for each seed, on threads; the same bags for any number of them. row_weight: of the rows where losses
+// are averaged; null: all the same.
+std::vector<BoostedBag> boost_bags(const Dataset& data, const Bins& bins, const Sampling& sampling,
+                                   const double* row_weight, const BoostRules& rules, const std::vector<Key>& seeds,
+                                   Stored stored, int n_threads, Control& control);
+
+}  // namespace boostforest

@@ -1,0 +1,55 @@
+// The best split of a node, or of all nodes of a level together, given the histograms.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../base/buffer.hpp"
+#include "bins.hpp"
+#include "histograms.hpp"
+
+namespace boostforest {
+
+// code <= bin goes left.
+struct BinSplit {
+    int feature = -1;           // -1: none
+    int bin = 0;                // the last one that goes left
+    bool missing_left = false;  // rows with missing values go left
+    double gain = 0;            // by which Σ G²/(H + λ) grows
+};
+
+// G and H of a node: per output Σ w g and Σ w h.
+using Totals = std::vector<double>;
+
+class BinSplitSearch {
+   public:
+    BinSplitSearch(const Bins& bins, int n_outputs, double lambda);
+
+    // Begins a search over some features.
+    void start(const std::vector<int>& features);
+
+    // Adds a node that is split: its histograms, its totals, and the least Σ H that a child must have; 0: any.
+    void add_node(Histograms& histograms, int slot, const Totals& totals, double least_h);
+
+    // The best split of the nodes that were added; without a feature if none has a gain above 0.
+    BinSplit best() const;
+
+    // Σ over the outputs of G²/(H + λ).
+    double score(const Totals& totals) const;
+
+   private:
+    // Adds to the gains of a feature's borders, with missing values on one side.
+    void add_feature(const double* sums, int feature, const Totals& totals, double least_h, bool missing_left,
+                     double* gains);
+
+    const Bins& bins_;
+    const int n_outputs_;
+    const double lambda_;
+    const std::vector<int>* features_ = nullptr;
+    std::vector<std::int64_t> start_;  // first of each feature's gains: two for every border
+    Buffer<double> gains_;
+    Buffer<double> left_g_, left_h_, left_total_;  // of the borders of a feature
+    double before_ = 0;                            // scores of the nodes that were added
+};
+
+}  // namespace boostforest

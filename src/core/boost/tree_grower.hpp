@@ -1,0 +1,83 @@
+// One boosted tree with constant leaves: leaf by leaf, the best gain first, or level by level with one split for all
+// nodes of a level (oblivious).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../base/parallel.hpp"
+#include "../forest/tree.hpp"
+#include "bag.hpp"
+#include "bins.hpp"
+#include "histograms.hpp"
+#include "split_search.hpp"
+
+namespace boostforest {
+
+// How boosted trees are grown.
+struct BoostRules {
+    bool oblivious = false;      // level by level
+    int max_leaves = 31;         // of a tree; a power of two if it is oblivious
+    double lambda = 1;           // penalty on the squared values of the leaves; above 0
+    double min_rows = 20;        // weight of the rows of a leaf, about; not for oblivious trees
+    double learning_rate = 0.1;  // factor of the leaves' values
+    double feature_share = 0.7;  // of the features that a tree may split on
+    int max_rounds = 1000;       // trees of a bag at the most
+    int patience = 50;           // rounds without a lower loss after which a bag ends
+    int most_bins = 127;         // of a feature
+};
+
+class BoostedTreeGrower {
+   public:
+    BoostedTreeGrower(const Bag& bag, const Bins& bins, const Loss& loss, const BoostRules& rules, Stored stored);
+
+    // Grows a tree on the drawn rows. fitted_drawn and fitted_out get its scores, outputs × rows of each part.
+    PackedTree grow(const Pairs& pairs, const std::vector<int>& features, Worker& worker, double* fitted_drawn,
+                    double* fitted_out);
+
+    // A tree of one leaf with these scores.
+    PackedTree single_leaf(const double* scores);
+
+   private:
+    // A node that is not split yet.
+    struct Open {
+        std::int32_t node;                // in the tree
+        std::int64_t begin, end;          // of its drawn rows in rows_
+        std::int64_t out_begin, out_end;  // of the others, there too
+        int slot;                         // of its histograms
+        double weight;                    // of its drawn rows
+        Totals totals;
+        BinSplit split;  // the best; leaf by leaf only
+    };
+
+    Open root();
+    void grow_leaf_wise();
+    void grow_oblivious();
+    void find_split(Open& open);
+    bool split(Open& open, const BinSplit& split, Open& right);
+    std::int64_t part(std::int64_t begin, std::int64_t end, const std::uint8_t* codes, const bool* goes_left);
+    void sum_up(std::int64_t begin, std::int64_t end, Totals& totals, double& weight) const;
+    void fill_children(Open& left, Open& right);
+    void finish_leaf(const Open& open, double* fitted_drawn, double* fitted_out);
+    bool keeps_one() const { return histograms_.keeps_one(); }
+
+    const Bag& bag_;
+    const Bins& bins_;
+    const Loss& loss_;
+    const BoostRules& rules_;
+    const Stored stored_;
+    const int n_outputs_;
+    Histograms histograms_;
+    BinSplitSearch search_;
+    TreeBuilder builder_;
+    std::vector<std::int32_t> rows_, scratch_;  // rows of the bag in the order of the nodes; drawn ones first
+    int n_slots_ = 0;                           // in use
+    std::vector<Open> open_;
+
+    // Of the tree being grown.
+    const Pairs* pairs_ = nullptr;
+    const std::vector<int>* features_ = nullptr;
+    Worker* worker_ = nullptr;
+};
+
+}  // namespace boostforest

@@ -1,0 +1,425 @@
+"""Bags of boosted trees in the core, and boosted stages of a forest."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, _core, load_model
+from boostforest._base.sampling import Sampling
+from boostforest._grow import boosted
+from boostforest._grow.objective import Objective
+from boostforest._losses import Logistic, OutOfBag, SquaredError
+from boostforest._model.model import Stages
+
+RULES = {
+    "oblivious": 0, "max_leaves": 5, "reg_lambda": 1.0, "min_rows": 4.0, "learning_rate": 0.3, "feature_share": 1.0,
+    "max_rounds": 3, "patience": 10, "most_bins": 16,
+}  # fmt: skip
+SEEDS = np.array([3, 8], dtype=np.uint64)
+
+
+def table(n=90, n_classes=0, missing=0.0, seed=0):
+    """Return rows whose values repeat, so that bins are single values, and a target."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, size=(n, 3)).astype(float)
+    y = X[:, 0] + 2 * (X[:, 1] > 4) * (X[:, 2] > 2) + rng.normal(size=n)
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+def core_table(X, y, n_classes=0):
+    """Return the compiled table, not scaled."""
+    loss = 0 if n_classes == 0 else 1 if n_classes == 2 else 2
+    return _core.TrainingTable(X, np.zeros(X.shape[1]), np.ones(X.shape[1]), y, loss, n_classes)
+
+
+def boost(compiled, n, seeds=SEEDS, n_threads=1, start=None, cumulative=None, **changes):
+    weight = None if cumulative is None else np.diff(cumulative, prepend=0.0)
+    return compiled.boost(RULES | changes, seeds, n, cumulative, weight, False, n_threads, None, start)
+
+
+def derivatives(y, F, n_classes):
+    """Return g and h of rows × outputs."""
+    if n_classes == 0:
+        return F - y[:, None], np.ones_like(F)
+    if n_classes == 2:
+        p = 1 / (1 + np.exp(-F))
+        return p - y[:, None], p * (1 - p)
+    p = np.exp(F - F.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    return p - np.eye(n_classes)[y.astype(int)], p * (1 - p)
+
+
+class TwinTree:
+    """One boosted tree by brute force: every split of every node, rows by rows."""
+
+    def __init__(self, X, w, g, h, rules):
+        self.X, self.w, self.rules = X, w, rules
+        self.g, self.h = (np.float32(w[:, None] * a).astype(float) for a in (g, h))
+        self.nodes = []  # (feature, threshold, missing_left, left, right) or (value,)
+        rows = np.flatnonzero(w > 0)
+        leaves = [rows]
+        if rules["oblivious"]:
+            for _ in range(int(np.log2(rules["max_leaves"]))):
+                split = self.best(leaves)
+                if split is None:
+                    break
+                leaves = [part for leaf in leaves for part in self.parts(leaf, split) if len(part)]
+        else:
+            while len(leaves) < rules["max_leaves"]:
+                found = [self.best([leaf], least=True) for leaf in leaves]
+                gains = [-1.0 if split is None else split[0] for split in found]
+                k = int(np.argmax(gains))
+                if gains[k] < 0:
+                    break
+                leaves[k : k + 1] = self.parts(leaves[k], found[k])
+        self.leaves = leaves
+
+    def score(self, rows):
+        G, H = self.g[rows].sum(axis=0), self.h[rows].sum(axis=0)
+        return float((G**2 / (H + self.rules["reg_lambda"])).sum())
+
+    def parts(self, rows, split):
+        _, feature, threshold, missing_left = split
+        x = self.X[rows, feature]
+        left = np.where(np.isnan(x), missing_left, x <= threshold).astype(bool)
+        return rows[left], rows[~left]
+
+    def best(self, leaves, least=False):
+        """Return gain, feature, threshold and side of missing values of the best split; None: there is none."""
+        best = None
+        for feature in range(self.X.shape[1]):
+            values = np.unique(self.X[:, feature][~np.isnan(self.X[:, feature])])
+            for missing_left in (False, True):
+                for threshold in values:
+                    gain = 0.0
+                    for rows in leaves:
+                        left, right = self.parts(rows, (0, feature, threshold, missing_left))
+                        total, weight = self.h[rows].sum(), self.w[rows].sum()
+                        share = [self.h[part].sum() * weight / total for part in (left, right)]
+                        if least and (min(len(left), len(right)) == 0 or min(share) < self.rules["min_rows"] - 1e-9):
+                            gain = -np.inf
+                            break
+                        gain += self.score(left) + self.score(right) - self.score(rows)
+                    if gain > 1e-7 and (best is None or gain > best[0] + 1e-9):
+                        best = (gain, feature, threshold, missing_left)
+        return best
+
+    def values(self):
+        """Return the score of each drawn row."""
+        fitted = np.zeros_like(self.g)
+        for rows in self.leaves:
+            G, H = self.g[rows].sum(axis=0), self.h[rows].sum(axis=0)
+            value = -self.rules["learning_rate"] * G / (H + self.rules["reg_lambda"])
+            if len(value) > 1:
+                value = (value - value.mean()) * (1 - 1 / len(value))
+            fitted[rows] = value
+        return fitted
+
+
+def tree_scores(columns, X, tree, n_outputs):
+    """Return the scores of one tree of the columns for all rows, walking from node to node."""
+    starts = columns["tree_start"]
+    names = ("feature", "threshold", "missing_left", "left")
+    feature, threshold, missing_left, left = (columns[name][starts[tree] : starts[tree + 1]] for name in names)
+    leaf_number = np.cumsum(feature < 0) - 1 + (columns["feature"][: starts[tree]] < 0).sum()
+    values = columns["params"].reshape(-1, n_outputs)
+    scores = np.empty((len(X), n_outputs))
+    for i, x in enumerate(X):
+        node = 0
+        while feature[node] >= 0:
+            value = x[feature[node]]
+            goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
+            node = left[node] + (0 if goes_left else 1)
+        scores[i] = values[leaf_number[node]]
+    return scores
+
+
+@pytest.mark.parametrize("oblivious", [0, 1], ids=["leaf by leaf", "oblivious"])
+@pytest.mark.parametrize(("n_classes", "missing"), [(0, 0.0), (0, 0.2), (2, 0.0), (2, 0.2), (3, 0.1)])
+def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, missing):
+    X, y = table(n_classes=n_classes, missing=missing)
+    rules = RULES | {"oblivious": oblivious, "max_leaves": 8 if oblivious else 5}
+    n_outputs = n_classes if n_classes > 2 else 1
+    columns = boost(core_table(X, y, n_classes), len(y), **rules)
+    first = 0
+    for seed, end in zip(SEEDS, columns["bag_end"], strict=True):
+        w = _core.bootstrap_counts(int(seed), len(y), len(y), None).astype(float)
+        F = tree_scores(columns, X, first, n_outputs)  # the constant
+        g, _ = derivatives(y, F, n_classes)
+        assert_allclose((w[:, None] * g).sum(axis=0), 0, atol=2)
+        for tree in range(first + 1, end):
+            twin = TwinTree(X, w, *derivatives(y, F, n_classes), rules)
+            scores = tree_scores(columns, X, tree, n_outputs)
+            assert_allclose(scores[w > 0], twin.values()[w > 0], rtol=1e-5, atol=1e-6)
+            F = F + scores
+        first = end
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("oblivious", [0, 1])
+def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
+    X, y = table(300, n_classes, missing=0.1)
+    seeds = np.arange(7, dtype=np.uint64)
+    rules = {"oblivious": oblivious, "max_leaves": 8, "feature_share": 0.5, "max_rounds": 20, "n_threads": 1}
+    one, *others = (boost(core_table(X, y, n_classes), len(y), seeds, **rules | {"n_threads": n}) for n in (1, 2, 8))
+    for other in others:
+        for name in one:
+            assert_array_equal(one[name], other[name])
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes):
+    X, y = table(120, n_classes, missing=0.1)
+    n_outputs = n_classes if n_classes > 2 else 1
+    columns = boost(core_table(X, y, n_classes), len(y), np.arange(4, dtype=np.uint64))
+    total, squares, bags = np.zeros((len(y), n_outputs)), np.zeros((len(y), n_outputs)), np.zeros(len(y))
+    first = 0
+    for seed, end in enumerate(columns["bag_end"]):
+        out = _core.bootstrap_counts(seed, len(y), len(y), None) == 0
+        scores = sum(tree_scores(columns, X, tree, n_outputs) for tree in range(first, end))
+        total[out] += scores[out]
+        squares[out] += scores[out] ** 2
+        bags[out] += 1
+        first = end
+    assert_allclose(columns["oob_total"].reshape(total.shape), total, rtol=1e-9, atol=1e-9)
+    assert_allclose(columns["oob_squares"].reshape(total.shape), squares, rtol=1e-9, atol=1e-9)
+    assert_array_equal(columns["oob_bags"], bags)
+
+
+def test_a_bag_ends_at_the_round_that_is_best_for_the_rows_it_has_not_drawn():
+    X, y = table(200)
+    few, many = (boost(core_table(X, y), len(y), max_rounds=n, patience=400, learning_rate=0.5) for n in (4, 400))
+    assert (many["loss_after"] <= few["loss_after"]).all() and (few["loss_after"] < few["loss_before"]).all()
+    assert (np.diff(many["bag_end"], prepend=0) < 400).all()  # later trees learn the noise
+    patient = boost(core_table(X, y), len(y), max_rounds=400, patience=5, learning_rate=0.5)
+    assert (patient["n_rounds"] < 100).all()
+
+
+def test_scores_to_start_from_are_corrected_and_not_repeated():
+    X, y = table(200)
+    perfect = boost(core_table(X, y), len(y), start=y[:, None].copy())
+    assert_array_equal(perfect["params"], 0.0)
+    assert_allclose(boost(core_table(X, y), len(y), start=np.zeros((len(y), 1)))["params"][0], 0.0)
+
+
+def test_whole_weights_make_the_bins_of_repeated_rows():
+    """Bins and what is drawn follow from shares of the weight, so that one row of weight 3 is three rows."""
+    rng = np.random.default_rng(0)
+    X, y, times = rng.normal(size=(60, 2)), rng.normal(size=60), rng.integers(1, 4, 60)
+    repeated = core_table(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = core_table(X, y)
+    thresholds = [
+        boost(compiled, n, max_leaves=30, max_rounds=40, min_rows=0.5, most_bins=8, cumulative=cumulative)["threshold"]
+        for compiled, n, cumulative in (
+            (repeated, int(times.sum()), None),
+            (weighted, int(times.sum()), np.cumsum(times).astype(float)),
+        )
+    ]
+    assert len(np.union1d(*thresholds)) <= 2 * 7 + 1  # the same borders: seven of each feature, and 0 at leaves
+
+
+def test_splits_are_on_the_chosen_features_only():
+    X, y = table(150)
+    some = np.array([0, 2], dtype=np.int32)
+    columns = core_table(X, y).boost(RULES, SEEDS, len(y), None, None, False, 1, some)
+    assert set(columns["feature"].tolist()) == {-1, 0, 2}
+
+
+# --------------------------------------------------------------------------------------------------------- forests
+
+
+def wavy(n=700, seed=0):
+    """Return a table on which boosted trees help: steps and products, many features without any use."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 8))
+    y = 4 * (X[:, 0] > 0.5) * (X[:, 1] > 0.4) + 3 * np.floor(4 * X[:, 2]) * (X[:, 3] > 0.6) + rng.normal(size=n)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    X, y = wavy()
+    return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    X, y = wavy()
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [2.5, 6])]
+    return BoostForestClassifier(80, boost=True, calibrate="auto", random_state=0).fit(X, labels)
+
+
+def test_boosted_stages_lower_the_error_where_trees_have_steps(regressor):
+    X, y = wavy(seed=1)
+    forest = BoostForestRegressor(80, random_state=0).fit(*wavy())
+    assert any(regressor.stages_.boosted) and regressor.oob_losses_[-1] < regressor.oob_losses_[0]
+    errors = [np.mean((model.predict(X) - y) ** 2) for model in (regressor, forest)]
+    assert errors[0] < 0.95 * errors[1]
+
+
+@pytest.mark.parametrize("which", ["regressor", "classifier"])
+def test_a_prediction_is_the_sum_over_stages(which, request):
+    forest = request.getfixturevalue(which)
+    model, (X, _) = forest._model, wavy(40, seed=2)
+    stages, scores = model.stages, 0.0
+    for stage, ((first, end), step, units) in enumerate(zip(stages.parts, stages.steps, stages.units, strict=True)):
+        part = sum(model.sums(X, 1, stage > 0, slice(t, t + 1)) for t in range(first, end)) / units
+        scores = scores + step * (model.loss.scores(part) if stage == 0 else part)
+    assert_allclose(model.outputs(X, 1), model.calibration.outputs(model.loss, scores))
+    *_, last = model.staged_outputs(X, 1)
+    assert_allclose(last, model.outputs(X, 1))
+
+
+@pytest.mark.parametrize("which", ["regressor", "classifier"])
+def test_boosted_forests_come_back_from_files_and_pickles(which, request, tmp_path):
+    forest, (X, _) = request.getfixturevalue(which), wavy(40, seed=2)
+    forest.save_model(tmp_path / "model.bf")
+    for other in (load_model(tmp_path / "model.bf"), pickle.loads(pickle.dumps(forest))):
+        assert other.stages_ == forest.stages_ and other.boost is True
+        assert_array_equal(other.predict(X), forest.predict(X))
+        assert_array_equal(other.feature_importances_, forest.feature_importances_)
+
+
+def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regressor):
+    X, y = wavy()
+    model, sampling = regressor._model, Sampling(bootstrap=True, n_draws=len(y))
+    total, complete = np.zeros(len(y)), np.ones(len(y), dtype=bool)
+    for members, step in zip(model.stages.members(model.seeds), model.stages.steps, strict=True):
+        sums, n = np.zeros(len(y)), np.zeros(len(y))
+        for first, end in members:
+            out = sampling.counts(model.seeds[first], len(y)) == 0
+            sums[out] += model.sums(X[out], 1, True, slice(first, end))[:, 0]
+            n += out
+        complete &= n > 0
+        total += step * sums / np.maximum(n, 1)
+    assert complete.mean() > 0.9
+    assert_allclose(regressor.oob_prediction_[complete], model.loss.decode(total[:, None])[complete])
+
+
+def test_intervals_of_boosted_forests_hold_their_share(regressor):
+    X, y = wavy(1500, seed=3)
+    ends = regressor.predict_interval(X, coverage=0.9)
+    assert 0.86 < np.mean((ends[:, 0] <= y) & (y <= ends[:, 1])) < 0.95
+
+
+def test_single_trees_and_importances_of_boosted_forests(regressor, classifier):
+    for forest in (regressor, classifier):
+        assert forest.feature_importances_.sum() == pytest.approx(1)
+        assert forest.feature_importances_[:4].sum() > 0.6
+        assert len(forest.stages_.tree_weights()) == forest.forest_.n_trees == len(forest.tree_params_)
+        tree = forest.get_tree(-1)
+        assert tree.get_params()["max_leaf_nodes"] in (15, 64) and tree._model.columns.kind[0] == 0
+    assert regressor.get_tree(-1).feature_mean_.shape == (8,)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_boosted_forests_in_fewer_digits(dtype):
+    X, y = wavy(300)
+    exact, short = (BoostForestRegressor(40, boost=True, dtype=d, random_state=0).fit(X, y) for d in ("float64", dtype))
+    assert short.forest_.dtype == dtype
+    assert_allclose(short.predict(X), exact.predict(X), rtol=0.05, atol=0.05)
+
+
+def test_the_same_boosted_forest_for_any_number_of_threads():
+    X, y = wavy(300)
+    one, two = (BoostForestRegressor(40, boost=True, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
+    assert one.stages_ == two.stages_
+    for name, column in one.forest_.arrays().items():
+        assert column.tobytes() == two.forest_.arrays()[name].tobytes()
+
+
+def test_boosted_stages_are_left_out_where_they_do_not_help():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    forest = BoostForestRegressor(60, boost=True, random_state=0).fit(X, X @ np.arange(5) + rng.normal(size=300))
+    assert forest.n_stages_ == 1 and forest.stages_.units == ()
+
+
+def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
+    X, y = wavy(400)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    weight = np.ones(400)
+    weight[:50], y[:50] = 0.0, 1e6  # count nowhere
+    forest = BoostForestRegressor(60, boost=True, random_state=0).fit(X, y, sample_weight=weight)
+    assert any(forest.stages_.boosted)
+    assert np.abs(forest.predict(X)).max() < 100
+
+
+def test_constraints_exclude_boosted_stages():
+    X, y = wavy(300)
+    best = BoostForestRegressor(60, preset="best", monotonic_cst=[1] + [0] * 7, random_state=0).fit(X, y)
+    assert best.stages_.units == ()
+    with pytest.raises(ValueError, match="boost=True does not go with monotonic_cst: boosted trees keep no constraint"):
+        BoostForestRegressor(boost=True, monotonic_cst=[1] + [0] * 7).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"boost": 1}, r"boost must be None, True or False; got 1\."),
+        ({"boost": "auto"}, r"boost must be None, True or False; got 'auto'\."),
+        ({"boost": True, "bootstrap": False}, "boost=True needs bootstrap=True: it is decided by the rows"),
+        ({"boost": True, "warm_start": True}, r"boost=True does not go with warm_start=True: the trees depend on"),
+    ],
+)
+def test_what_cannot_be_boosted_is_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        BoostForestRegressor(10, **params).fit(*wavy(60))
+
+
+# --------------------------------------------------------------------------------------------------------- weights
+
+
+def chain_of(scores, spread=0.0, n=3):
+    """Return a chain with these out-of-bag means."""
+    squares = scores**2 * n + spread * (n - 1)
+    oob = OutOfBag(scores * n, squares, np.full((len(scores), 1), float(n)))
+    return boosted.Chain(boosted.OBLIVIOUS, False, None, oob, boosted.N_BAGS)
+
+
+def test_weights_are_those_of_least_squares_without_negative_ones():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=20000)
+    a, b, c = (y[:, None] + rng.normal(size=(20000, 1)) * s for s in (1, 0.5, 1))
+    forest = boosted.Forest(a, np.ones(20000, dtype=bool), np.zeros(20000))
+    mixture = boosted.Mixture(Objective(SquaredError(), y), forest, [chain_of(b), chain_of(-c)])
+    exact = np.linalg.lstsq(np.hstack([a, b]), y, rcond=None)[0]
+    assert_allclose(mixture.fit(), [*exact, 0.0], atol=2e-3)
+    assert mixture.t_value(mixture.fit()) < -10
+
+
+def test_noise_that_more_bags_take_away_does_not_count():
+    """Three of eight bags are left to a row: the mean of all has three eighths of the variance."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=9000)
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.N_BAGS))
+    forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
+    left = bags[:, :, :3]
+    oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 3.0))
+    chains = [replace(chain_of(y[:, None]), oob=oob)]
+    mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
+    exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
+    assert_allclose(mixture.fit(), exact, atol=0.03)
+
+
+def test_weights_stay_bounded_where_classes_are_separated():
+    y = np.repeat([0.0, 1.0], 100)
+    scores = np.where(y > 0, 6.0, -6.0)[:, None]
+    forest = boosted.Forest(scores, np.ones(200, dtype=bool), np.full(200, 5.0))
+    mixture = boosted.Mixture(Objective(Logistic(np.array([0, 1])), y), forest, [chain_of(scores, spread=100.0)])
+    assert (mixture.fit() <= boosted._MOST_WEIGHT).all() and np.isfinite(mixture.t_value(mixture.fit()))
+
+
+def test_stages_know_their_bags():
+    stages = Stages((3,)).add(5, 0.5, n_bags=2)
+    assert stages == Stages((3, 8), (1.0, 0.5), (3, 2)) and stages.boosted == (False, True)
+    seeds = np.array([1, 1, 2, 5, 5, 5, 6, 6], dtype=np.uint64)
+    assert stages.members(seeds) == [[(0, 1), (1, 2), (2, 3)], [(3, 6), (6, 8)]]
+    assert stages.tree_weights() == pytest.approx([1 / 3] * 3 + [1 / 4] * 5)
+    assert Stages((3,)).add(2, 0.5).units == ()
