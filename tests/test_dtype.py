@@ -132,7 +132,9 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
 
 def test_constraints_hold_to_the_last_bit():
     X, y = example_data("regression", n=200)
-    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0).fit(X, y)
+    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0, preset="paper").fit(
+        X, y
+    )
     grid = np.repeat(X[:40, None], 60, axis=1)
     for j, sign in ((0, 1), (2, -1)):
         rows = grid.copy()
@@ -162,7 +164,7 @@ def test_threads_change_nothing(dtype):
 def test_a_warm_start_goes_on_in_the_same_type():
     whole, X = fit("regression", "float32", n_estimators=6)
     X, y = example_data("regression", n=120, d=5)
-    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True).fit(X, y)
+    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True, preset="paper").fit(X, y)
     grown.set_params(n_estimators=6).fit(X, y)
     assert_array_equal(grown.forest_.params, whole.forest_.params)
     with pytest.raises(ValueError, match=r"goes on with the dtype of the first fit, 'float32'; got 'float16'\.$"):
