@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from abc import abstractmethod
+from collections.abc import Set
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -63,6 +64,7 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
+    _left_open: ClassVar[Set[str]] = frozenset()  # tree parameters that a preset decides where they are None
 
     _model: Model  # all that a fit has learned, set in one assignment
 
@@ -95,7 +97,7 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
         return self
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any) -> Model:
-        pools = tree_pools(self, self._task)
+        pools = tree_pools(self, self._task, self._left_open)
         self._check_parameters()
         before = self._continued()
         X, y, columns = read_training(
@@ -128,9 +130,14 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
                     f"got {self.dtype!r}."
                 )
         data = TrainingData(X, features, encoded, loss, sampling, roles)
+        pools = self._pools_for(pools, loss, len(y))
         request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
         return self._grow(request, data, y, before)
+
+    def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
+        """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
+        return pools
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         """Grow the trees that are not there yet; ``y`` is the target as the user has it."""
@@ -241,7 +248,7 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
 
     def _check_arguments(self) -> None:
         """Check all arguments as a fit does."""
-        tree_pools(self, self._task)
+        tree_pools(self, self._task, self._left_open)
         self._check_parameters()
 
 

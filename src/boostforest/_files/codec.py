@@ -56,7 +56,11 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
-_LATER_PARAMETERS = ("boost",)  # that files have only if they are set: those without are as they were before
+_LATER_PARAMETERS = (
+    "boost",
+    "shared_hessian",
+)  # that files have only if they are set: those without are as they were before
+_FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 
 
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
@@ -180,6 +184,8 @@ def decode(
     params = decode_params(parsed["params"], parsed["not_stored"], list(defaults))
     if "node_model" in params:
         params["node_model"] = _with_networks(params["node_model"], own_module)
+    if "preset" in defaults:
+        params.setdefault("preset", _FIRST_PRESET)
     estimator = cls(**params)
     if not all(_is_usual(key, value, defaults[key]) for key, value in params.items()):
         estimator._check_arguments()
@@ -207,7 +213,8 @@ def _is_default(value: Any, default: Any) -> bool:
 def _is_usual(name: str, value: Any, default: Any) -> bool:
     """Tell whether a parameter needs no check: it is a default, a number of trees, or a seed, which only fits read."""
     is_count = name == "n_estimators" and type(value) is int and value > 0
-    return is_count or name == "random_state" or _is_default(value, default)
+    is_first = name == "preset" and value == _FIRST_PRESET
+    return is_count or is_first or name == "random_state" or _is_default(value, default)
 
 
 def _with_networks(value: Any, own_module: Any) -> Any:
