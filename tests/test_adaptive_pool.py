@@ -1,6 +1,5 @@
 """Pools that learn: what out-of-bag losses say about the settings of trees decides how the rest is grown."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -112,14 +111,3 @@ def test_the_mixture_with_the_least_error_is_found():
     assert_allclose(_least_mixture(np.diag([1.0, 3.0])), [0.75, 0.25], atol=1e-5)
     assert_allclose(_least_mixture(np.array([[1.0, 1.0], [1.0, 9.0]])), [1, 0], atol=1e-5)
     assert_allclose(_least_mixture(np.zeros((2, 2))).sum(), 1)
-
-
-def test_the_picture_names_all_settings():
-    mpl.use("Agg")
-    X, y = example_data("regression")
-    forest = BoostForestRegressor(80, pool="adaptive", random_state=0, preset="paper").fit(X, y)
-    ax = forest.plot_pool()
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert len(labels) == len(forest.pool_report_) and labels[0] == "as given"
-    with pytest.raises(AttributeError, match="pool='adaptive'"):
-        BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y).plot_pool()

@@ -16,7 +16,7 @@ from boostforest._model.model import Stages
 
 RULES = {
     "oblivious": 0, "max_leaves": 5, "reg_lambda": 1.0, "min_rows": 4.0, "learning_rate": 0.3, "feature_share": 1.0,
-    "max_rounds": 3, "patience": 10, "most_bins": 16,
+    "max_rounds": 3, "patience": 10, "overshoot": 0.0, "most_bins": 16,
 }  # fmt: skip
 SEEDS = np.array([3, 8], dtype=np.uint64)
 
@@ -173,11 +173,13 @@ def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
             assert_array_equal(one[name], other[name])
 
 
+@pytest.mark.parametrize("overshoot", [0.0, 0.7])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes):
+def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes, overshoot):
     X, y = table(120, n_classes, missing=0.1)
     n_outputs = n_classes if n_classes > 2 else 1
-    columns = boost(core_table(X, y, n_classes), len(y), np.arange(4, dtype=np.uint64))
+    seeds = np.arange(4, dtype=np.uint64)
+    columns = boost(core_table(X, y, n_classes), len(y), seeds, overshoot=overshoot, max_rounds=12, patience=2)
     total, squares, bags = np.zeros((len(y), n_outputs)), np.zeros((len(y), n_outputs)), np.zeros(len(y))
     first = 0
     for seed, end in enumerate(columns["bag_end"]):
@@ -199,6 +201,18 @@ def test_a_bag_ends_at_the_round_that_is_best_for_the_rows_it_has_not_drawn():
     assert (np.diff(many["bag_end"], prepend=0) < 400).all()  # later trees learn the noise
     patient = boost(core_table(X, y), len(y), max_rounds=400, patience=5, learning_rate=0.5)
     assert (patient["n_rounds"] < 100).all()
+
+
+def test_a_bag_keeps_rounds_after_the_best_one_as_a_share_of_those_before():
+    X, y = table(200)
+    rules = {"max_rounds": 400, "patience": 5, "learning_rate": 0.4}
+    best, more = (boost(core_table(X, y), len(y), overshoot=share, **rules) for share in (0.0, 1.5))
+    rounds, all_rounds = (np.diff(columns["bag_end"], prepend=0) - 1 for columns in (best, more))
+    assert (rounds > 1).all()
+    assert_array_equal(all_rounds, rounds + np.floor(1.5 * rounds))
+    assert_array_equal(best["loss_after"], more["loss_after"])
+    n_nodes = best["tree_start"][best["bag_end"][0]]  # the first bag begins with the same trees
+    assert_array_equal(best["threshold"][:n_nodes], more["threshold"][:n_nodes])
 
 
 def test_scores_to_start_from_are_corrected_and_not_repeated():

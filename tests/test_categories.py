@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import (
+    BoostForestClassifier,
+    BoostForestRegressor,
+    BoostTreeClassifier,
+    BoostTreeRegressor,
+    load_model,
+)
 from boostforest._base.draws import fold_numbers
-from boostforest._features.encoder import N_FOLDS, PRIOR_WEIGHT, CategoryColumn
+from boostforest._features import levels
+from boostforest._features.encoder import MAX_TARGETS, N_FOLDS, CategoryColumn
+from boostforest._features.levels import PRIOR_WEIGHT
 from models import FORESTS, assert_same_trees
 
 
@@ -118,15 +127,87 @@ def test_attributes_speak_of_the_users_columns():
 
 
 @pytest.mark.parametrize("task", FORESTS)
-def test_means_of_levels_are_those_of_scikit_learn(task):
-    forest, frame, y = fit(task, max_one_hot=0)
-    with_means = {j: column for j, column in forest.encoder_.categories.items() if column.means is not None}
-    assert len(with_means) == (1 if task == "multiclass" else 3)
-    for j, column in with_means.items():
+def test_means_of_levels_without_other_columns_are_those_of_scikit_learn(task):
+    frame, y = table(task)
+    for name in ("colour", "town", "flag"):
+        forest, *_ = fit(task, max_one_hot=0, data=(frame[[name]], y))
+        (column,) = forest.encoder_.columns
+        if column.means is None:
+            assert task == "multiclass" and name != "town"
+            continue
         theirs = TargetEncoder(smooth=PRIOR_WEIGHT, target_type=task.replace("regression", "continuous"))
-        expected = theirs.fit(frame.iloc[:, [j]], y).encodings_
+        expected = theirs.fit(frame[[name]], y).encodings_
         assert_allclose(column.means.T, expected, rtol=1e-12)
         assert column.levels == tuple(theirs.categories_[0])
+
+
+PENALTY_OF_ONE = np.sqrt(PRIOR_WEIGHT)  # columns multiplied by this have a penalty of 1 on their slope
+
+
+def ridge_means(frame, targets, weight, name):
+    """Return what the levels of a column stand for, by scikit-learn's ridge on all columns; and the levels."""
+    numbers = frame.select_dtypes("number")
+    standard = ((numbers - numbers.mean()) / numbers.std(ddof=0)).clip(-5, 5).fillna(0)
+    categories = [column for column in frame if column not in numbers]
+    encoder = OneHotEncoder(sparse_output=False).fit(frame[categories])
+    prior = np.average(targets, axis=0, weights=weight)
+    ridge = Ridge(alpha=PRIOR_WEIGHT, fit_intercept=False)
+    columns = np.hstack([PENALTY_OF_ONE * standard, encoder.transform(frame[categories])])
+    ridge.fit(columns, targets - prior, sample_weight=weight / weight[weight > 0].mean())
+    places = [i for i, label in enumerate(encoder.get_feature_names_out()) if label.startswith(f"{name}_")]
+    return prior + ridge.coef_.reshape(targets.shape[1], -1)[:, numbers.shape[1] :][:, places].T
+
+
+@pytest.mark.parametrize("task", FORESTS)
+def test_means_of_levels_are_what_a_ridge_on_all_columns_leaves_to_them(task):
+    frame, y = table(task)
+    forest, *_ = fit(task, data=(frame, y), max_one_hot=0)
+    targets = forest._model.loss.category_targets(forest._model.loss.encode(y))
+    for j, column in forest.encoder_.categories.items():
+        if column.means is not None:
+            expected = ridge_means(frame, targets, np.ones(len(y)), frame.columns[j])
+            assert_allclose(column.means, expected, rtol=1e-9)
+
+
+def test_a_level_stands_for_its_own_effect_and_not_for_its_company():
+    rng = np.random.default_rng(0)
+    fine = rng.choice(list("abcde"), 500)  # a is the finest
+    rank = np.array(["abcde".index(level) for level in fine])
+    size = rank + 0.5 * rng.normal(size=500)  # and the smallest
+    price = 3 * size - rank + 0.1 * rng.normal(size=500)
+    plain = pd.Series(price).groupby(fine).mean()
+    assert plain.is_monotonic_increasing  # the finest are the cheapest
+    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(
+        pd.DataFrame({"size": size, "fine": fine}), price
+    )
+    means = forest.encoder_.columns[1].means[:, 0]
+    assert (np.diff(means) < -0.4).all()  # at equal size they are dearest
+
+
+def test_columns_of_more_levels_than_the_regression_has_room_for_get_means_of_what_it_leaves_over(monkeypatch):
+    frame, y = table()
+    monkeypatch.setattr(levels, "MAX_COEFFICIENTS", 7)  # numbers, flag and colour, but no town
+    (j,) = fit(data=(frame, y))[0].encoder_.categories.keys() - {1, 4}
+    column = fit(data=(frame, y))[0].encoder_.columns[j]
+    others = frame.drop(columns="town")
+    standard = (others[["size", "weight"]] - others[["size", "weight"]].mean()) / others[["size", "weight"]].std(ddof=0)
+    columns = np.hstack(
+        [PENALTY_OF_ONE * standard, OneHotEncoder(sparse_output=False).fit_transform(others[["colour", "flag"]])]
+    )
+    rest = y - y.mean() - Ridge(alpha=PRIOR_WEIGHT, fit_intercept=False).fit(columns, y - y.mean()).predict(columns)
+    groups = pd.Series(rest).groupby(frame["town"].to_numpy())
+    assert_allclose(column.means[:, 0], y.mean() + groups.sum() / (groups.count() + PRIOR_WEIGHT), rtol=1e-9)
+    monkeypatch.setattr(levels, "MAX_COEFFICIENTS", 1)  # not even the numbers
+    groups = pd.Series(y - y.mean()).groupby(frame["town"].to_numpy())
+    plain = fit(data=(frame, y))[0].encoder_.columns[j].means[:, 0]
+    assert_allclose(plain, y.mean() + groups.sum() / (groups.count() + PRIOR_WEIGHT), rtol=1e-9)
+
+
+def test_means_of_levels_are_the_same_however_many_rows_are_taken_at_once(monkeypatch):
+    frame, y = table()
+    at_once = fit(data=(frame, y))[0].encoder_.columns[3].means
+    monkeypatch.setattr(levels, "_BLOCK", 32)
+    assert_allclose(fit(data=(frame, y))[0].encoder_.columns[3].means, at_once, rtol=1e-12)
 
 
 def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
@@ -136,15 +217,24 @@ def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
     targets = y[:, None]
     folds = fold_numbers(forest._model.entropy, 60, N_FOLDS)
     numbers = np.array([forest.encoder_.columns[3].levels.index(town) for town in frame["town"]], dtype=float)
-    X = np.column_stack([np.zeros((60, 3)), numbers, np.zeros(60)])
+    X = np.column_stack(
+        [
+            forest.encoder_.columns[j].encode(frame.iloc[:, j].tolist()) if j in (1, 3, 4) else frame.iloc[:, j]
+            for j in range(5)
+        ]
+    )
     found = forest.encoder_.transform_training(X, targets, weight, folds)[:, 3]
-    for i in range(60):  # slowly, row by row
-        others = folds != folds[i]
+    towns = pd.DataFrame({name: pd.Categorical(frame[name]) for name in ("colour", "town", "flag")})
+    scaled = frame[["size", "weight"]] - np.average(frame[["size", "weight"]], axis=0, weights=weight)
+    scaled = (scaled / np.sqrt(np.average(scaled**2, axis=0, weights=weight))).clip(-5, 5)
+    columns = np.hstack([PENALTY_OF_ONE * scaled, pd.get_dummies(towns, dtype=float)])
+    for fold in range(N_FOLDS):  # slowly, by the normal equations of the other rows
+        here, others = folds == fold, folds != fold
         w = weight[others] / weight[others].mean()
-        same = numbers[others] == numbers[i]
         prior = np.average(y[others], weights=w)
-        expected = (w[same] @ y[others][same] + PRIOR_WEIGHT * prior) / (w[same].sum() + PRIOR_WEIGHT)
-        assert found[i] == pytest.approx(expected, rel=1e-12)
+        left = columns[others].T @ (w[:, None] * columns[others]) + PRIOR_WEIGHT * np.eye(columns.shape[1])
+        slopes = np.linalg.solve(left, columns[others].T @ (w * (y[others] - prior)))
+        assert_allclose(found[here], (prior + slopes[5:-2])[numbers[here].astype(int)], rtol=1e-9)
     assert sorted(np.bincount(folds)) == [12] * 5
 
 
@@ -338,3 +428,48 @@ def test_columns_are_found_by_name_in_any_order(order, library):
 
 
 FITTED = fit()
+
+
+# ------------------------------------------------------------------------------
+# Many classes.
+
+
+def many_classes(n=400, n_classes=20, seed=0):
+    """Return a frame whose towns have a class of their own each, mostly, in the order of the towns."""
+    rng = np.random.default_rng(seed)
+    towns = rng.integers(n_classes, size=n)
+    other = rng.random(n) < 0.2
+    y = np.where(other, rng.integers(n_classes, size=n), towns)
+    frame = pd.DataFrame({"x": rng.normal(size=n), "town": [f"town {i:02d}" for i in towns]})
+    return frame, y
+
+
+def test_many_classes_share_a_few_features_of_a_category():
+    frame, y = many_classes()
+    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
+    encoder = forest.encoder_
+    assert encoder.basis.shape == (20, MAX_TARGETS) and encoder.n_features == 1 + MAX_TARGETS
+    assert_allclose(encoder.basis.T @ encoder.basis, np.eye(MAX_TARGETS), atol=1e-9)
+    assert forest._model.feature_names[1:3] == ["town:classes 1", "town:classes 2"]
+    few = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y % MAX_TARGETS)
+    assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == MAX_TARGETS
+
+
+def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
+    frame, y = many_classes()
+    y = np.where(y < 2, y, 2 + np.random.default_rng(1).integers(18, size=len(y)))  # only two classes follow the towns
+    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
+    assert (np.abs(forest.encoder_.basis[:2, :2]).sum(axis=1) > 0.6).all()
+
+
+def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
+    frame, y = many_classes()
+    forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(frame, y)
+    forest.save_model(tmp_path / "a")
+    loaded = load_model(tmp_path / "a")
+    assert_array_equal(loaded.encoder_.basis, forest.encoder_.basis)
+    assert_array_equal(loaded.predict_proba(frame), forest.predict_proba(frame))
+    assert_array_equal(pickle.loads(pickle.dumps(forest)).encoder_.basis, forest.encoder_.basis)
+    more = loaded.set_params(n_estimators=4, warm_start=True).fit(frame, y)
+    whole = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, y)
+    assert_array_equal(more.predict_proba(frame), whole.predict_proba(frame))

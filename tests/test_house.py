@@ -21,6 +21,7 @@ LAYERS = [
     "_grow",
     "_files",
     "_estimator",
+    "plot",
     "tree",
     "forest",
     "model_trees",

@@ -135,6 +135,6 @@ def test_a_large_tree_still_fits_a_figure():
 
 
 def test_without_matplotlib_the_extra_is_named(tree, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
     with pytest.raises(ImportError, match=r'pip install "boostforest\[plot\]"'):
         plot_tree(tree)

@@ -10,7 +10,8 @@ from joblib import cpu_count
 
 from boostforest_paper import commands, plugins
 from boostforest_paper.data.checks import DataError
-from boostforest_paper.data.folder import add_folder
+from boostforest_paper.data.folder import ANOTHER_FOLDER, add_folder
+from boostforest_paper.experiments import real
 from boostforest_paper.names import UnknownNameError
 from boostforest_paper.running.store import StoreError
 from boostforest_paper.running.tuning import Tuning
@@ -78,7 +79,6 @@ def make_parser() -> argparse.ArgumentParser:
     made = {name: subparsers.add_parser(name, help=text, description=text) for name, text in COMMANDS.items()}
     for name in ("run", "status", "report", "check", "forget"):
         _add_choice(made[name], needs_name=name not in ("report",))
-    for name in ("run", "status"):
         add_folder(made[name])
     run = made["run"]
     run.add_argument("--processes", type=_processes, default=1, metavar="N", help="fits at once, or all (default: 1)")
@@ -108,6 +108,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for plugin in getattr(args, "plugin", []):
             plugins.load(plugin)
+        if real.NAME in getattr(args, "experiments", []) and not real.use_folder(args.data):
+            raise DataError(f"{args.data} has no manifest.json that lists tables of mixed columns: {ANOTHER_FOLDER}.")
         command = commands.show_list if args.command == "list" else getattr(commands, args.command)
         return command(args)
     except (UnknownNameError, DataError, StoreError) as error:

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         rows = store.rows()
         done = {job: row for job, row in rows.items() if not (args.retry_failed and row["state"] == "failed")}
         progress = Progress(jobs, done, estimate.from_store(rows), args.processes)
-        limits = Limits(args.minutes, args.limit, args.retry_failed)
+        limits = Limits(args.minutes, args.limit or _limit(choice), args.retry_failed)
         runner = Runner(store, Setup(args.data, args.threads, tuple(args.plugin)), here, limits, progress)
         try:
             in_time = runner.run(jobs, args.processes)
@@ -54,6 +54,12 @@ def run(args: argparse.Namespace) -> int:
         if not in_time:
             print(f"The {args.minutes:g} minutes are over; the same command goes on from here.")
     return 0
+
+
+def _limit(choice: Choice) -> float | None:
+    """Return the seconds that a fit may take: the experiments' own limit, if all of them have one."""
+    limits = [selection.experiment.limit for selection in choice.selections]
+    return max((limit for limit in limits if limit), default=None) if all(limits) else None
 
 
 def status(args: argparse.Namespace) -> int:

@@ -207,6 +207,7 @@ BoostRules read_boost_rules(const nb::dict& values) {
                      .feature_share = number("feature_share", 0, 1),
                      .max_rounds = count("max_rounds", 1, 1 << 20),
                      .patience = count("patience", 1, 1 << 20),
+                     .overshoot = number("overshoot", 0, 10),
                      .most_bins = count("most_bins", 2, Bins::kMost)};
     require(!rules.oblivious || (rules.max_leaves & (rules.max_leaves - 1)) == 0, "leaves must be a power of two");
     return rules;

@@ -3,9 +3,10 @@
 from importlib.metadata import version
 
 from ._estimator.load import load_model
-from ._estimator.show import export_text, plot_tree
+from ._estimator.show import export_text
 from .forest import BoostForestClassifier, BoostForestRegressor
 from .named_forests import ETForestClassifier, ETForestRegressor, LMForestClassifier, ModelForestRegressor
+from .plot import plot_tree
 from .pools import PoolForestClassifier, PoolForestRegressor
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 

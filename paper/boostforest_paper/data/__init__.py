@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from boostforest_paper.data.checks import DataError, NotAtHandError
 from boostforest_paper.names import Registry
@@ -40,7 +41,7 @@ __all__ = [
 class Table(NamedTuple):
     """All rows of a dataset."""
 
-    X: Floats
+    X: Floats | pd.DataFrame  # a frame of numbers and text where learners get the table as it comes
     y: npt.NDArray  # class names or numbers
     is_test: npt.NDArray[np.bool_] | None = None  # where the test part is given with the data, not drawn
 
@@ -52,7 +53,7 @@ class Dataset:
     name: str
     task: Task
     n_rows: int
-    n_features: int  # as numbers, one-hot columns counted
+    n_features: int  # as numbers, one-hot columns counted; columns of a frame
     n_classes: int  # 0 for regression
     read: Callable[[Path], Table]  # gets the data folder; raises NotAtHandError where the data cannot be had
     title: str = ""
@@ -78,12 +79,16 @@ class _Cache:
         if table is None:
             self._large.clear()
             table = _read(name, folder)
-            (self._small if table.X.nbytes <= SMALL_BYTES else self._large)[key] = table
+            (self._small if _n_bytes(table) <= SMALL_BYTES else self._large)[key] = table
         return table
 
     def clear(self) -> None:
         self._small.clear()
         self._large.clear()
+
+
+def _n_bytes(table: Table) -> int:
+    return int(table.X.memory_usage(deep=True).sum()) if isinstance(table.X, pd.DataFrame) else table.X.nbytes
 
 
 _CACHE = _Cache()
@@ -145,4 +150,4 @@ def _reason_missing(name: str, folder: Path) -> str | None:
 
 
 # They fill the registry.
-from boostforest_paper.data import bundled, hard, knocked_out, paper, synthetic  # noqa: E402, F401
+from boostforest_paper.data import bundled, hard, knocked_out, paper, real, synthetic  # noqa: E402, F401

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from boostforest_paper.names import Registry
 from boostforest_paper.types import Task
 
-Kind = Literal["table", "sizes", "leaves", "robustness", "times"]
+Kind = Literal["table", "sizes", "leaves", "robustness", "times", "arena"]
+LARGE = 1500  # rows of a dataset from which fewer repeats are enough
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class Experiment:
     blocks: tuple[Block, ...]
     kind: Kind = "table"
     repeats: int = 10
+    repeats_of_large: int | None = None  # of datasets of LARGE rows or more, where they differ
     tuning: str = "none"  # unless the command line says something else
+    limit: float | None = None  # seconds after which a fit has failed, unless the command line says something else
     in_paper: bool = False  # whether the paper's figures are to stand beside ours
     note: str = ""  # what differs from the paper
 
@@ -58,4 +61,4 @@ def experiment(name: str, question: str, *blocks: Block, **options: Any) -> Expe
     return register(Experiment(name, question, blocks, **options))
 
 
-from boostforest_paper.experiments import beyond, missing, paper, pools, times, today  # noqa: E402, F401 - they fill the registry
+from boostforest_paper.experiments import beyond, missing, paper, pools, real, times, today  # noqa: E402, F401 - they fill the registry

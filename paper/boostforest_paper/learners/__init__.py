@@ -68,12 +68,19 @@ class Learner:
     staged: Callable[[Any, Floats, Sequence[int]], Outputs] | None = None  # outputs of the first so many members
     leaves: Callable[[int], Params] | None = None  # parameters that limit the leaves of a tree
     scales_itself: bool = False  # gets the raw table; the others get z-scored features and labels
+    frames: Callable[[Any], Any] | None = None  # gives an estimator what it needs to take frames of numbers and text
     warm_up: bool = False  # it compiles itself at its first use, which no time should contain
     fixed: Params = field(default_factory=dict)  # parameters that are not tuned
 
     def build(self, settings: Settings, params: Params) -> Any:
         """Make an unfitted estimator."""
         return self.make(settings, **{**self.fixed, **params})
+
+    def on_frames(self, estimator: Any) -> Any:
+        """Return an estimator that takes frames as they come."""
+        if self.frames is None:
+            raise TypeError(f"{self.name} does not take frames of numbers and text")
+        return self.frames(estimator)
 
     def grid_of(self, settings: Settings) -> Grid:
         """Return the values to try of the parameters that are not fixed."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostforest_paper.learners import Outputs, Params, grids, imported, variant
+from boostforest_paper.learners import Outputs, Params, frames, grids, imported, variant
 from boostforest_paper.types import Floats
 
 PATIENCE = 50  # the paper's early_stopping_rounds
@@ -45,6 +45,7 @@ imported(
     stop=stop_xgboost,
     staged=staged_xgboost,
     leaves=xgboost_leaves,
+    frames=frames.xgboost,
 )
 
 
@@ -74,6 +75,7 @@ imported(
     stop=stop_lightgbm,
     staged=staged_lightgbm,
     leaves=lambda n_leaves: {"num_leaves": n_leaves},
+    frames=frames.with_categories,
 )
 variant("LightGBM-linear", "LightGBM", linear_tree=True)
 variant("LightGBM (31 leaves)", "LightGBM", n_estimators=100, num_leaves=31, max_bin=255, min_child_samples=20)
@@ -84,6 +86,7 @@ imported(
     "sklearn.ensemble:HistGradientBoosting{}",
     threads="",  # those of the environment
     leaves=lambda n_leaves: {"max_leaf_nodes": n_leaves},
+    frames=frames.with_categories,
 )
 imported(
     "CatBoost",
@@ -92,6 +95,7 @@ imported(
     seed="random_seed",
     threads="thread_count",
     defaults={"verbose": False, "allow_writing_files": False},
+    frames=frames.NamedCategories,
 )
 # As many as in the paper, of 1,000 rounds each.
 for _name, _members in (("LightGBM", 600), ("XGBoost", 500)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import grids, imported, variant
+from boostforest_paper.learners import frames, grids, imported, variant
 from boostforest_paper.learners.stages import average_of_members
 
 
@@ -18,6 +18,7 @@ FOREST = {
     "judge": "oob",  # as in the paper
     "staged": average_of_members,
     "leaves": max_leaf_nodes,
+    "frames": frames.one_hot,
 }
 imported("RandomForest", "scikit-learn", "sklearn.ensemble:RandomForest{}", defaults={"n_estimators": 250}, **FOREST)
 imported(

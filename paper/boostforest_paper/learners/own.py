@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from boostforest_paper.learners import Settings, grids, imported, learner, variant
+from boostforest_paper.learners import LEARNERS, Settings, frames, grids, imported, learner, register, variant
 from boostforest_paper.learners.forests import max_leaf_nodes
 from boostforest_paper.learners.stages import staged_outputs
 from boostforest_paper.types import Task
 
-OWN = {"scales_itself": True, "leaves": max_leaf_nodes}
+OWN = {"scales_itself": True, "leaves": max_leaf_nodes, "frames": frames.as_it_comes}
 CLASSIFICATION: tuple[Task, ...] = ("classification",)
 REGRESSION: tuple[Task, ...] = ("regression",)
 LEAF_SIZES = (5, 10, 15)  # of table Ex_alpha_MSL
@@ -33,6 +34,9 @@ boost_tree = imported(
     **OWN,
 )
 variant("BoostForest-best", "BoostForest", preset="best")
+# The same forests behind one-hot columns and mean imputation: what does it bring to take frames as they come?
+for _name in ("BoostForest", "BoostForest-best"):
+    register(replace(LEARNERS[_name], name=f"{_name} (one-hot)", frames=frames.one_hot))
 variant("BoostForest (w/o clipping)", "BoostForest", tasks=REGRESSION, clip=False)
 variant("BoostForest (MSE-SC)", "BoostForest", tasks=REGRESSION, criterion="mse")
 variant("BoostForest (Gini-SC)", "BoostForest", tasks=CLASSIFICATION, criterion="gini")

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostforest_paper.learners import Settings, imported, learner
+from boostforest_paper.learners import Settings, frames, imported, learner
 
-imported("EBM", "interpret-core", "interpret.glassbox:ExplainableBoosting{}")
-imported("ChimeraBoost", "chimeraboost", "chimeraboost:ChimeraBoost{}", threads="thread_count", warm_up=True)
+imported("EBM", "interpret-core", "interpret.glassbox:ExplainableBoosting{}", frames=frames.as_it_comes)
+imported(
+    "ChimeraBoost",
+    "chimeraboost",
+    "chimeraboost:ChimeraBoost{}",
+    threads="thread_count",
+    warm_up=True,
+    frames=frames.NamedCategories,
+)
 imported("PerpetualBooster", "perpetual", "perpetual:Perpetual{}", seed="seed", threads="num_threads")
 # 100 trees, as in its README, instead of 10.
 imported(

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from boostforest_paper.reports import curves, summary, tables
+from boostforest_paper.reports import arena, curves, pictures, summary, tables
 from boostforest_paper.reports.page import TASKS
 from boostforest_paper.reports.paper import AGREES, Figure
 from boostforest_paper.reports.results import BlockResult, Result, figure_of, quantity_of
@@ -33,6 +33,8 @@ def write(folder: Path, results: list[Result]) -> Iterator[Path]:
         path = folder / f"{result.experiment.name}.md"
         path.write_text(render(result), encoding="utf-8")
         yield path
+        if result.experiment.kind == "arena":
+            yield from _write_ratings(path.with_suffix(".svg"), result)
         yield write_csv(path.with_suffix(".csv"), result)
 
 
@@ -42,6 +44,10 @@ def render(result: Result) -> str:
     lines = [f"# {experiment.name}", "", experiment.question, "", f"{_capital(summary.facts(result))}.", ""]
     lines += [f"Machine: {machine}." for machine in result.machines]
     lines += ["", LEGEND, ""]
+    if experiment.kind == "arena":
+        lines += ["## All tables", "", arena.LEGEND, "", f"![{pictures.RATINGS}]({experiment.name}.svg)", ""]
+        for table in arena.tables(result):
+            lines += [*table_lines(table), ""]
     for block in result.blocks:
         lines += [f"## {block.block.title or TASKS[block.task]}", ""]
         said = summary.sentences(experiment, block)
@@ -51,6 +57,15 @@ def render(result: Result) -> str:
             lines += [*table_lines(table), ""]
     lines += ["## Notes", "", *(f"- {note}" for note in summary.notes(result))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _write_ratings(path: Path, result: Result) -> Iterator[Path]:
+    """Write the picture of the ratings by the first measure."""
+    base = result.blocks[0].block.base
+    found = arena.standings(arena.read(result, next(iter(arena.MEASURES))), base)
+    if found:
+        path.write_bytes(pictures.ratings_file(found, base))
+        yield path
 
 
 def _capital(sentence: str) -> str:

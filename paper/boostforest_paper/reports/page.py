@@ -8,7 +8,7 @@ from time import strftime
 
 import numpy as np
 
-from boostforest_paper.reports import curves, pictures, summary, tables, text
+from boostforest_paper.reports import arena, curves, pictures, summary, tables, text
 from boostforest_paper.reports.pictures import Point
 from boostforest_paper.reports.results import BlockResult, Result
 from boostforest_paper.reports.statistics import LEAST_REPEATS
@@ -78,10 +78,26 @@ def _experiment(result: Result) -> str:
 <h2>{escape(experiment.name)}</h2>
 <p class="question">{escape(experiment.question)}</p>
 <p class="facts">{escape(summary.facts(result))}</p>
+{_arena(result) if experiment.kind == "arena" else ""}
 {blocks}
 {_notes(result)}
 </section>
 """
+
+
+def _arena(result: Result) -> str:
+    """All tables as one field: pictures, then a table per measure and size."""
+    base = result.blocks[0].block.base
+    drawn = ""
+    for measure in arena.MEASURES:
+        found = arena.standings(arena.read(result, measure), base)
+        points = [Point(s.name, s.seconds, 100 * s.improvability) for s in found if s.seconds > 0]
+        if len(points) > 1:
+            drawn += _figure(pictures.ratings(found, base), f"Elo by {measure}, {arena.ANCHOR} = 1000.")
+            cost = pictures.pareto(points, base, "s per 1,000 rows", "improvability, %", text.seconds)
+            drawn += _figure(cost, f"Improvability in {measure} against processor time (median over tables).")
+    shown = "".join(_table(table) for table in arena.tables(result))
+    return f'<h3>All tables</h3><p>{escape(arena.LEGEND)}</p><div class="pictures">{drawn}</div>{shown}'
 
 
 def _block(result: Result, block: BlockResult) -> str:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from boostforest_paper.reports import text
+from boostforest_paper.reports.arena import Standing
 from boostforest_paper.reports.curves import Curves
 from boostforest_paper.reports.statistics import Friedman
 
@@ -40,12 +41,16 @@ def _axes(height: float, width: float = WIDTH, font_size: float = 9) -> Axes:
     return axes
 
 
-def _image(axes: Axes, label: str) -> str:
-    """Return the picture as an element of the page; the label is what a screen reader says."""
+def _svg(axes: Axes, label: str) -> bytes:
     content = BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": label}):  # text as text; the same bytes in every run
         axes.get_figure().savefig(content, format="svg", metadata={"Date": None})
-    return f'<img src="data:image/svg+xml;base64,{b64encode(content.getvalue()).decode()}" alt="{escape(label)}">'
+    return content.getvalue()
+
+
+def _image(axes: Axes, label: str) -> str:
+    """Return the picture as an element of the page; the label is what a screen reader says."""
+    return f'<img src="data:image/svg+xml;base64,{b64encode(_svg(axes, label)).decode()}" alt="{escape(label)}">'
 
 
 def critical_difference(test: Friedman, learners: Sequence[str], base: str) -> str:
@@ -71,6 +76,36 @@ def critical_difference(test: Friedman, learners: Sequence[str], base: str) -> s
     axes.xaxis.tick_top()
     axes.set_ylim(n - 0.4, -2.1)
     return _image(axes, "Average ranks with the critical difference of the Nemenyi test")
+
+
+def _ratings(found: Sequence[Standing], base: str) -> Axes:
+    """Draw Elo with its intervals, best on top."""
+    n = len(found)
+    axes = _axes(0.7 + 0.25 * n)
+    for place, standing in enumerate(found):
+        colour_ = BASE if standing.name == base else GREY
+        axes.plot(standing.interval, [place] * 2, color=colour_, linewidth=2)
+        axes.scatter([standing.elo], [place], c=colour_, zorder=3)
+    axes.set_yticks(range(n), [standing.name for standing in found])
+    axes.grid(visible=False, axis="y")
+    for label in axes.get_yticklabels():
+        label.set(color="k", fontweight="bold" if label.get_text() == base else "normal")
+    axes.set_ylim(n - 0.4, -0.6)
+    axes.set_xlabel("Elo, 95 % interval")
+    return axes
+
+
+RATINGS = "Elo of the learners with their intervals"
+
+
+def ratings(found: Sequence[Standing], base: str) -> str:
+    """Elo with its intervals as an element of the page."""
+    return _image(_ratings(found, base), RATINGS)
+
+
+def ratings_file(found: Sequence[Standing], base: str) -> bytes:
+    """Elo with its intervals as an SVG file."""
+    return _svg(_ratings(found, base), RATINGS)
 
 
 class Point(NamedTuple):

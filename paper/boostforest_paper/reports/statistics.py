@@ -1,4 +1,4 @@
-"""Comparisons over datasets: ranks, paired t-tests with Benjamini–Hochberg, Friedman with Nemenyi."""
+"""Comparisons over datasets: ranks, paired t-tests with Benjamini–Hochberg, Friedman with Nemenyi, Elo."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import optimize, special, stats
 
 ALPHA = 0.05
+ELO_UNIT = 400 / np.log(10)  # of the scale of chess: ten times the odds are 400
+DRAWN = 0.1  # games that each learner has won and lost against each other beside the real ones: no Elo is infinite
 LEAST_REPEATS = 5  # for a test within a dataset: with fewer, equal differences by chance look like certainty
 Floats = npt.NDArray[np.float64]
 
@@ -73,3 +75,46 @@ def win_tie_loss(base: Floats, other: Floats, higher_is_better: bool, digits: in
     if not higher_is_better:
         difference = -difference
     return Score(int((difference > 0).sum()), int((difference == 0).sum()), int((difference < 0).sum()))
+
+
+def wins(losses: Floats) -> Floats:
+    """Count datasets (rows) on which the learner of the row has a smaller loss than that of the column; equals half."""
+    mine, theirs = losses[:, :, np.newaxis], losses[:, np.newaxis, :]
+    return ((mine < theirs) + 0.5 * (mine == theirs)).sum(axis=0) * (1 - np.eye(losses.shape[1]))
+
+
+def bradley_terry(won: Floats) -> Floats:
+    """Return log-strengths of mean 0 by maximum likelihood, given how often each row has won against each column."""
+    n = len(won)
+
+    def loss(strength: Floats) -> tuple[float, Floats]:
+        lead = strength[:, np.newaxis] - strength
+        slope = won * special.expit(-lead)
+        return -float((won * special.log_expit(lead)).sum()), slope.sum(axis=0) - slope.sum(axis=1)
+
+    def curvature(strength: Floats) -> Floats:
+        chance = special.expit(strength[:, np.newaxis] - strength)
+        weight = (won + won.T) * chance * (1 - chance)
+        return np.diag(weight.sum(axis=1)) - weight + np.full((n, n), 1 / n)  # the mean is free: any curvature will do
+
+    found = optimize.minimize(loss, np.zeros(n), jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-9})
+    return found.x - found.x.mean()
+
+
+def elo(losses: Floats, anchor: int) -> Floats:
+    """Rate the learners (columns) by who is better on which dataset (row), the anchor with 1000."""
+    strength = bradley_terry(wins(losses) + DRAWN * (1 - np.eye(losses.shape[1])))
+    return 1000 + ELO_UNIT * (strength - strength[anchor])
+
+
+def elo_intervals(losses: Floats, anchor: int, draws: int = 200) -> Floats:
+    """Return the ends of 95 % intervals by bootstrap over the datasets: 2 × learners."""
+    rng = np.random.default_rng(0)
+    n = len(losses)
+    return np.percentile([elo(losses[rng.integers(n, size=n)], anchor) for _ in range(draws)], (2.5, 97.5), axis=0)
+
+
+def improvability(losses: Floats) -> Floats:
+    """Return by which share of its loss each learner is behind the best of a dataset, the mean over datasets."""
+    best = losses.min(axis=1, keepdims=True)
+    return np.divide(losses - best, losses, out=np.zeros_like(losses), where=losses > 0).mean(axis=0)

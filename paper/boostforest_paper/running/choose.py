@@ -95,7 +95,8 @@ def wished(wish: Wish) -> list[Experiment]:
 def select(experiment: Experiment, wish: Wish, usable: dict[str, str], available: frozenset[str]) -> Selection:
     """Return what an experiment asks for of what is there."""
     tuning = wish.tuning or experiment.tuning
-    return Selection(experiment, tuning, wish.repeats or experiment.repeats, usable, available)
+    few = None if wish.repeats else experiment.repeats_of_large
+    return Selection(experiment, tuning, wish.repeats or experiment.repeats, usable, available, few)
 
 
 def choose(wish: Wish, folder: Path) -> Choice:

@@ -10,6 +10,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from boostforest_paper import data, learners
 from boostforest_paper.data import Table
@@ -62,7 +63,8 @@ class _Fitting:
         return Tuning.parse(self.job.tuning).candidates(grid, seed)
 
     def build(self, params: Params) -> Any:
-        return self.learner.build(self.settings, params)
+        model = self.learner.build(self.settings, params)
+        return self.learner.on_frames(model) if isinstance(self.table.X, pd.DataFrame) else model
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from boostforest_paper import data, learners
-from boostforest_paper.experiments import Block, Experiment
+from boostforest_paper.experiments import LARGE, Block, Experiment
 
 
 class Job(NamedTuple):
@@ -36,6 +36,7 @@ class Selection(NamedTuple):
     repeats: int
     usable: Mapping[str, str]  # datasets by the name in the experiment -> what stands in for it, itself as a rule
     learners: frozenset[str]  # that can be had
+    repeats_of_large: int | None = None  # of large datasets, where they are fewer
 
     def datasets(self, block: Block) -> list[str]:
         """Return the datasets of a block that are there, under the names that they have in the store."""
@@ -57,11 +58,16 @@ class Selection(NamedTuple):
             return ["sizes:" + ",".join(map(str, block.points))]
         return [f"leaves:{n}" for n in block.points] if self.experiment.kind == "leaves" else [""]
 
+    def n_repeats(self, dataset: str) -> int:
+        """Return how often a dataset is split."""
+        few = self.repeats_of_large
+        return self.repeats if few is None or data.find(dataset).n_rows < LARGE else few
+
     def jobs(self) -> Iterator[Job]:
         """Yield all fits, repeat by repeat, so that a run that is cut short has whole repeats."""
         for repeat in range(self.repeats):
             for block in self.experiment.blocks:
-                for dataset in self.datasets(block):
+                for dataset in (d for d in self.datasets(block) if repeat < self.n_repeats(d)):
                     for column in self.columns(block):
                         if learners.find(column).fits(block.task, data.find(dataset).n_classes):
                             for setting in self.settings(block):

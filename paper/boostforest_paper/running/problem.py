@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from boostforest_paper.data import Table
@@ -60,12 +61,16 @@ class Problem:
         Rows of the two parts.
     raw : bool
         Leave features and labels as they are: the learner scales them itself. Otherwise both are z-scored with the
-        mean and standard deviation of the part that is fitted, as the paper does.
+        mean and standard deviation of the part that is fitted, as the paper does. Frames are always left as they are.
     """
 
     def __init__(self, table: Table, task: Task, fit: Rows, judge: Rows, raw: bool) -> None:
         self.task = task
-        self.X, self.X_judge = table.X[fit], table.X[judge]
+        if isinstance(table.X, pd.DataFrame):
+            raw = True
+            self.X, self.X_judge = table.X.iloc[fit], table.X.iloc[judge]
+        else:
+            self.X, self.X_judge = table.X[fit], table.X[judge]
         y, y_judge = table.y[fit], table.y[judge]
         if not raw:
             mean, scale = np.nanmean(self.X, axis=0), np.nanstd(self.X, axis=0)

@@ -51,6 +51,7 @@ class Runner:
         self._progress = progress
         self._started, self._retry_before = monotonic(), time() if limits.retry_failed else 0.0
         self._workers: list[Worker] = []
+        self._too_slow: set[tuple[str, str]] = set()  # dataset and learner: other repeats would take as long
         self._next_beat = 0.0
 
     def run(self, jobs: Iterable[Job], n_processes: int) -> bool:
@@ -83,7 +84,8 @@ class Runner:
 
     def _claim(self, waiting: Iterable[Job]) -> Job | None:
         for job in waiting:
-            if self._store.claim(job, self._retry_before):
+            is_too_slow = (job.dataset, job.learner) in self._too_slow
+            if not is_too_slow and self._store.claim(job, self._retry_before):
                 return job
             self._progress.skip(job)
         return None
@@ -108,6 +110,7 @@ class Runner:
         for worker in busy:
             if worker.job is not None and limit is not None and worker.seconds > limit:
                 worker.kill()
+                self._too_slow.add((worker.job.dataset, worker.job.learner))
                 self._write(worker.job, f"not done after {limit:g} s")
                 worker.job = None
         if monotonic() >= self._next_beat:

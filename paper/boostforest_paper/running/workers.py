@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from boostforest_paper import plugins
+from boostforest_paper.experiments import real
 from boostforest_paper.plugins import THREAD_VARIABLES
 from boostforest_paper.running import fits
 from boostforest_paper.running.fits import Outcome
@@ -46,6 +47,7 @@ def _serve(pipe: connection.Connection, setup: Setup) -> None:
     warnings.simplefilter("ignore")
     for plugin in setup.plugins:
         plugins.load(plugin)
+    real.use_folder(setup.folder)
     warm: set[tuple[str, str]] = set()
     pipe.send(None)  # ready
     while True:

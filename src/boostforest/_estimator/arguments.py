@@ -33,8 +33,8 @@ class TableArguments:
         default=3,
         doc="""int or None
         A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is
-        replaced by the mean of the target over its rows{outputs}; in training over rows of other folds, so that no row
-        sees its own. None: always a feature for each level.""",
+        replaced by the mean of the target, all other columns being equal{outputs}; in training that of other folds, so
+        that no row sees its own. None: always a feature for each level.""",
     )
     missing_fill: Any = argument(
         default="linear",

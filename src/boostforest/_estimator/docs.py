@@ -105,7 +105,7 @@ oob_losses_ : ndarray of shape (n_stages_,)
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,
-    which are those of the columns unless some have categories. `plot_pool` draws it.
+    which are those of the columns unless some have categories. `boostforest.plot.pool` draws it.
 calibration_ : Calibration
     `calibration_.factor` multiplies the scores; 1 without calibration.
 """

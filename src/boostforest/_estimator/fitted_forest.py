@@ -11,7 +11,6 @@ from scipy import sparse
 
 from .._base.declare import arguments_of
 from .._base.typing import Floats, Ints, Longs
-from .._grow.report import plot_pool
 from .._model.model import Calibration, Model, Stages
 from . import docs
 from .arguments import TableArguments
@@ -43,24 +42,6 @@ class FittedForestMixin(BoostEstimator):
     def steps_(self) -> Floats:
         """What each stage counts: 1 for the first, for the others what was best out of bag."""
         return np.array(self.stages_.steps)
-
-    def plot_pool(self, ax: Any = None) -> Any:
-        """Draw what the adaptive pool has learned; needs matplotlib (``pip install "boostforest[plot]"``).
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; None: a new picture.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-            Bars: the change of the out-of-bag loss by each setting that was tried. Green ones are in the forest.
-        """
-        report = self._fitted().known.pool_report
-        if report is None:
-            raise AttributeError("plot_pool needs a forest that was fitted with pool='adaptive' or preset='best'.")
-        return plot_pool(report, ax)
 
     def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
         model, X = self._read(X)

@@ -61,7 +61,8 @@ def _feature_words(model: Model, names: list[str]) -> list[Words]:
         elif column.means is None:
             words += _level_words(name, column)
         else:
-            words += [_number_words(f"{name}:{target}", "unknown") for target in model.loss.category_target_names]
+            targets = model.features.encoder.target_names(model.loss.category_target_names)
+            words += [_number_words(f"{name}:{target}", "unknown") for target in targets]
     return words
 
 
@@ -117,6 +118,7 @@ def shown_nodes(model: Model, names: list[str], digits: int) -> list[ShownNode]:
     forest = model.columns
     words = _feature_words(model, names)
     thresholds, models = raw_thresholds(model), leaf_models(model)
+    has_model = forest.has_model
     shown = []
     for i, feature in enumerate(forest.feature.tolist()):
         summary = _summary(model, float(forest.n_samples[i]), float(forest.loss[i]), digits)
@@ -124,6 +126,7 @@ def shown_nodes(model: Model, names: list[str], digits: int) -> list[ShownNode]:
             shown.append(ShownNode(summary, model=_model_lines(model, models, i, words, digits)))
             continue
         left = int(forest.left[i])
+        own = _model_lines(model, models, i, words, digits) if has_model[i] else ()
         conditions = _conditions(words[feature], float(thresholds[i]), bool(forest.missing_left[i]), digits)
-        shown.append(ShownNode(summary, (left, left + 1), conditions))
+        shown.append(ShownNode(summary, (left, left + 1), conditions, own))
     return shown

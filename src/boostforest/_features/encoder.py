@@ -15,13 +15,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .levels import LevelMeans, leading_directions
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
-N_FOLDS = 5  # of the cross-fitted means
+N_FOLDS = 5  # of the cross-fitted means of levels
+MAX_TARGETS = 8  # features of a category in place of one for each class
 MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
-PRIOR_WEIGHT = 10.0  # rows that the overall mean counts as in the mean of a level
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class NumberColumn:
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """A column of categories: a feature of 0 and 1 for each level, or the mean target of the levels."""
+    """A column of categories: a feature of 0 and 1 for each level, or what the levels stand for (``levels``)."""
 
     levels: tuple[Level, ...]  #: in ascending order: all text or all numbers
     missing: bool  #: the fit has seen missing ones: they are a level of their own, behind the others
@@ -98,6 +100,7 @@ class TableEncoder:
     """How each column of the table becomes features."""
 
     columns: tuple[TableColumn, ...]
+    basis: Floats | None = None  #: classes × features of a category, where these are fewer; None: a feature per target
 
     @cached_property
     def start(self) -> Ints:
@@ -148,9 +151,12 @@ class TableEncoder:
     def transform_training(self, X: Floats, targets: Floats, weight: Floats | None, folds: Ints) -> Floats:
         """Return the features of the training rows: no mean has seen the target of the row it stands in."""
         out = self.transform(X)
-        for j, column in self.categories.items():
-            if column.means is not None:
-                out[:, self.start[j] : self.start[j + 1]] = _cross_fitted(column, X[:, j], targets, weight, folds)
+        wanted = [j for j, column in self.categories.items() if column.means is not None]
+        if wanted:
+            targets = targets if self.basis is None else targets @ self.basis
+            found = LevelMeans(X, self.categories, targets, weight).of_other_folds(wanted, folds)
+            for j, features in found.items():
+                out[:, self.start[j] : self.start[j + 1]] = features
         return out
 
     def feature_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -160,11 +166,15 @@ class TableEncoder:
             if isinstance(column, NumberColumn):
                 found += [name, f"{name} is missing"][: column.n_features]
             elif column.means is not None:
-                found += [f"{name}:{target}" for target in targets]
+                found += [f"{name}:{target}" for target in self.target_names(targets)]
             else:
                 levels = [f"{name}={level}" for level in column.levels] + [f"{name} is missing"] * column.missing
                 found += levels[-column.n_features :]
         return found
+
+    def target_names(self, targets: Sequence[str]) -> Sequence[str]:
+        """Return what the features of a category with means are called, given the names of the targets."""
+        return targets if self.basis is None else [f"classes {i + 1}" for i in range(self.basis.shape[1])]
 
     def sum_by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column."""
@@ -184,10 +194,11 @@ class TableEncoder:
         """Bytes of the levels and their means."""
         columns = self.categories.values()
         means = sum(column.means.nbytes for column in columns if column.means is not None)
+        means += 0 if self.basis is None else self.basis.nbytes
         return means + sum(len(str(level)) for column in columns for level in column.levels)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"columns": self.columns}
+        return {"columns": self.columns, "basis": self.basis}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -213,28 +224,31 @@ def fit_encoder(
 ) -> TableEncoder | None:
     """Decide what becomes of every column; None if all of them stay as they are."""
     marked = _to_mark(X, missing_indicator)
-    columns: list[TableColumn] = []
-    for j in range(X.shape[1]):
-        column = categories.get(j)
-        if column is None:
-            columns.append(NumberColumn(bool(marked[j])))
-        elif _is_one_hot(column, max_one_hot, targets.shape[1]):
-            columns.append(column)
-        else:
-            columns.append(replace(column, means=_level_means(column, X[:, j], targets, weight)))
-    return TableEncoder(tuple(columns)) if categories or marked.any() else None
+    if not categories and not marked.any():
+        return None
+    columns: list[TableColumn] = [categories.get(j, NumberColumn(bool(marked[j]))) for j in range(X.shape[1])]
+    wanted = [j for j, column in categories.items() if not _is_one_hot(column, max_one_hot, targets.shape[1])]
+    basis = None
+    if wanted:
+        if targets.shape[1] > MAX_TARGETS:
+            basis = leading_directions(X, categories, wanted, targets, weight, MAX_TARGETS)
+            targets = targets @ basis
+        for j, means in LevelMeans(X, categories, targets, weight).of_all_rows(wanted).items():
+            columns[j] = replace(categories[j], means=means)
+    return TableEncoder(tuple(columns), basis)
 
 
 def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
-    # Where there are no more levels than targets, the means would take more features and say less.
-    return max_one_hot is None or column.n_levels <= max(max_one_hot, n_targets)
+    # Where there are no more levels than features of means, these would take more features and say less.
+    return max_one_hot is None or column.n_levels <= max(max_one_hot, min(n_targets, MAX_TARGETS))
 
 
 def count_features(
     n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
 ) -> int:
     """Return how many features the columns become, without missing indicators."""
-    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else n_targets for c in categories.values())
+    means = min(n_targets, MAX_TARGETS)
+    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else means for c in categories.values())
     return n_columns - len(categories) + sum(found)
 
 
@@ -245,30 +259,3 @@ def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
     if missing_indicator == "auto" and marked.any():
         marked &= np.where(gaps, np.inf, X).min(axis=0) == np.where(gaps, -np.inf, X).max(axis=0)
     return marked
-
-
-def _level_means(column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None) -> Floats:
-    """Return the mean target of every level, drawn towards the overall mean as by PRIOR_WEIGHT rows of it."""
-    known = ~np.isnan(numbers)
-    levels, targets = numbers[known].astype(np.intp), targets[known]
-    w = np.ones(len(levels)) if weight is None else weight[known]
-    total = w.sum()
-    if total > 0:
-        w = w * (np.count_nonzero(w) / total)  # the unit of the weights does not matter, nor do rows without any
-    prior = w @ targets / max(w.sum(), 1.0)
-    sums = np.column_stack([np.bincount(levels, w * target, column.n_levels) for target in targets.T])
-    counts = np.bincount(levels, w, column.n_levels)[:, None]
-    means: Floats = (sums + PRIOR_WEIGHT * prior) / (counts + PRIOR_WEIGHT)
-    return means
-
-
-def _cross_fitted(
-    column: CategoryColumn, numbers: Floats, targets: Floats, weight: Floats | None, folds: Ints
-) -> Floats:
-    """Return for every row the mean of its level over the rows of the other folds."""
-    out = np.empty((len(numbers), targets.shape[1]))
-    for fold in range(int(folds.max()) + 1):
-        here, others = folds == fold, folds != fold
-        means = _level_means(column, numbers[others], targets[others], None if weight is None else weight[others])
-        out[here] = replace(column, means=means).features(numbers[here])
-    return out

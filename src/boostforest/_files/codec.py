@@ -29,7 +29,7 @@ from .._model.columns import ForestColumns
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors, to_json
-from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, strings
+from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .schema import FORMAT
@@ -56,10 +56,8 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
-_LATER_PARAMETERS = (
-    "boost",
-    "shared_hessian",
-)  # that files have only if they are set: those without are as they were before
+# That files have only if they are set: those without are as they were before.
+_LATER_PARAMETERS = ("boost", "shared_hessian")
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 
 
@@ -134,6 +132,7 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
         "level_end": np.cumsum([len(text) for text in texts]),
         "level_text": np.frombuffer(b"".join(texts), dtype=np.uint8),
         "level_means": np.concatenate([np.empty(0), *(c.means.reshape(-1) for c in some if c.means is not None)]),
+        "class_basis": None if encoder.basis is None else encoder.basis.reshape(-1),
     }
 
 
@@ -325,7 +324,8 @@ def _decode_forest(content: Content) -> ForestColumns:
 
 
 def _decode_columns(content: Content) -> TableEncoder:
-    t, n_targets = content.tensors, content.sizes["outputs"]
+    t, n_targets = content.tensors, n_category_targets(content)
+    basis = t["class_basis"].reshape(-1, n_targets).copy() if "class_basis" in t else None
     levels = _decode_texts(t["level_text"], t["level_end"])
     start, at = t["level_start"].tolist(), 0
     columns: list[TableColumn] = []
@@ -339,7 +339,7 @@ def _decode_columns(content: Content) -> TableEncoder:
             end = at + (len(own) + missing) * n_targets
             means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
         columns.append(CategoryColumn(own, missing, means))
-    return TableEncoder(tuple(columns))
+    return TableEncoder(tuple(columns), basis)
 
 
 def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:

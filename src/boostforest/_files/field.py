@@ -159,11 +159,24 @@ def check_knots(name: str, array: Any, content: Content) -> None:
         raise ValueError(f"tensor {name!r} must ascend for every output")
 
 
+def n_category_targets(content: Content) -> int:
+    """Return the features of a category with means: one per output, or as many as the classes are combined to."""
+    basis, outputs = content.tensors.get("class_basis"), content.sizes["outputs"]
+    return outputs if basis is None else len(basis) // outputs
+
+
+def check_basis(name: str, basis: Any, content: Content) -> None:
+    """Check that every output has as many values, at least one and fewer than there are outputs."""
+    outputs = content.sizes["outputs"]
+    if len(basis) % outputs or not 1 <= len(basis) // outputs < outputs:
+        raise ValueError(f"tensor {name!r} must have as many values for each of the {outputs} outputs, but fewer")
+
+
 def check_levels(name: str, means: Any, content: Content) -> None:
     """Check that categories have levels, levels their means, and all columns together the features of the trees."""
     kind, is_text, missing = (content.tensors[n] for n in ("column_kind", "level_is_text", "level_missing"))
     n_known = np.diff(content.tensors["level_start"])
-    n_levels, targets = n_known + missing, content.sizes["outputs"]
+    n_levels, targets = n_known + missing, n_category_targets(content)
     if ((kind >= ONE_HOT) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
         raise ValueError("a category needs levels, and a column of numbers has none")
     n_means = int(n_levels[kind == MEANS].sum()) * targets

@@ -33,6 +33,7 @@ from .field import (
     Field,
     Schema,
     When,
+    check_basis,
     check_classes,
     check_columns,
     check_knots,
@@ -200,9 +201,16 @@ TENSORS = (
         _COLUMNS, since=2,
     ),
     Field(
+        "class_basis", "F64", "any",
+        "for every class what it counts in each of the combinations of classes whose means stand for levels",
+        When("with means and more than 8 classes", task="classification", needs="level_means"),
+        (FINITE, check_basis), 3,
+    ),
+    Field(
         "level_means", "F64", "any",
         "columns of kind 3, one behind the other: for every level (then the missing ones) the mean of the target, or "
-        "the share of each class (of the second of two)", _COLUMNS, (FINITE, check_levels), 2,
+        "the share of each class (of the second of two); for combinations of classes where there is `class_basis`",
+        _COLUMNS, (FINITE, check_levels), 2,
     ),
     Field(
         "fill", "F64", "(features + 1, features)",

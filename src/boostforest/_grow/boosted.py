@@ -27,7 +27,7 @@ from .parameters import TREE_PARAMETERS
 N_BAGS, _TRIAL_BAGS = 8, 2
 _BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 10_000  # more rows have fewer bags: they differ less, and take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
-_LEAST_WEIGHT = 0.05  # of a chain after the trial
+_LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
@@ -36,6 +36,8 @@ _MOST_WORK = 3e6  # rows × features × outputs: more would take longer than the
 _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
+_MOST_BINS = 127
+_LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,18 @@ class Kind:
     learning_rate: float
     max_rounds: int
     patience: int
+    overshoot: float
 
     def rules(self, n_rows: int) -> dict[str, float]:
-        """Return the rules as the core takes them; few rows get small trees and few bins."""
+        """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees."""
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
-        return {**vars(self), "max_leaves": leaves, "most_bins": int(np.clip(n_rows // 16, 32, 127))}
+        rounds = min(self.max_rounds, max(n_rows // 2, _LEAST_ROUNDS))
+        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": _MOST_BINS}
 
 
-LEAF_WISE = Kind(False, 15, 1.0, 10.0, 0.7, 0.1, 1000, 30)
-OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.1, 1000, 30)
+LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
+OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.2, 1000, 20, 1.5)
 _KINDS = (LEAF_WISE, OBLIVIOUS)
 
 
@@ -254,7 +258,7 @@ class Booster:
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
-            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w > 0.01]
+            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
             if len(kept) == len(chains):
                 return (chains, weights) if mixture.t_value(weights) <= _ACCEPTED else None
             chains = kept

@@ -32,31 +32,44 @@ class Booster {
         result.loss_before = result.loss_after = mean_loss(start_loss_);
         std::vector<PackedTree> trees;
         trees.push_back(grower_.single_leaf(constant_.data()));
-        std::size_t n_best = 1;
-        std::vector<double> best = scores_;
+        std::size_t n_best = 1, n_kept = 1;
+        std::vector<double> kept = scores_;
         int round = 0;
-        for (; round < rules_.max_rounds && round + 1 < static_cast<int>(n_best) + rules_.patience; ++round) {
+        for (; round < rules_.max_rounds && round < last_round(n_best); ++round) {
             take_derivatives();
             PackedTree tree = grower_.grow(pairs_, features(round), worker, fitted_drawn_.data(), fitted_out_.data());
             if (tree.n_nodes == 1) break;  // nothing to split, and constants have been fitted
             trees.push_back(std::move(tree));
             const double loss = mean_loss(step());
-            if (!(loss < result.loss_after)) continue;
-            result.loss_after = loss;
-            n_best = trees.size();
-            best = scores_;
+            if (loss < result.loss_after) {
+                result.loss_after = loss;
+                n_best = trees.size();
+            }
+            if (trees.size() > n_best + overshoot(n_best)) continue;
+            n_kept = trees.size();
+            if (trees.size() == n_best + overshoot(n_best)) kept = scores_;
         }
-        trees.resize(n_best);
+        if (n_kept < n_best + overshoot(n_best)) kept = scores_;  // the rounds have ended before
+        trees.resize(n_kept);
         result.n_rounds = round;
         result.trees = std::move(trees);
         for (std::int64_t i = 0; i < bag_.out.n; ++i) {
             result.number.push_back(bag_.number[bag_.drawn.n + i]);
-            for (int k = 0; k < n_outputs_; ++k) result.scores.push_back(best[k * bag_.out.stride + i]);
+            for (int k = 0; k < n_outputs_; ++k) result.scores.push_back(kept[k * bag_.out.stride + i]);
         }
         return result;
     }
 
    private:
+    // Rounds after the best one of a bag that are kept: what they learn of noise differs from bag to bag.
+    std::size_t overshoot(std::size_t n_best) const {
+        return static_cast<std::size_t>(rules_.overshoot * static_cast<double>(n_best - 1));
+    }
+
+    int last_round(std::size_t n_best) const {
+        return static_cast<int>(n_best - 1 + std::max<std::size_t>(rules_.patience, overshoot(n_best)));
+    }
+
     double mean_loss(double sum) const { return bag_.out.weight > 0 ? sum / bag_.out.weight : 0.0; }
 
     // States at the scores to start from and, without those, at the best constant.

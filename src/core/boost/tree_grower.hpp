@@ -24,6 +24,7 @@ struct BoostRules {
     double feature_share = 0.7;  // of the features that a tree may split on
     int max_rounds = 1000;       // trees of a bag at the most
     int patience = 50;           // rounds without a lower loss after which a bag ends
+    double overshoot = 0;        // rounds that are kept after the best one, as a share of those before it
     int most_bins = 127;         // of a feature
 };
 
