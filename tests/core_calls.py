@@ -161,11 +161,29 @@ def calls(core):
     m5p = {"columns": m5p_columns(core), "x_mean": MEAN, "x": X}
     oob = {"seeds": np.arange(4, dtype=np.uint64), "n_draws": N, "cumulative": np.cumsum(ONES), "fill": FILL}
     sums = {"n_trees": np.zeros((N, 1)), "squares": np.zeros((N, 3))}
+    explained = scaling | {
+        "model": model, "background": X[:5], "fill": FILL, "column_of": np.array([0, 0, 1], dtype=np.int32),
+        "n_columns": 2, "probability": True, "first": 0, "last": 4, "weights": np.ones(4), "n_threads": 2,
+        "values": np.zeros(N * 2 * 3),
+    }  # fmt: skip
     svr = {"cost": 1.0, "epsilon": 0.1, "intercept_penalty": 1.0, "tolerance": 1e-4, "max_iterations": 50}
     rows, coef = np.arange(0, N, 2, dtype=np.int32), np.zeros((3, 1 + D))
     return {
         "filled_rows": (core.filled_rows, scaling | {"fill": FILL}),
         "expected_moments": (core.expected_moments, {"x": X, "fill": FILL, "weight": ONES, "n_threads": 2}),
+        "explain_interventional": (
+            core.explain_interventional,
+            explained | {"apart": False, "variance": np.zeros(N * 2 * 3), "pairs": np.zeros(N * 4 * 3)},
+        ),
+        "explain_path": (core.explain_path, explained | {"last": 2, "weights": np.ones(2), "base": np.zeros(3)}),
+        "add_effects": (
+            core.add_effects,
+            scaling
+            | {"model": model, "grid": X[:5], "replaced": np.array([True, False, False]), "fill": FILL}
+            | {"probability": True, "first": 0, "last": 2, "weights": np.ones(2), "n_threads": 2}
+            | {"out": np.zeros(N * 5 * 3)},
+        ),
+        "has_closed_forms": (core.has_closed_forms, {"model": model, "first": 0, "last": 4}),
         "gbdt_pl_fit": (core.gbdt_pl_fit, gbdt_arguments()),
         "PiecewiseTrees": (core.PiecewiseTrees, piecewise_arguments(core)),
         "PiecewiseTrees.add_scores": (
@@ -301,6 +319,7 @@ ALSO_RIGHT = {
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
     ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),
     ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
+    ("explain_interventional", "background"), ("explain_path", "background"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip
 

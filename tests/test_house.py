@@ -18,6 +18,7 @@ LAYERS = [
     "_losses",
     "_features",
     "_model",
+    "_explain",
     "_grow",
     "_files",
     "_estimator",

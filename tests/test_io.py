@@ -28,7 +28,7 @@ from model_files import GOLDEN, field, split, tensors_of, with_metadata
 from models import FORESTS, TREES, output
 from twin import example_data
 
-NOT_STORED = {"prediction", "pool_report"}  # of what a forest knows out of bag, as documented
+NOT_STORED = {"prediction", "pool_report", "background"}  # of what a forest knows of its rows, as documented
 
 
 def fit(task, kind=FORESTS, data=None, **params):

@@ -130,6 +130,7 @@ using Fill = std::optional<Array<double, 2>>;
 std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features);
 
 void register_expected(nb::module_& module);
+void register_explain(nb::module_& module);
 void register_gbdt_pl(nb::module_& module);
 void register_l1_logistic(nb::module_& module);
 void register_lmt(nb::module_& module);

@@ -1,15 +1,13 @@
+#include "model.hpp"
+
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "../core/forest/forest.hpp"
-#include "../core/forest/stored_forest.hpp"
-#include "bindings.hpp"
 
 namespace boostforest {
-
-namespace {
 
 using Coefficients = nb::ndarray<nb::ro, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // see Stored
 
@@ -47,6 +45,8 @@ class ColumnReader {
     const nb::dict& columns_;
 };
 
+namespace {
+
 Stored stored_type(const Coefficients& column) {
     const bool is_single = column.dtype() == nb::dtype<float>(), is_half = column.dtype() == nb::dtype<Half>();
     require(is_single || is_half || column.dtype() == nb::dtype<double>(),
@@ -83,28 +83,16 @@ StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
             .n_outputs = n_outputs};
 }
 
-// A forest and the arrays that it reads.
-class Model : public StoredForest {
-   public:
-    Model(const nb::dict& columns, int n_features, int n_outputs)
-        : Model(ColumnReader(columns), n_features, n_outputs) {}
+}  // namespace
 
-   private:
-    Model(ColumnReader reader, int n_features, int n_outputs)
-        : StoredForest(read_columns(reader, n_features, n_outputs)), arrays_(std::move(reader.arrays)) {}
+Model::Model(const nb::dict& columns, int n_features, int n_outputs)
+    : Model(ColumnReader(columns), n_features, n_outputs) {}
 
-    std::vector<nb::object> arrays_;
-};
-
-template <class OutArray>
-void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_columns) {
-    require(out.shape(0) == n_rows && out.shape(1) == n_columns, "out has the wrong shape");
-}
-
-using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+Model::Model(ColumnReader reader, int n_features, int n_outputs)
+    : StoredForest(read_columns(reader, n_features, n_outputs)), arrays_(std::move(reader.arrays)) {}
 
 RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
-                 const Array<double, 1>& scale, const Normal* normal = nullptr) {
+                 const Array<double, 1>& scale, const Normal* normal) {
     const auto d = static_cast<std::size_t>(model.n_features());
     require(x.shape(1) == d && mean.shape(0) == d && scale.shape(0) == d,
             "x, mean and scale need the model's features");
@@ -116,6 +104,15 @@ RawRows raw_rows(const Model& model, const Array<double, 2>& x, const Array<doub
             .normal = normal,
             .model_features = model.model_features()};
 }
+
+namespace {
+
+template <class OutArray>
+void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_columns) {
+    require(out.shape(0) == n_rows && out.shape(1) == n_columns, "out has the wrong shape");
+}
+
+using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
              bool probability, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {

@@ -57,6 +57,7 @@ NB_MODULE(_core, module) {
     module.doc() = "The compiled core of boostforest. Internal: its functions change without notice.";
     boostforest::register_codes(module);           // codes and seed tags
     boostforest::register_expected(module);        // what missing values are expected to be
+    boostforest::register_explain(module);         // contributions of columns to predictions
     boostforest::register_gbdt_pl(module);         // boosted piecewise linear trees: fit and prediction
     boostforest::register_l1_logistic(module);     // logistic regressions of nodes
     boostforest::register_lmt(module);             // logistic model trees: fit and prediction

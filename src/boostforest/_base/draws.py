@@ -22,7 +22,7 @@ Seeds: TypeAlias = npt.NDArray[np.uint64]
 Entropy: TypeAlias = int | tuple[int, ...]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FOLD_TAG = 1  # apart from the tree seeds, which have no spawn key
+_FOLD_TAG, _ROWS_TAG = 1, 2  # apart from the tree seeds, which have no spawn key
 
 
 def word(keys: Seeds, counter: int) -> Seeds:
@@ -116,3 +116,12 @@ def fold_numbers(entropy: Entropy, n_rows: int, n_folds: int) -> npt.NDArray[np.
     folds = np.empty(n_rows, dtype=np.int64)
     folds[np.argsort(words, kind="stable")] = np.arange(n_rows) % n_folds
     return folds
+
+
+def choose_rows(entropy: Entropy, n_rows: int, n: int, weight: npt.NDArray[np.float64] | None) -> npt.NDArray[np.int64]:
+    """Choose at most n rows without replacement, by their weights if they have some, in ascending order."""
+    generator = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_ROWS_TAG,)))
+    if weight is None:
+        return np.sort(generator.choice(n_rows, min(n, n_rows), replace=False))
+    n_left = int(np.count_nonzero(weight))
+    return np.sort(generator.choice(n_rows, min(n, n_left), replace=False, p=weight / weight.sum()))

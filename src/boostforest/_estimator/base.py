@@ -6,6 +6,7 @@ import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Set
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import check_sample_weight, weight_in_rows
 from .._base.declare import check_arguments
-from .._base.draws import entropy_of, tree_seeds
+from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
 from .._base.validation import classes_as_numbers
@@ -29,14 +30,18 @@ from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._losses import Logistic, Loss, Softmax, SquaredError
 from .._model import inspection
+from .._model.background import Background
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
 from . import docs
 from .arguments import ClassArguments, TableArguments
 from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
+from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
 Class = TypeVar("Class", bound=type)
+
+_BACKGROUND_ROWS = 100  # that explanations compare with
 
 #: The estimators that model files can hold, by name.
 STORED: dict[str, Any] = {}
@@ -57,7 +62,7 @@ def n_threads(n_jobs: int | None) -> int:
     return int(joblib.effective_n_jobs(n_jobs))
 
 
-class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
+class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
     """Arguments in, one model out; everything else is read from the model."""
 
     _attributes = docs.ATTRIBUTES
@@ -116,6 +121,7 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
         arguments, threads = vars(self), self._threads()
         if before is None:
             features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
@@ -133,7 +139,8 @@ class BoostEstimator(FittedMixin, TableArguments, TreeArguments):
         pools = self._pools_for(pools, loss, len(y))
         request = Request(pools, self._shorthands, entropy, self.dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
-        return self._grow(request, data, y, before)
+        model = self._grow(request, data, y, before)
+        return replace(model, known=replace(model.known, background=background))
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""

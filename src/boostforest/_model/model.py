@@ -12,6 +12,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Seeds, TreeParams
 from .._features.features import Features
 from .._losses import Loss, OutOfBag
+from .background import Background
 from .columns import ForestColumns
 from .intervals import LeftOut, intervals
 from .python_models import add_trees, python_models_size
@@ -112,6 +113,9 @@ class Known:
     left_out: LeftOut | None = None  #: what prediction intervals need
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
+    background: Background = field(
+        default_factory=Background
+    )  #: training rows that explanations compare with; not in files
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +255,7 @@ class Model:
             stages=Stages((last - first,)),
             calibration=Calibration(),
             draws=None,
-            known=Known(),
+            known=Known(background=self.known.background),
         )
 
     def __add__(self, other: Model) -> Model:

@@ -155,7 +155,8 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
     });
 }
 
-// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
+}  // namespace
+
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
                    std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f) {
     const std::int64_t stride = padded_rows(n);
@@ -182,8 +183,6 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
         kernels().softmax(f, stride, n, tree.n_outputs, f, stride);
     }
 }
-
-}  // namespace
 
 void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
                     Control& control, double* out) {

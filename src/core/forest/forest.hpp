@@ -55,7 +55,13 @@ enum class Output : std::uint8_t { kScore = 0, kProbability = 1 };
 void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
                     Control& control, double* out);
 
-// The same, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
+// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles. x:
+// missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models see
+// of x.
+void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
+                   std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f);
+
+// As predict_forest, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
 // n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
                         const RawRows& rows, Output output, int n_threads, Control& control, double* out,

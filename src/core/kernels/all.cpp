@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
 #include "histogram.hpp"
@@ -65,6 +66,14 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .widen_values = widen_values,
+    .clipped_rows = clipped_rows,
+    .coalition_scores = coalition_scores,
+    .coalition_sums = coalition_sums,
+    .clipped_coalitions = clipped_coalitions,
+    .path_step = path_step,
+    .path_return = path_return,
+    .path_model = path_model,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
     .add_pairs = add_pairs,

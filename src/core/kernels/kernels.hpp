@@ -35,6 +35,17 @@ enum PieceSum : int {
     kPieceSums
 };
 
+// A linear model as mixtures of two rows see it, see clipped_rows. Slopes may be read up to the width of a row: what
+// lies behind is finite, and not free or lost.
+struct MixedModel {
+    double intercept;
+    const double* slopes;
+    const double* free;  // per slope: 1 if mixtures may have it from either row, else 0
+    const double* lost;  // per slope: 1 if mixtures have it from the other row
+    const double* x;
+    double lower, upper;
+};
+
 struct Kernels {
     const char* name;  // instruction set: "generic", "avx2", "avx512"
 
@@ -190,6 +201,47 @@ struct Kernels {
     // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles.
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride);
+
+    // n stored coefficients from `start` on, as doubles.
+    void (*widen_values)(const void* from, Stored stored, std::int64_t start, std::int64_t n, double* out);
+
+    // A linear model between a row x and others, z[rows[i]] (rows of `width` doubles, n >= 1): differences slopes[j]
+    // free[j] (x[j] - z[j]), all of them or some, are added to the score `start`, which is that of x less all of them
+    // and those of the lost slopes. Where every score on the way lies within [lower, upper], start is added to total
+    // and the differences to sums; where every one lies on the same side of it, that bound is added to total. The
+    // others (all, if a bound is NaN) stay open: their number is returned, their rows, starts and differences are
+    // written (one row of differences more may be).
+    std::int64_t (*clipped_rows)(const MixedModel& model, const double* z, const std::int32_t* rows, std::int64_t n,
+                                 int width, double* differences, double* start, std::int32_t* open, double* sums,
+                                 double& total);
+
+    // out[S] = start + Σ of differences[j] over the bits j of S, for all S below 2^n.
+    void (*coalition_scores)(double start, const double* differences, int n, double* out);
+
+    // Returns Σ weights[S] values[S] over all S below 2^n; with[j]: the same over those that have bit j. Destroys
+    // values.
+    double (*coalition_sums)(double* values, const double* weights, int n, double* with);
+
+    // The same for the sums over rows of these scores within [lower, upper]: row i starts at starts[i], its differences
+    // at differences[i * stride]; n <= 16. A coalition of m players weighs weights[8 m]; weights[8 m + l] is that of
+    // one with as many more as l has bits.
+    double (*clipped_coalitions)(const double* starts, const double* differences, std::int64_t stride,
+                                 std::int64_t n_rows, int n, double lower, double upper, const double* weights,
+                                 double* with);
+
+    // Steps along the path to a node, see explain/path_dependent.hpp; n_points a multiple of 8, rule: points, then
+    // their weights. u = t q + (1 - t) r of a column that is met (q = 1) or not: out = product · u / u before, where
+    // `before` and `after` are 1 / u.
+    void (*path_step)(const double* rule, int n_points, const double* product, const double* before, bool met,
+                      double share, double* after, double* out);
+    // On the way back: adds `under` to `below`; returns Σ under (gain after - gain_before before).
+    double (*path_return)(int n_points, const double* under, const double* before, double gain_before,
+                          const double* after, double gain, double* below);
+    // A node's output and what columns change of it, n of them by conditions on the path that are met: adds rule ×
+    // product × output to `below`, writes shares[i] Σ rule × product / u² of these, returns Σ rule × product.
+    double (*path_model)(const double* rule, int n_points, const double* product, double output, double off_path, int n,
+                         const double* const* inverses, const double* shares, const double* changes, double* totals,
+                         double* below);
 
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of

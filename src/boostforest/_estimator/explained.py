@@ -1,0 +1,172 @@
+"""How trees and forests explain their predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from .._base.typing import Floats
+from .._explain.effects import Effect, effect
+from .._explain.explain import Request, explain
+from .._explain.explanation import Explanation
+from .._model.model import Model
+
+
+class ExplainedMixin:
+    """Contributions of columns to predictions."""
+
+    @abstractmethod
+    def _fitted(self) -> Model:
+        """Return the model."""
+
+    @abstractmethod
+    def _threads(self) -> int:
+        """Return the number of threads."""
+
+    def explain(
+        self,
+        X: Any,
+        background: Any = None,
+        *,
+        output: str = "prediction",
+        algorithm: str = "interventional",
+        interactions: bool = False,
+    ) -> Explanation:
+        """Share out predictions among the columns: Shapley values, which add up to the prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        background : array-like of shape (n_rows, n_features), default=None
+            Rows to compare with: contributions are what a row has differently from these, on average. More rows make
+            the values steadier and take as much longer; 100 are a good number. None: 100 training rows that the fit
+            has drawn by `random_state` (and by the weights of the rows). They are in memory alone: a model that
+            was saved and loaded, or pickled, needs a background.
+        output : {"prediction", "score", "probability"}, default="prediction"
+            What is explained: "prediction" is what `predict` gives in regression and `predict_proba` in classification,
+            "probability" the latter, "score" what `decision_function` gives.
+        algorithm : {"interventional", "path"}, default="interventional"
+            "interventional" mixes each row with those of the background, exactly where the scores of trees are linear
+            or a node's model sees at most 8 columns; elsewhere (clipped models and probabilities with more columns) a
+            part of the values is sampled: they still add up exactly, and ``noise`` says how far they may be off.
+            "path" is a tenth of the work: an unknown column goes both ways at a split, by the shares of the training
+            rows, and models that are clipped or give probabilities count as lines between the node's mean and the row.
+        interactions : bool, default=False
+            Share out among pairs of columns as well. Where models are clipped or give probabilities they may see at
+            most 12 columns.
+
+        Returns
+        -------
+        explanation : Explanation
+            ``values``, ``base_values``, ``data``, ``feature_names``, ``output_names`` as in shap, and ``noise``;
+            `to_shap` and `to_frame` convert it.
+
+        Notes
+        -----
+        Players are the columns of the table: all features that a category or a missing indicator became move together.
+        Missing values are filled within the row and within each background row before they are mixed. Outputs that
+        are not linear in what the trees add up to (log-odds of a forest, stages and calibration of classifiers) are
+        rescaled for each background row. The values do not depend on the number of threads, nor on the other rows.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> forest = BoostForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+        >>> explanation = forest.explain(X.iloc[[0, 75]])
+        >>> explanation.values.shape, explanation.output_names
+        ((2, 4, 3), ['0', '1', '2'])
+        """
+        request = Request(output, algorithm, interactions)
+        model, name = self._fitted(), type(self).__name__
+        return explain(model, X, background, request, name, self._threads(), int(getattr(self, "verbose", 0)))
+
+    def shap_values(
+        self,
+        X: Any,
+        background: Any = None,
+        *,
+        output: str = "prediction",
+        algorithm: str = "interventional",
+        interactions: bool = False,
+    ) -> Floats:
+        """Return the values of `explain` alone, in shap's shapes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        background : array-like of shape (n_rows, n_features), default=None
+            See `explain`; so for the others.
+        output : {"prediction", "score", "probability"}, default="prediction"
+            What is explained.
+        algorithm : {"interventional", "path"}, default="interventional"
+            How columns are left out.
+        interactions : bool, default=False
+            Share out among pairs of columns as well.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+            What each column adds to each prediction; with interactions there is one more axis of columns.
+        """
+        how: dict[str, Any] = {"output": output, "algorithm": algorithm, "interactions": interactions}
+        return self.explain(X, background, **how).values
+
+    def effects(
+        self,
+        X: Any,
+        columns: Any,
+        *,
+        grid: Any = None,
+        grid_resolution: int = 100,
+        percentiles: tuple[float, float] = (0.05, 0.95),
+        output: str = "prediction",
+        individual: bool = False,
+        sample_weight: Any = None,
+    ) -> Effect:
+        """Compute the effect of one column, or of two together: the mean output when they take given values.
+
+        The same figures as ``sklearn.inspection.partial_dependence(method="brute")``, without a prediction for each
+        value: a row goes down a tree once with all values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows whose other columns stay as they are.
+        columns : int, str, or a pair of them
+            Number or name of the column, or of two columns.
+        grid : array-like, or a list of two, default=None
+            Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones
+            between two quantiles if a column of numbers has more.
+        grid_resolution : int, default=100
+            Number of these.
+        percentiles : pair of float, default=(0.05, 0.95)
+            The quantiles.
+        output : {"prediction", "score", "probability"}, default="prediction"
+            As in `explain`.
+        individual : bool, default=False
+            Return the output of each row as well: individual conditional expectation.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean.
+
+        Returns
+        -------
+        effect : Effect
+            ``columns``, ``grid``, ``average``, ``individual`` and ``output_names``.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> forest = BoostForestRegressor(n_estimators=20, random_state=0).fit(X, y)
+        >>> effect = forest.effects(X, "bmi", grid=[-0.05, 0.0, 0.05])
+        >>> bool((effect.average[1:] > effect.average[:-1]).all())
+        True
+        """
+        model, name = self._fitted(), type(self).__name__
+        how = grid, grid_resolution, percentiles, output, individual, sample_weight
+        return effect(model, X, columns, *how, name, self._threads())

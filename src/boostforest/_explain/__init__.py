@@ -1,0 +1,1 @@
+"""Explanations: what each column of the table adds to a prediction."""

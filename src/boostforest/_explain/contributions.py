@@ -1,0 +1,81 @@
+"""Contributions of columns to what trees add up to, as the core computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from .._base.typing import Floats, Ints
+from .._model.model import Model
+
+Report = Callable[[int], None] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A weighted sum over some trees of their scores, or of their probabilities."""
+
+    first: int
+    last: int
+    weights: Floats  #: of the trees first … last - 1
+    probability: bool
+
+    def sums(self, model: Model, X: Floats, threads: int) -> Floats:
+        """Return what the trees add up to, rows × outputs."""
+        total = np.zeros((len(X), model.columns.n_outputs))
+        changes = np.flatnonzero(np.diff(self.weights)) + 1
+        for begin, end in zip((0, *changes), (*changes, len(self.weights)), strict=True):  # of the same weight
+            trees = slice(self.first + begin, self.first + end)
+            total += self.weights[begin] * model.sums(X, threads, not self.probability, trees)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What columns contribute; columns × columns, flat, where interactions are asked for."""
+
+    values: Floats  #: rows × background rows × columns × outputs; background rows are 1 if they are averaged
+    variance: Floats | None  #: of the values, as far as they were sampled; None: they are interactions
+
+
+def columns_of_features(model: Model) -> tuple[Ints, int]:
+    """Return the number of the column that each feature comes from, and the number of columns."""
+    f = model.features
+    origin = np.arange(f.n_columns) if f.encoder is None else f.encoder.origin
+    return origin.astype(np.int32), f.n_columns
+
+
+def interventional(
+    model: Model, part: Part, X: Floats, others: Floats, apart: bool, pairs: bool, threads: int, report: Report
+) -> Shares:
+    """Compare rows with those of a background; ``apart``: with each of them, ``pairs``: interactions."""
+    column_of, n_columns = columns_of_features(model)
+    f, n_outputs = model.features, model.columns.n_outputs
+    shape = len(X), len(others) if apart else 1, n_columns, n_outputs
+    values, variance = np.zeros((2, int(np.prod(shape))))
+    interactions = np.zeros(len(values) * n_columns) if pairs else None
+    _core.explain_interventional(
+        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.probability, part.first,
+        part.last, part.weights, apart, threads, values, variance, interactions, report,
+    )  # fmt: skip
+    if interactions is not None:
+        return Shares(interactions.reshape(*shape[:2], n_columns**2, n_outputs), None)
+    return Shares(values.reshape(shape), variance.reshape(shape))
+
+
+def along_paths(
+    model: Model, part: Part, X: Floats, others: Floats, threads: int, report: Report
+) -> tuple[Shares, Floats]:
+    """Return path-dependent contributions, and what the trees add up to when nothing is known."""
+    column_of, n_columns = columns_of_features(model)
+    f, n_outputs = model.features, model.columns.n_outputs
+    values, base = np.zeros(len(X) * n_columns * n_outputs), np.zeros(n_outputs)
+    _core.explain_path(
+        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.probability, part.first,
+        part.last, part.weights, threads, values, base, report,
+    )  # fmt: skip
+    shares = values.reshape(len(X), 1, n_columns, n_outputs)
+    return Shares(shares, np.zeros_like(shares)), base

@@ -1,0 +1,171 @@
+#include "effects.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "../kernels/kernels.hpp"
+#include "row_blocks.hpp"
+
+namespace boostforest {
+
+namespace {
+
+constexpr std::int64_t kMostRows = 512;  // that one thread takes through a tree: they need little of it each
+
+bool goes_left(const TreeView& tree, std::int32_t node, double value) {
+    return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
+}
+
+}  // namespace
+
+Grid::Grid(const RawRows& rows, const bool* replaced)
+    : rows_(rows, 0, rows.n_rows), replaced_(replaced, replaced + rows.n_features) {
+    std::int32_t feature = -1, n = 0;
+    for (std::int32_t j = 0; j < rows.n_features; ++j)
+        if (replaced_[j]) {
+            feature = j;
+            ++n;
+        }
+    const FeatureList& seen = rows.model_features;
+    for (std::int32_t j = 0; j < (seen.numbers == nullptr ? rows.n_features : seen.n); ++j)
+        if (replaced_[seen[j]]) inputs_.push_back(j);
+    if (n != 1) return;
+    for (std::int64_t i = 0; i < rows_.n(); ++i) values_.push_back(rows_.routed(i)[feature]);
+    ascends_ = std::is_sorted(values_.begin(), values_.end()) &&
+               std::none_of(values_.begin(), values_.end(), [](double value) { return std::isnan(value); });
+}
+
+Effects::Effects(const Grid& grid, int n_outputs, int input_width)
+    : grid_(grid), n_outputs_(n_outputs), input_width_(input_width), order_(grid.n()) {}
+
+void Effects::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
+                       double* out) {
+    if (tree_ != &tree) models_.emplace(tree, output, input_width_);
+    tree_ = &tree;
+    routed_ = rows.routed(i);
+    inputs_ = rows.inputs(i);
+    weight_ = weight;
+    out_ = out;
+    std::iota(order_.begin(), order_.end(), 0);
+    visit(0, 0, static_cast<std::int32_t>(grid_.n()), 0, 0);
+}
+
+// Some values of the grid get here; constant and slope: of what the nodes above add for them and have not yet added.
+void Effects::visit(std::int32_t node, std::int32_t begin, std::int32_t end, double constant, double slope) {
+    if (begin == end) return;
+    if (models_->load(node) && !add_line(begin, end, constant, slope)) add_outputs(begin, end);
+    const std::int32_t feature = tree_->feature[node];
+    if (feature < 0) {
+        if (constant == 0 && slope == 0) return;
+        constant *= weight_;
+        slope *= weight_;
+        const double* values = grid_.values();
+        for (std::int32_t i = begin; i < end; ++i) out_[i] += constant + slope * values[i];
+        return;
+    }
+    const std::int32_t left = tree_->left[node];
+    if (!grid_.replaces(feature))
+        return visit(left + (goes_left(*tree_, node, routed_[feature]) ? 0 : 1), begin, end, constant, slope);
+    const std::int32_t middle = part(node, begin, end);
+    visit(left, begin, middle, constant, slope);
+    visit(left + 1, middle, end, constant, slope);
+}
+
+// Puts the values that go left first; returns where the others begin.
+std::int32_t Effects::part(std::int32_t node, std::int32_t begin, std::int32_t end) {
+    const std::int32_t feature = tree_->feature[node];
+    if (grid_.ascends()) {
+        const double* values = grid_.values();
+        const auto* middle = std::partition_point(values + begin, values + end,
+                                                  [&](double value) { return value <= tree_->threshold[node]; });
+        return static_cast<std::int32_t>(middle - values);
+    }
+    const auto middle = std::partition(order_.begin() + begin, order_.begin() + end, [&](std::int32_t i) {
+        return goes_left(*tree_, node, grid_.routed(i, feature));
+    });
+    return static_cast<std::int32_t>(middle - order_.begin());
+}
+
+// Adds the node's model to a line if it is one over these values; else false.
+bool Effects::add_line(std::int32_t begin, std::int32_t end, double& constant, double& slope) {
+    if (!grid_.ascends() || n_outputs_ > 1 || models_->shape() == Shape::kSigmoid) return false;
+    double start = models_->has_slopes() ? models_->score(0, inputs_) : models_->intercept(0), own = 0;
+    for (const std::int32_t j : grid_.inputs()) {
+        if (!models_->has_slopes()) break;
+        own = models_->slopes(0)[j];
+        start -= own * inputs_[j];
+    }
+    if (models_->shape() == Shape::kClipped) {
+        const double a = start + own * grid_.values()[begin], b = start + own * grid_.values()[end - 1];
+        const double least = std::min(a, b), most = std::max(a, b);
+        if (!(least >= models_->lower() && most <= models_->upper())) {
+            if (!(most <= models_->lower() || least >= models_->upper())) {
+                add_clipped(begin, end, start, own);
+                return true;
+            }
+            start = most <= models_->lower() ? models_->lower() : models_->upper();
+            own = 0;
+        }
+    }
+    constant += start;
+    slope += own;
+    return true;
+}
+
+void Effects::add_clipped(std::int32_t begin, std::int32_t end, double start, double slope) {
+    const double lower = models_->lower(), upper = models_->upper();
+    const double* values = grid_.values();
+    for (std::int32_t i = begin; i < end; ++i)
+        out_[i] += weight_ * std::min(std::max(start + slope * values[i], lower), upper);
+}
+
+void Effects::add_outputs(std::int32_t begin, std::int32_t end) {
+    const std::int64_t n = end - begin, stride = padded_rows(n);
+    double* scores = scores_.get(n_outputs_ * stride);
+    for (int k = 0; k < n_outputs_; ++k) {
+        double* own = scores + k * stride;
+        double start = models_->has_slopes() ? models_->score(k, inputs_) : models_->intercept(k);
+        const double* slopes = models_->slopes(k);
+        for (const std::int32_t j : grid_.inputs()) start -= models_->has_slopes() ? slopes[j] * inputs_[j] : 0.0;
+        std::fill_n(own, n, start);
+        for (const std::int32_t j : grid_.inputs()) {
+            if (!models_->has_slopes()) break;
+            if (grid_.ascends()) {
+                for (std::int64_t i = 0; i < n; ++i) own[i] += slopes[j] * grid_.values()[begin + i];
+            } else {
+                for (std::int64_t i = 0; i < n; ++i) own[i] += slopes[j] * grid_.input(order_[begin + i], j);
+            }
+        }
+    }
+    const Shape shape = models_->shape();
+    if (shape == Shape::kClipped) {
+        const double lower = models_->lower(), upper = models_->upper();
+        for (std::int64_t i = 0; i < n; ++i) scores[i] = std::min(std::max(scores[i], lower), upper);
+    }
+    if (shape == Shape::kSigmoid) kernels().sigmoid(scores, n, scores);
+    if (shape == Shape::kSoftmax) kernels().softmax(scores, stride, n, n_outputs_, scores, stride);
+    for (std::int64_t i = 0; i < n; ++i)
+        for (int k = 0; k < n_outputs_; ++k)
+            out_[std::int64_t{order_[begin + i]} * n_outputs_ + k] += weight_ * scores[k * stride + i];
+}
+
+void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
+                 double* out) {
+    if (forest.trees.empty()) return;
+    const int n_outputs = forest.trees[0].n_outputs;
+    const std::int64_t size = grid.n() * n_outputs;
+    for_row_blocks(rows, kMostRows, n_threads, control,
+                   [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                       Effects effects(grid, n_outputs, block.input_width());
+                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
+                           for (std::int64_t i = 0; i < block.n(); ++i) {
+                               worker.check(64 + size);
+                               effects.add_tree(forest.trees[t], forest.output, block, i, forest.weights[t],
+                                                out + (begin + i) * size);
+                           }
+                   });
+}
+
+}  // namespace boostforest

@@ -1,0 +1,76 @@
+// Effects: what a forest gives for rows of which some columns take each value of a grid, the rest as it is.
+//
+// A row goes down a tree once, with all values of the grid that lead the same way. With one number on the grid, in
+// ascending order, what goes the same way is a range, and models that are linear over it are added up on the way to the
+// leaf.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "../base/buffer.hpp"
+#include "explain.hpp"
+#include "node_models.hpp"
+#include "prepared_rows.hpp"
+
+namespace boostforest {
+
+// Values that replace those of the rows.
+class Grid {
+   public:
+    // rows: of all features, of which those in `replaced` count; ascending: there is one of these, and values ascend.
+    Grid(const RawRows& rows, const bool* replaced);
+
+    std::int64_t n() const { return rows_.n(); }
+    bool replaces(std::int32_t feature) const { return replaced_[feature]; }
+    const std::vector<std::int32_t>& inputs() const { return inputs_; }  // that are replaced
+    double routed(std::int64_t i, std::int32_t feature) const { return rows_.routed(i)[feature]; }
+    double input(std::int64_t i, std::int32_t j) const { return rows_.inputs(i)[j]; }
+    bool ascends() const { return ascends_; }                // one feature is replaced, and its values ascend
+    const double* values() const { return values_.data(); }  // of that feature
+
+   private:
+    PreparedRows rows_;
+    std::vector<bool> replaced_;
+    std::vector<std::int32_t> inputs_;
+    std::vector<double> values_;
+    bool ascends_ = false;
+};
+
+class Effects {
+   public:
+    Effects(const Grid& grid, int n_outputs, int input_width);
+
+    // Adds weight times the output of a tree for row i to grid values × outputs. Of a tree it is always the same
+    // output.
+    void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
+                  double* out);
+
+   private:
+    void visit(std::int32_t node, std::int32_t begin, std::int32_t end, double constant, double slope);
+    bool add_line(std::int32_t begin, std::int32_t end, double& constant, double& slope);
+    void add_clipped(std::int32_t begin, std::int32_t end, double start, double slope);
+    void add_outputs(std::int32_t begin, std::int32_t end);
+    std::int32_t part(std::int32_t node, std::int32_t begin, std::int32_t end);
+
+    const Grid& grid_;
+    int n_outputs_, input_width_;
+
+    // Of the tree and row at work:
+    const TreeView* tree_ = nullptr;
+    std::optional<NodeModels> models_;
+    const double *routed_ = nullptr, *inputs_ = nullptr;
+    double weight_ = 0;
+    double* out_ = nullptr;
+
+    std::vector<std::int32_t> order_;  // values of the grid, those at a node next to each other
+    Buffer<double> scores_;            // output after output
+};
+
+// rows × grid values × outputs; out is zero before. Trees must have closed forms, and rows no missing values other than
+// those that are replaced or filled by a mean.
+void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
+                 double* out);
+
+}  // namespace boostforest

@@ -1,0 +1,126 @@
+#include "explain.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "interventional.hpp"
+#include "path_dependent.hpp"
+#include "row_blocks.hpp"
+#include "whole_tree.hpp"
+
+namespace boostforest {
+
+namespace {
+
+constexpr std::int64_t kMostRows = 16;                     // that one thread takes through a tree
+constexpr int kMostLevels = 200;                           // of a tree that is walked with all its branches
+constexpr std::size_t kTreeBytes = std::size_t{64} << 20;  // of prepared trees at a time
+
+int depth_of(const TreeView& tree) {
+    std::vector<int> depth(tree.n_nodes);
+    int deepest = 0;
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        deepest = std::max(deepest, depth[node]);
+        if (tree.feature[node] >= 0) depth[tree.left[node]] = depth[tree.left[node] + 1] = depth[node] + 1;
+    }
+    return deepest;
+}
+
+// Scratch of one thread.
+struct Explainers {
+    Explainers(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs)
+        : by_nodes(background, players, weights, n_outputs), whole(background, players, weights, n_outputs) {}
+    Interventional by_nodes;
+    WholeTree whole;
+};
+
+// Interactions with itself are what is left of a column's contribution.
+void fill_diagonal(const double* values, int n_players, int n_outputs, double* pairs) {
+    for (int i = 0; i < n_players; ++i)
+        for (int k = 0; k < n_outputs; ++k) {
+            double rest = values[i * n_outputs + k];
+            for (int j = 0; j < n_players; ++j)
+                if (j != i) rest -= pairs[(static_cast<std::int64_t>(i) * n_players + j) * n_outputs + k];
+            pairs[static_cast<std::int64_t>(i) * (n_players + 1) * n_outputs + k] = rest;
+        }
+}
+
+}  // namespace
+
+bool has_closed_forms(const TreeView& tree) {
+    return is_sum_of_models(tree) && depth_of(tree) <= kMostLevels;
+}
+
+void explain_interventional(const WeightedTrees& forest, const RawRows& rows, const RawRows& background,
+                            const Players& players, int n_threads, Control& control, const Contributions& out) {
+    if (forest.trees.empty()) return;
+    const int n_outputs = forest.trees[0].n_outputs;
+    const PreparedRows others(background, 0, background.n_rows);
+    const Weights weights(std::min(players.n, kMostLevels + kMostPaired));
+    std::vector<bool> closed(forest.trees.size());
+    std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(), has_closed_forms);
+    std::vector<std::unique_ptr<Explainers>> explainers(kMaxThreads);
+    const std::int64_t n_apart = out.apart ? others.n() : 1, size = n_apart * players.n * n_outputs;
+    const auto target_of = [&](std::int64_t row, double weight) {
+        return Target{.sums = {.values = out.values + row * size,
+                               .variance = out.variance + row * size,
+                               .pairs = out.pairs == nullptr ? nullptr : out.pairs + row * size * players.n,
+                               .weight = out.apart ? weight : weight / static_cast<double>(others.n())},
+                      .apart = out.apart};
+    };
+    for_row_blocks(rows, kMostRows, n_threads, control,
+                   [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                       auto& own = explainers[worker.number()];
+                       if (!own) own = std::make_unique<Explainers>(others, players, weights, n_outputs);
+                       std::vector<Key> keys(block.n());
+                       for (std::int64_t i = 0; i < block.n(); ++i) keys[i] = block.key(i);
+                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
+                           for (std::int64_t i = 0; i < block.n(); ++i) {
+                               const Target target = target_of(begin + i, forest.weights[t]);
+                               const Key key = child(keys[i], forest.first + t);
+                               worker.check(others.n() * 16 * others.width());
+                               if (closed[t]) {
+                                   own->by_nodes.add_tree(forest.trees[t], forest.output, block, i, key, target);
+                               } else {
+                                   own->whole.add_tree(forest.trees[t], forest.output, block, i, key, worker, target);
+                               }
+                           }
+                       for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
+                           for (std::int64_t other = 0; other < n_apart; ++other) {
+                               const Sums sums = target_of(begin + i, 0).of(other, players.n, n_outputs);
+                               fill_diagonal(sums.values, players.n, n_outputs, sums.pairs);
+                           }
+                   });
+}
+
+void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRows& background, const Players& players,
+                  int n_threads, Control& control, double* values, double* base) {
+    if (forest.trees.empty()) return;
+    const int n_outputs = forest.trees[0].n_outputs;
+    const PreparedRows others(background, 0, background.n_rows);
+    for (std::size_t first = 0; first < forest.trees.size();) {
+        std::vector<PathTree> trees;
+        std::size_t n_bytes = 0;
+        int deepest = 0;
+        const double* weights = forest.weights + first;
+        for (; first < forest.trees.size() && n_bytes < kTreeBytes; ++first) {
+            trees.emplace_back(forest.trees[first], forest.output, others);
+            trees.back().add_base(forest.weights[first], base);
+            n_bytes += trees.back().n_bytes();
+            deepest = std::max(deepest, trees.back().deepest());
+        }
+        for_row_blocks(rows, kMostRows, n_threads, control,
+                       [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                           PathDependent paths(players, std::min(deepest, players.n), n_outputs, others.input_width());
+                           for (std::size_t t = 0; t < trees.size(); ++t)
+                               for (std::int64_t i = 0; i < block.n(); ++i) {
+                                   worker.check(trees[t].tree().n_nodes * 16);
+                                   paths.add_tree(trees[t], block.routed(i), block.inputs(i), weights[t],
+                                                  values + (begin + i) * players.n * n_outputs);
+                               }
+                       });
+    }
+}
+
+}  // namespace boostforest

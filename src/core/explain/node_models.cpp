@@ -1,0 +1,77 @@
+#include "node_models.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "../kernels/kernels.hpp"
+
+namespace boostforest {
+
+Shape shape_of(const TreeView& tree, Output output) {
+    if (output == Output::kProbability) return tree.n_outputs == 1 ? Shape::kSigmoid : Shape::kSoftmax;
+    return tree.sum_path ? Shape::kClipped : Shape::kLinear;
+}
+
+bool is_sum_of_models(const TreeView& tree) {
+    return tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
+}
+
+NodeModels::NodeModels(const TreeView& tree, Output output, int input_width)
+    : tree_(tree),
+      shape_(shape_of(tree, output)),
+      size_(1 + tree.n_inputs),
+      width_(input_width),
+      copy_(static_cast<std::size_t>(tree.n_outputs * size_ + width_)) {}
+
+bool NodeModels::load(std::int32_t node) {
+    const bool at_leaves = tree_.leaf_number != nullptr;
+    if (at_leaves && tree_.feature[node] >= 0) return false;
+    const std::int64_t number = at_leaves ? tree_.leaf_number[node] : node - (tree_.n_nodes > 1 ? 1 : 0);
+    if (number < 0) return false;
+    const std::int64_t n = tree_.n_outputs * size_, start = number * n;
+    if (tree_.stored == Stored::kDouble && start + n + width_ <= tree_.n_params) {
+        params_ = static_cast<const double*>(tree_.params) + start;
+    } else {
+        kernels().widen_values(tree_.params, tree_.stored, start, n, copy_.data());
+        params_ = copy_.data();
+    }
+    if (shape_ == Shape::kClipped && tree_.stored == Stored::kDouble) {
+        lower_ = static_cast<const double*>(tree_.lower)[node];
+        upper_ = static_cast<const double*>(tree_.upper)[node];
+    } else if (shape_ == Shape::kClipped) {
+        kernels().widen_values(tree_.lower, tree_.stored, node, 1, &lower_);
+        kernels().widen_values(tree_.upper, tree_.stored, node, 1, &upper_);
+    }
+    return true;
+}
+
+double NodeModels::score(int output, const double* inputs) const {
+    const double* own = slopes(output);
+    double sums[4] = {};  // the terms of one sum would wait for each other
+    for (std::int64_t j = 0; j < width_; j += 4)
+        for (int lane = 0; lane < 4; ++lane) sums[lane] += own[j + lane] * inputs[j + lane];
+    return intercept(output) + ((sums[0] + sums[2]) + (sums[1] + sums[3]));
+}
+
+void NodeModels::finish(const double* scores, double* out) const {
+    switch (shape_) {
+        case Shape::kLinear: std::copy_n(scores, n_outputs(), out); return;
+        case Shape::kClipped: out[0] = std::min(std::max(scores[0], lower_), upper_); return;
+        case Shape::kSigmoid: {
+            const double odds = std::exp(-std::abs(scores[0]));
+            out[0] = (scores[0] < 0 ? odds : 1.0) / (1 + odds);
+            return;
+        }
+        case Shape::kSoftmax: softmax_of(scores, n_outputs(), out); return;
+    }
+}
+
+void softmax_of(const double* scores, int n, double* out) {
+    const double top = *std::max_element(scores, scores + n);
+    double total = 0;
+    for (int k = 0; k < n; ++k) total += out[k] = std::exp(scores[k] - top);
+    for (int k = 0; k < n; ++k) out[k] /= total;
+}
+
+}  // namespace boostforest

@@ -1,0 +1,135 @@
+"""Effects of columns: equal to predictions of copies with other values, and quick."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.inspection import partial_dependence
+
+from boostforest import BoostForestClassifier, BoostForestRegressor
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(150, 5))
+X[:, 3] = rng.integers(4, size=150)
+y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) * 2 + X[:, 2] * X[:, 3] + rng.normal(size=150) * 0.3
+WITH_GAPS = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+LABELS = np.searchsorted(np.quantile(y, [0.3, 0.6]), y)
+
+
+def by_copies(outputs, table, column, values):
+    """Return the outputs of all rows with each value in a column, rows × values (× outputs)."""
+    found = []
+    for value in values:
+        changed = table.copy()
+        changed[:, column] = value
+        found.append(outputs(changed))
+    return np.stack(found, axis=1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"clip": False},
+        {"node_model": "constant"},
+        {"node_model": "elm"},
+        {"monotonic_cst": [1, 0, 0, 0, 0]},
+        {"n_stages": 2, "n_estimators": 40},
+        {"model_features": [0, 1]},
+        {"dtype": "float32"},
+        {"missing_fill": "mean"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("table", [X, WITH_GAPS], ids=["whole", "with gaps"])
+def test_effects_are_predictions_of_copies(settings, table):
+    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings, preset="paper").fit(table, y)
+    for column in (0, 2, 3):
+        effect = forest.effects(table[:40], column, individual=True, grid_resolution=12)
+        assert effect.columns == (f"x{column}",) and len(effect.grid[0]) == (4 if column == 3 else 12)
+        expected = by_copies(forest.predict, table[:40], column, effect.grid[0])
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(effect.average, expected.mean(axis=0), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}, {"calibrate": "temperature"}], ids=str
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_effects_on_classes_are_predictions_of_copies(settings, n_classes):
+    forest = BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(
+        X, np.minimum(LABELS, n_classes - 1)
+    )
+    for output, method in (("prediction", "predict_proba"), ("score", "decision_function")):
+        effect = forest.effects(X[:20], 1, output=output, individual=True, grid_resolution=8)
+        expected = by_copies(getattr(forest, method), X[:20], 1, effect.grid[0])
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-10)
+    assert forest.effects(X[:20], 1).output_names == [str(k) for k in range(n_classes)]
+
+
+def test_effects_equal_those_of_scikit_learn():
+    forest = BoostForestRegressor(6, random_state=0, preset="paper").fit(X, y)
+    weight = rng.random(150)
+    for columns in (0, (0, 3), (1, 2)):
+        features = [columns] if isinstance(columns, int) else list(columns)
+        how = {"grid_resolution": 9, "percentiles": (0.1, 0.9), "sample_weight": weight}
+        expected = partial_dependence(forest, X, features, method="brute", kind="average", **how)
+        effect = forest.effects(X, columns, **how)
+        for own, other in zip(effect.grid, expected["grid_values"], strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-12)
+        np.testing.assert_allclose(effect.average, expected["average"][0], rtol=1e-10)
+
+
+def test_levels_of_categories_are_the_grid():
+    pd = pytest.importorskip("pandas")
+    colours = np.array(["red", "green", "blue", None], dtype=object)[np.arange(150) % 4]
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(c=colours)
+    forest = BoostForestRegressor(6, random_state=0, missing_indicator=True, preset="paper").fit(frame, y)
+    effect = forest.effects(frame, "c")
+    assert effect.grid[0].tolist() == ["blue", "green", "red", None]
+    expected = [forest.predict(frame.assign(c=colour)).mean() for colour in effect.grid[0]]
+    np.testing.assert_allclose(effect.average, expected, rtol=1e-10)
+    pair = forest.effects(frame, ("a", "c"), grid=[[0.0, 1.0], ["red", "blue"]])
+    assert pair.average.shape == (2, 2)
+    np.testing.assert_allclose(pair.average[1, 0], forest.predict(frame.assign(a=1.0, c="red")).mean(), rtol=1e-10)
+
+
+def test_effects_do_not_depend_on_threads():
+    forest = BoostForestRegressor(6, random_state=0, n_jobs=1, preset="paper").fit(X, y)
+    one, many = forest.effects(X, 0), forest.set_params(n_jobs=4).effects(X, 0)
+    np.testing.assert_array_equal(one.average, many.average)
+
+
+def test_effects_are_quick():
+    large = np.random.default_rng(1).normal(size=(600, 5))
+    forest = BoostForestRegressor(30, random_state=0, n_jobs=1, preset="paper").fit(X, y)
+    times = {"own": [], "copies": []}
+    for _ in range(3):
+        start = time.process_time()
+        forest.effects(large, 0)
+        times["own"].append(time.process_time() - start)
+        start = time.process_time()
+        partial_dependence(forest, large, [0], method="brute", kind="average")
+        times["copies"].append(time.process_time() - start)
+    assert min(times["copies"]) > 2 * min(times["own"])  # eight times, when nothing else is running
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"columns": 5}, "columns must be one column or two of the table, numbers below 5; got 5"),
+        ({"columns": "a"}, "columns must be one column or two of the table, numbers below 5; got 'a'"),
+        ({"columns": [0, 1, 2]}, "columns must be one column or two different ones; got"),
+        ({"columns": [1, 1]}, "columns must be one column or two different ones; got"),
+        ({"columns": 0, "output": "x"}, "output must be one of 'prediction', 'score', 'probability'; got 'x'"),
+        ({"columns": 0, "grid_resolution": 1}, "grid_resolution must be an integer of at least 2; got 1"),
+        ({"columns": 0, "percentiles": (0.9, 0.1)}, "percentiles must be two ascending numbers between 0 and 1"),
+        ({"columns": 0, "grid": []}, "grid needs values for each of 1 columns; got"),
+        ({"columns": (0, 1), "grid": [[1.0]]}, "grid needs values for each of 2 columns; got"),
+        ({"columns": 0, "grid": [np.nan]}, "grid must hold finite numbers"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        forest.effects(X, **arguments)
