@@ -97,7 +97,7 @@ def model_arguments(core):
 
 
 def predict_arguments():
-    return {"x": X, "mean": MEAN, "scale": SCALE, "probability": True, "n_threads": 2, "out": np.zeros((N, 3))}
+    return {"x": X, "mean": MEAN, "scale": SCALE, "link": 3, "n_threads": 2, "out": np.zeros((N, 3))}
 
 
 def gbdt_arguments():
@@ -163,7 +163,7 @@ def calls(core):
     sums = {"n_trees": np.zeros((N, 1)), "squares": np.zeros((N, 3))}
     explained = scaling | {
         "model": model, "background": X[:5], "fill": FILL, "column_of": np.array([0, 0, 1], dtype=np.int32),
-        "n_columns": 2, "probability": True, "first": 0, "last": 4, "weights": np.ones(4), "n_threads": 2,
+        "n_columns": 2, "link": 3, "first": 0, "last": 4, "weights": np.ones(4), "n_threads": 2,
         "values": np.zeros(N * 2 * 3),
     }  # fmt: skip
     svr = {"cost": 1.0, "epsilon": 0.1, "intercept_penalty": 1.0, "tolerance": 1e-4, "max_iterations": 50}
@@ -180,10 +180,10 @@ def calls(core):
             core.add_effects,
             scaling
             | {"model": model, "grid": X[:5], "replaced": np.array([True, False, False]), "fill": FILL}
-            | {"probability": True, "first": 0, "last": 2, "weights": np.ones(2), "n_threads": 2}
+            | {"link": 3, "first": 0, "last": 2, "weights": np.ones(2), "n_threads": 2}
             | {"out": np.zeros(N * 5 * 3)},
         ),
-        "has_closed_forms": (core.has_closed_forms, {"model": model, "first": 0, "last": 4}),
+        "has_closed_forms": (core.has_closed_forms, {"model": model, "link": 3, "first": 0, "last": 4}),
         "gbdt_pl_fit": (core.gbdt_pl_fit, gbdt_arguments()),
         "PiecewiseTrees": (core.PiecewiseTrees, piecewise_arguments(core)),
         "PiecewiseTrees.add_scores": (
@@ -235,7 +235,7 @@ def calls(core):
         ),
         "linear_svr": (core.linear_svr, {"x": WHOLE, "z": Y, "v": ONES} | svr),
         "loss": (core.loss, {"code": 2, "n_classes": 3, "scores": np.zeros((3, N)), "y": CLASSES, "w": ONES}),
-        "probabilities": (core.probabilities, {"scores": np.zeros((3, N))}),
+        "outputs": (core.outputs, {"scores": np.zeros((3, N)), "link": 3}),
     }
 
 
@@ -318,7 +318,7 @@ ALSO_RIGHT = {
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
     ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),
-    ("TrainingTable.is_missing", "rows"), ("probabilities", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
+    ("TrainingTable.is_missing", "rows"), ("outputs", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("explain_interventional", "background"), ("explain_path", "background"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
 }  # fmt: skip

@@ -255,7 +255,7 @@ def test_pseudo_labels_equal_the_twins(task):
 def test_probabilities_equal_scipys(n_outputs, n):
     scores = np.random.default_rng(0).normal(scale=[[1.0]] * (n_outputs - 1) + [[200.0]], size=(n_outputs, n))
     scores[0, : len(CORNERS)] = CORNERS[:n]
-    p = _core.probabilities(scores).reshape(n_outputs, n)
+    p = _core.outputs(scores, _core.Link.SIGMOID if n_outputs == 1 else _core.Link.SOFTMAX).reshape(n_outputs, n)
     expected = expit(scores) if n_outputs == 1 else softmax(scores, axis=0)
     assert_allclose(p, expected, rtol=1e-14, atol=1e-300)
     assert p.min() >= 0 and p.max() <= 1

@@ -78,6 +78,21 @@ def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings)
     compare(tree.explain(X[:3], X[20:26], output="score"), tree.decision_function, X[:3], X[20:26])
 
 
+@pytest.mark.parametrize("settings", [{}, {"clip": False, "node_model": "constant"}], ids=str)
+def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
+    X, y = table()
+    counts = np.random.default_rng(0).poisson(np.exp(y / 4))
+    forest = BoostForestRegressor(4, loss="poisson", random_state=0, **settings, preset="paper").fit(X, counts)
+    compare(forest.explain(X[:3], X[20:26]), forest.predict, X[:3], X[20:26])
+    stages = BoostForestRegressor(40, loss="poisson", n_stages=2, random_state=0, **settings, preset="paper").fit(
+        X, counts
+    )
+    for explanation in (stages.explain(X[:3], X[20:26]), stages.explain(X[:3], X[20:26], output="score")):
+        assert explanation.values.any()
+    sums = explanation.base_values + explanation.values.sum(axis=1)
+    np.testing.assert_allclose(np.exp(sums), stages.predict(X[:3]), rtol=1e-9)
+
+
 def test_monotone_values_of_a_classifier_are_those_of_all_coalitions():
     X, y = table()
     forest = BoostForestClassifier(4, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(

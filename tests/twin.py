@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
+from scipy.special import xlogy
 
 Array = NDArray[Any]
 
@@ -23,6 +24,11 @@ MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
 MAX_ROOT_ATTEMPTS = 100
 MAX_PSEUDO_LABEL = 4.0
+PRIOR_COUNTS = 4.0
+SHORTEST_FACTOR = 0.01
+LONG_STEP = 1.0
+ROUND = 0.1  # within it, a kink is rounded off
+REACH = 4.0
 BOUNDARY_ROWS = 80
 
 
@@ -97,7 +103,7 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    task: str  # "regression", "binary" or "multiclass"
+    task: str  # "regression", "robust", "counts" (or others with a log link: mean 1), "binary" or "multiclass"
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
     criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
@@ -108,7 +114,11 @@ class Params:
     max_features: int | None = None  # features per chunk; None: all
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
-    clip: bool = True  # regression only
+    clip: bool = True  # regression and counts only
+    delta: float | None = None  # robust: Huber's; None: the loss is that of a quantile
+    quantile: float = 0.5  # robust: which
+    information: float = 1.0  # counts: how many a row of the mean stands for
+    power: float = 1.0  # counts: of the mean that the variance goes with; 1 Poisson, 2 gamma, between them Tweedie
     shared_hessian: bool = False  # three and more classes: one weight per row
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
@@ -119,6 +129,11 @@ class Params:
     epsilon: float = 0.1  # svr: errors up to this size are free
     tol: float = 1e-4  # svr: when to stop
     intercept_scaling: float = 1000.0  # svr: the larger, the freer the intercept
+
+    @property
+    def clips(self) -> bool:
+        """Whether the outputs of node models are kept within a range."""
+        return self.task in ("regression", "robust", "counts") and self.clip
 
     @property
     def n_outputs(self) -> int:
@@ -192,16 +207,38 @@ def targets(y: Array, params: Params) -> Array:
 
 
 def losses(y: Array, F: Array, params: Params) -> Array:
-    """Return every row's loss: squared error, logistic or softmax cross-entropy."""
+    """Return every row's loss: squared error, Poisson deviance, logistic or softmax cross-entropy."""
+    if params.task == "counts":
+        f, q, r = F[:, 0], 1 - params.power, 2 - params.power
+        if q == 0:
+            return 2 * (xlogy(y, y) - y * f - y + np.exp(f))
+        if r == 0:
+            return 2 * (y * np.exp(-f) - 1 - np.log(y) + f)
+        return 2 * (y**r / (q * r) - y * np.exp(q * f) / q + np.exp(r * f) / r)
     if params.task == "regression":
         return (y - F[:, 0]) ** 2
+    if params.task == "robust":
+        r = y - F[:, 0]
+        size = np.abs(r)
+        if params.delta is not None:
+            return np.where(size <= params.delta, r**2, params.delta * (2 * size - params.delta))
+        return (params.quantile - 0.5) * r + np.where(size > ROUND, size / 2, r**2 / (4 * ROUND) + ROUND / 4)
     if params.task == "binary":
         return np.logaddexp(0.0, F[:, 0]) - y * F[:, 0]
     return np.logaddexp.reduce(F, axis=1) - F[np.arange(len(y)), y]
 
 
 def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
-    """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code."""
+    """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code, of counts too."""
+    if params.task == "robust":  # h is that of a parabola that touches the loss from above
+        r = targets(y, params) - F
+        if params.delta is not None:
+            return -np.clip(r, -params.delta, params.delta), np.minimum(1.0, params.delta / np.abs(r))
+        h = 0.5 / np.maximum(np.abs(r), ROUND)
+        return 0.5 - params.quantile - r * h, h
+    if params.task == "counts":
+        a, b = np.exp((1 - params.power) * F), np.exp((2 - params.power) * F)
+        return params.information * (b - targets(y, params) * a), params.information * b
     if params.task == "regression":
         return F - targets(y, params), np.ones_like(F)
     p = probabilities(F, params)
@@ -214,12 +251,74 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
     w = np.repeat(weight[:, np.newaxis], params.n_outputs, axis=1)
     if params.task == "regression":
         return -g, w
+    if params.task == "robust":
+        return -g / h, w * h
+    if params.task == "counts":
+        # Newton's step from the node's own mean, which the constant c gives.
+        c = np.log(node_share(y, F, weight, params))
+        g, h = derivatives(y, F + c, params)
+        return c - g / h, w * h
     if params.shared_hessian:
         h = np.repeat(h.max(axis=1, keepdims=True), params.n_outputs, axis=1)
     # A probability that rounds to 0 or 1 has h = 0; the step then is as long as the bound allows.
     step = np.where(h > 0, -g / np.where(h > 0, h, 1.0), MAX_PSEUDO_LABEL * np.sign(-g))
     z = np.clip(step, -MAX_PSEUDO_LABEL, MAX_PSEUDO_LABEL)
     return z, w * np.maximum(h, 2 * np.finfo(float).eps)
+
+
+def shrunk(counts: Array, expected: Array) -> Array:
+    """Return counts over what was expected, four of each added."""
+    return (counts + PRIOR_COUNTS) / (expected + PRIOR_COUNTS)
+
+
+def node_share(y: Array, F: Array, weight: Array, params: Params) -> float:
+    """Return the mean of a node's counts over what it is expected to be."""
+    g, h = derivatives(y, F, params)
+    return float(shrunk(weight @ (h - g)[:, 0], weight @ h[:, 0]))
+
+
+def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
+    """Return the range that the output of a node's model is kept in."""
+    if params.task == "regression":
+        return float(z.min()), float(z.max())
+    if params.task == "robust":
+        r, centre = y - F[:, 0], np.average(z[:, 0], weights=pseudo_labels(y, F, weight, params)[1][:, 0])
+        ends = max(float(r.min()), centre - REACH), min(float(r.max()), centre + REACH)
+        return min(ends), max(ends)
+    # Counts: no mean changes by more than the node's, and what a row by itself would change it then.
+    share = node_share(y, F, weight, params)
+    g, h = derivatives(y, F + np.log(share), params)
+    own = np.log(share * shrunk(h - g, h))
+    return float(own.min()), float(own.max())
+
+
+def shortened(step: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
+    """Return the factor and the shift of a step of the scores.
+
+    Of counts: halved while the deviance falls; the shift gives the rows their mean. Of quantiles: the shift gives the
+    rows their quantile.
+    """
+    if params.task == "robust" and params.delta is None:
+        rest = y - F - step
+        order = np.argsort(rest)
+        below = np.cumsum(weight[order])
+        return 1.0, float(rest[order][np.flatnonzero(below >= params.quantile * weight.sum())[0]])
+    if params.task == "robust" or y @ weight <= 0:
+        return 1.0, 0.0
+
+    def attempt(factor: float) -> tuple[float, float]:
+        moved = (F + factor * step)[:, np.newaxis]
+        g, h = derivatives(y, moved, params)
+        shift = np.log((weight @ (h - g))[0] / (weight @ h)[0])
+        return float(weight @ losses(y, moved + shift, params)) / 2, float(shift)
+
+    factor, (best, shift) = 1.0, attempt(1.0)
+    while factor / 2 > SHORTEST_FACTOR:
+        value, next_shift = attempt(factor / 2)
+        if not value < best - 1e-9 * (weight @ np.exp((2 - params.power) * F)):
+            break
+        factor, best, shift = factor / 2, value, next_shift
+    return factor, shift
 
 
 # ------------------------------------------------------------------------------
@@ -480,11 +579,41 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
     bounds = slope_bounds(node, sample.X.shape[1])
     node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node), z, v, params, bounds)
-    if params.task == "regression" and params.clip:
+    if params.task in ("counts", "robust"):
+        start, w = node.scores[batch], sample.weight[rows]
+        adjust_step(node, inputs_of(sample.X[rows], node), sample.y[rows], start, w, params, bounds)
+    if params.clips:
         # A linear model may run away outside the rows it has seen.
-        node.lower, node.upper = float(z.min()), float(z.max())
+        node.lower, node.upper = output_range(z, sample.y[rows], node.scores[batch], sample.weight[rows], params)
     node.scores = next_scores(node, node.scores, sample.X[node.rows])
     node.loss = node_loss(node, sample, params)
+
+
+def adjust_step(node: Node, x: Array, y: Array, start: Array, w: Array, params: Params, bounds: Array | None) -> None:
+    """Shorten or shift the step of a node's new model; a tree of one node goes on to the penalised least loss."""
+
+    def outputs(coef: Array | None, intercept: Array) -> Array:
+        return np.full(len(y), intercept[0]) if coef is None else x @ coef[0] + intercept[0]
+
+    assert node.intercept is not None
+    coef = None if node.coef is None else np.zeros_like(node.coef)
+    intercept, total = np.zeros(1), np.zeros(len(y))
+    for _ in range({"counts": 100, "robust": 2000}[params.task] if node.parent is None else 1):
+        here = start + total[:, np.newaxis]
+        if total.any():  # fitted to the whole of what is wanted, so that the penalty is on the whole model
+            z, v = pseudo_labels(y, here, w, params)
+            node.coef, node.intercept = fit_outputs(x, total[:, np.newaxis] + z, v, params, bounds)
+        step = outputs(node.coef, node.intercept) - total
+        # Near the end a step may well raise the loss, if it lowers the penalty.
+        is_long = not total.any() or np.abs(step).max() > LONG_STEP
+        factor, shift = shortened(step, y, here[:, 0], w, params) if is_long else (1.0, 0.0)
+        if coef is not None and node.coef is not None:
+            coef = coef + factor * (node.coef - coef)
+        intercept = intercept + factor * (node.intercept - intercept) + shift
+        before, total = total, outputs(coef, intercept)
+        if np.abs(total - before).max() <= 1e-12 * max(1.0, np.abs(total).max()):
+            break
+    node.coef, node.intercept = coef, intercept
 
 
 # ------------------------------------------------------------------------------
@@ -725,8 +854,10 @@ def predict_proba(root: Node, X: Array, params: Params) -> Array:
 
 def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
     """Return the mean over trees of the predictions (n,), or of the class probabilities (n, n_classes)."""
-    if params.task == "regression":
+    if params.task in ("regression", "robust"):
         return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
+    if params.task == "counts":
+        return np.mean([np.exp(predict_scores(root, X)[:, 0]) for root in trees], axis=0)
     return np.mean([predict_proba(root, X, params) for root in trees], axis=0)
 
 
@@ -740,8 +871,10 @@ def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Ar
     X = rng.normal(size=(n, d))
     signal = np.column_stack([X[:, 0] + X[:, 1] * (X[:, 2] > 0), X[:, 1] - X[:, 0], np.abs(X[:, -1])])
     noisy = signal + rng.normal(size=(n, 3))
-    if task == "regression":
+    if task in ("regression", "robust"):
         return X, noisy[:, 0]
+    if task == "counts":
+        return X, rng.poisson(np.exp(0.5 * signal[:, 0])).astype(float)
     if task == "binary":
         return X, (noisy[:, 0] > 0).astype(int)
     return X, noisy.argmax(axis=1)

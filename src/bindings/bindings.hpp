@@ -68,11 +68,20 @@ inline std::int64_t whole(double value, std::int64_t low, std::int64_t high, con
 }
 
 // A loss by its code; labels of classes must be their numbers.
-inline std::unique_ptr<Loss> loss_of(int code, int n_classes, const Array<double, 1>& y) {
-    auto loss = make_loss(code, n_classes);
+inline std::unique_ptr<Loss> loss_of(int code, int n_classes, const std::vector<double>& numbers,
+                                     const Array<double, 1>& y) {
+    for (const double number : numbers) require(std::isfinite(number), "loss_numbers must be finite");
+    auto loss = make_loss(code, n_classes, numbers);
     for (std::size_t i = 0; n_classes > 0 && i < y.shape(0); ++i)
         require(y(i) >= 0 && y(i) < n_classes && y(i) == std::floor(y(i)), "y must hold numbers of classes");
     return loss;
+}
+
+// A link by its code; one output has no softmax.
+inline Link link_of(int code, int n_outputs) {
+    require(code >= 0 && code <= static_cast<int>(Link::kSoftmax), "no such link");
+    require(n_outputs > 1 || code != static_cast<int>(Link::kSoftmax), "a softmax needs more than one output");
+    return static_cast<Link>(code);
 }
 
 // A new NumPy array of n values that owns its memory, not yet filled.

@@ -17,8 +17,8 @@ using Out = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device
 struct Inputs {
     Inputs(const Model& model, const Array<double, 2>& x, const Array<double, 2>& background,
            const Array<double, 1>& mean, const Array<double, 1>& scale, const Fill& fill,
-           const Array<std::int32_t, 1>& column_of, int n_columns, bool probability, std::size_t first,
-           std::size_t last, const Array<double, 1>& weights)
+           const Array<std::int32_t, 1>& column_of, int n_columns, int link, std::size_t first, std::size_t last,
+           const Array<double, 1>& weights)
         : normal(normal_of(fill, x.shape(1))),
           rows(raw_rows(model, x, mean, scale, normal.get())),
           others(raw_rows(model, background, mean, scale, normal.get())),
@@ -26,13 +26,14 @@ struct Inputs {
                   model.model_features()),
           forest{.trees = model.trees(first, last),
                  .weights = weights.data(),
-                 .output = probability ? Output::kProbability : Output::kScore,
+                 .link = link_of(link, model.n_outputs()),
                  .first = static_cast<std::int64_t>(first)} {
         require(weights.shape(0) == last - first, "weights needs one value per tree");
         require(others.n_rows >= 1 && others.n_rows < std::numeric_limits<std::int32_t>::max(),
                 "background needs 1 to 2^31 - 2 rows");
         for (const TreeView& tree : forest.trees)
-            require(!probability || !tree.sum_path, "sums of clipped models are not scores of probabilities");
+            require(forest.link <= Link::kLog || !tree.sum_path,
+                    "sums of clipped models are not scores of probabilities");
     }
 
     static const std::int32_t* column_of_features(const Array<std::int32_t, 1>& column_of, std::size_t n_features,
@@ -57,11 +58,10 @@ void require_size(const Out& out, std::size_t size, const char* message) {
 
 void explain_interventional_of(const Model& model, const Array<double, 2>& x, const Array<double, 2>& background,
                                const Array<double, 1>& mean, const Array<double, 1>& scale, const Fill& fill,
-                               const Array<std::int32_t, 1>& column_of, int n_columns, bool probability,
-                               std::size_t first, std::size_t last, const Array<double, 1>& weights, bool apart,
-                               int n_threads, Out& values, Out& variance, std::optional<Out> pairs,
-                               const nb::object& progress) {
-    const Inputs in(model, x, background, mean, scale, fill, column_of, n_columns, probability, first, last, weights);
+                               const Array<std::int32_t, 1>& column_of, int n_columns, int link, std::size_t first,
+                               std::size_t last, const Array<double, 1>& weights, bool apart, int n_threads,
+                               Out& values, Out& variance, std::optional<Out> pairs, const nb::object& progress) {
+    const Inputs in(model, x, background, mean, scale, fill, column_of, n_columns, link, first, last, weights);
     const std::size_t size =
         x.shape(0) * (apart ? background.shape(0) : 1) * n_columns * static_cast<std::size_t>(model.n_outputs());
     require_size(values, size, "values has the wrong size");
@@ -78,15 +78,15 @@ void explain_interventional_of(const Model& model, const Array<double, 2>& x, co
 
 void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<double, 2>& background,
                      const Array<double, 1>& mean, const Array<double, 1>& scale, const Fill& fill,
-                     const Array<std::int32_t, 1>& column_of, int n_columns, bool probability, std::size_t first,
+                     const Array<std::int32_t, 1>& column_of, int n_columns, int link, std::size_t first,
                      std::size_t last, const Array<double, 1>& weights, int n_threads, Out& values, Out& base,
                      const nb::object& progress) {
-    const Inputs in(model, x, background, mean, scale, fill, column_of, n_columns, probability, first, last, weights);
+    const Inputs in(model, x, background, mean, scale, fill, column_of, n_columns, link, first, last, weights);
     const auto n_outputs = static_cast<std::size_t>(model.n_outputs());
     require_size(values, x.shape(0) * n_columns * n_outputs, "values has the wrong size");
     require_size(base, n_outputs, "base has the wrong size");
     for (const TreeView& tree : in.forest.trees)
-        require(has_closed_forms(tree), "a tree has no path-dependent contributions");
+        require(has_closed_forms(tree, in.forest.link), "a tree has no path-dependent contributions");
     run_without_gil(progress, [&](Control& control) {
         explain_path(in.forest, in.rows, in.others, in.players, n_threads, control, values.data(), base.data());
     });
@@ -94,21 +94,22 @@ void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<
 
 void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<double, 2>& grid,
                     const Array<bool, 1>& replaced, const Array<double, 1>& mean, const Array<double, 1>& scale,
-                    const Fill& fill, bool probability, std::size_t first, std::size_t last,
-                    const Array<double, 1>& weights, int n_threads, Out& out) {
+                    const Fill& fill, int link, std::size_t first, std::size_t last, const Array<double, 1>& weights,
+                    int n_threads, Out& out) {
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     const RawRows values = raw_rows(model, grid, mean, scale, normal.get());
     require(replaced.shape(0) == x.shape(1), "replaced needs one value per feature");
     const WeightedTrees forest{.trees = model.trees(first, last),
                                .weights = weights.data(),
-                               .output = probability ? Output::kProbability : Output::kScore,
+                               .link = link_of(link, model.n_outputs()),
                                .first = static_cast<std::int64_t>(first)};
     require(weights.shape(0) == last - first, "weights needs one value per tree");
     require(grid.shape(0) >= 1 && grid.shape(0) < std::numeric_limits<std::int32_t>::max(),
             "grid needs 1 to 2^31 - 2 rows");
     for (const TreeView& tree : forest.trees)
-        require(has_closed_forms(tree) && !(probability && tree.sum_path), "a tree is no sum of models");
+        require(has_closed_forms(tree, forest.link) && (forest.link == Link::kIdentity || !tree.sum_path),
+                "a tree is not a sum of models");
     require_size(out, x.shape(0) * grid.shape(0) * static_cast<std::size_t>(model.n_outputs()),
                  "out has the wrong size");
     run_without_gil(nb::none(), [&](Control& control) {
@@ -116,9 +117,10 @@ void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<d
     });
 }
 
-bool closed_forms(const Model& model, std::size_t first, std::size_t last) {
+bool closed_forms(const Model& model, int link, std::size_t first, std::size_t last) {
     const std::vector<TreeView> trees = model.trees(first, last);
-    return std::all_of(trees.begin(), trees.end(), has_closed_forms);
+    const Link as = link_of(link, model.n_outputs());
+    return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_closed_forms(tree, as); });
 }
 
 }  // namespace
@@ -127,23 +129,22 @@ void register_explain(nb::module_& module) {
     module.def("explain_interventional", &explain_interventional_of, nb::arg("model"), nb::arg("x").noconvert(),
                nb::arg("background").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
                nb::arg("fill").noconvert().none(), nb::arg("column_of").noconvert(), nb::arg("n_columns"),
-               nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("weights").noconvert(),
-               nb::arg("apart"), nb::arg("n_threads"), nb::arg("values").noconvert(), nb::arg("variance").noconvert(),
+               nb::arg("link"), nb::arg("first"), nb::arg("last"), nb::arg("weights").noconvert(), nb::arg("apart"),
+               nb::arg("n_threads"), nb::arg("values").noconvert(), nb::arg("variance").noconvert(),
                nb::arg("pairs").noconvert().none() = nb::none(), nb::arg("progress") = nb::none(),
                "Add what each column contributes to the weighted outputs of the trees first … last - 1.");
     module.def("explain_path", &explain_path_of, nb::arg("model"), nb::arg("x").noconvert(),
                nb::arg("background").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
                nb::arg("fill").noconvert().none(), nb::arg("column_of").noconvert(), nb::arg("n_columns"),
-               nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("weights").noconvert(),
-               nb::arg("n_threads"), nb::arg("values").noconvert(), nb::arg("base").noconvert(),
-               nb::arg("progress") = nb::none(),
+               nb::arg("link"), nb::arg("first"), nb::arg("last"), nb::arg("weights").noconvert(), nb::arg("n_threads"),
+               nb::arg("values").noconvert(), nb::arg("base").noconvert(), nb::arg("progress") = nb::none(),
                "The same along the paths of the trees, and their outputs without a row.");
     module.def("add_effects", &add_effects_of, nb::arg("model"), nb::arg("x").noconvert(), nb::arg("grid").noconvert(),
                nb::arg("replaced").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-               nb::arg("fill").noconvert().none(), nb::arg("probability"), nb::arg("first"), nb::arg("last"),
+               nb::arg("fill").noconvert().none(), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                nb::arg("weights").noconvert(), nb::arg("n_threads"), nb::arg("out").noconvert(),
                "Add the weighted outputs of the trees first … last - 1 for rows whose replaced features are a grid's.");
-    module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("first"), nb::arg("last"),
+    module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
     module.attr("MOST_PAIRED") = kMostPaired;
 }

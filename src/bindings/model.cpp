@@ -115,20 +115,20 @@ void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_column
 using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-             bool probability, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {
+             int link, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {
     const std::vector<TreeView> trees = model.trees(first, last);
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
-    const Output output = probability ? Output::kProbability : Output::kScore;
+    const Link as = link_of(link, model.n_outputs());
     run_without_gil(nb::none(),
-                    [&](Control& control) { predict_forest(trees, rows, output, n_threads, control, out.data()); });
+                    [&](Control& control) { predict_forest(trees, rows, as, n_threads, control, out.data()); });
 }
 
 void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
-                 const Array<double, 1>& scale, bool probability, const Array<std::uint64_t, 1>& seeds,
-                 std::int64_t n_draws, const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out,
-                 Out& n_trees, const Fill& fill, std::optional<Out> squares) {
+                 const Array<double, 1>& scale, int link, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
+                 const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out, Out& n_trees,
+                 const Fill& fill, std::optional<Out> squares) {
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
@@ -140,9 +140,9 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     if (squares) require_shape(*squares, out.shape(0), out.shape(1));
-    const Output output = probability ? Output::kProbability : Output::kScore;
+    const Link as = link_of(link, model.n_outputs());
     run_without_gil(nb::none(), [&](Control& control) {
-        predict_out_of_bag(trees, keys, sampling, rows, output, n_threads, control, out.data(), n_trees.data(),
+        predict_out_of_bag(trees, keys, sampling, rows, as, n_threads, control, out.data(), n_trees.data(),
                            squares ? squares->data() : nullptr);
     });
 }
@@ -161,11 +161,11 @@ void register_model(nb::module_& module) {
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("probability"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"),
-             nb::arg("out").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
-             "Add the scores or probabilities of the trees first … last - 1 to out (rows × outputs).")
+             nb::arg("link"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"), nb::arg("out").noconvert(),
+             nb::arg("fill").noconvert().none() = nb::none(),
+             "Add what the link makes of the scores of the trees first … last - 1 to out (rows × outputs).")
         .def("predict_oob", &predict_oob, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("scale").noconvert(), nb::arg("probability"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
+             nb::arg("scale").noconvert(), nb::arg("link"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
              nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
              nb::arg("squares").noconvert().none() = nb::none(),

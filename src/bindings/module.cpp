@@ -14,6 +14,11 @@ nb::enum_<T> integers(nb::module_& module, const char* name, const char* doc) {
 void register_codes(nb::module_& module) {
     auto losses = integers<LossCode>(module, "LossCode", "Losses.");
     for (std::size_t i = 0; i < std::size(kLosses); ++i) losses.value(kLosses[i].name, static_cast<LossCode>(i));
+    integers<Link>(module, "Link", "How scores become what a forest averages and predicts.")
+        .value("IDENTITY", Link::kIdentity)
+        .value("LOG", Link::kLog)
+        .value("SIGMOID", Link::kSigmoid)
+        .value("SOFTMAX", Link::kSoftmax);
     auto fits = integers<NodeFit>(module, "NodeFit", "How node models are fitted.");
     for (std::size_t i = 0; i < std::size(kNodeFits); ++i) fits.value(kNodeFits[i].name, static_cast<NodeFit>(i));
     integers<ModelKind>(module, "ModelKind", "What is stored of node models; part of the file format.")

@@ -142,8 +142,8 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
 nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
-               const Array<double, 1>& w) {
-    const auto loss = loss_of(code, n_classes, y);
+               const Array<double, 1>& w, const std::vector<double>& loss_numbers) {
+    const auto loss = loss_of(code, n_classes, loss_numbers, y);
     require(static_cast<int>(scores.shape(0)) == loss->n_outputs() && y.shape(0) == scores.shape(1) &&
                 w.shape(0) == scores.shape(1),
             "scores (outputs × rows), y and w need a value per row");
@@ -173,20 +173,18 @@ nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Ar
     return nb::make_tuple(value, g, h, z, v);
 }
 
-auto probabilities(const Array<double, 2>& scores) {
+auto outputs(const Array<double, 2>& scores, int link) {
     require(scores.shape(0) > 0 && scores.shape(0) < std::size_t{1} << 24, "1 to 2^24 - 1 outputs");
     const auto n = static_cast<std::int64_t>(scores.shape(1));
     const int n_outputs = static_cast<int>(scores.shape(0));
-    const Padded f(scores);
-    Buffer<double> p;
+    const Link as = link_of(link, n_outputs);
+    Buffer<double> values;
     const std::int64_t stride = padded_rows(n);
-    if (n_outputs == 1) {
-        kernels().sigmoid(f.data(), n, p.get(stride));
-    } else {
-        kernels().softmax(f.data(), n, n, n_outputs, p.get(n_outputs * stride), stride);
-    }
+    double* f = values.get(n_outputs * stride);
+    for (int c = 0; c < n_outputs; ++c) std::copy_n(scores.data() + c * n, n, f + c * stride);
+    apply_link(as, f, stride, n, n_outputs);
     auto out = new_array<double>(scores.size());
-    for (int c = 0; c < n_outputs; ++c) std::copy_n(p.data() + c * stride, n, out.data() + c * n);
+    for (int c = 0; c < n_outputs; ++c) std::copy_n(f + c * stride, n, out.data() + c * n);
     return out;
 }
 
@@ -213,9 +211,10 @@ void register_parts(nb::module_& module) {
                nb::arg("max_iterations"),
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
     module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
-               nb::arg("y").noconvert(), nb::arg("w").noconvert(),
+               nb::arg("y").noconvert(), nb::arg("w").noconvert(), nb::arg("loss_numbers") = std::vector<double>(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
-    module.def("probabilities", &probabilities, nb::arg("scores").noconvert(), "Sigmoid or softmax of the scores.");
+    module.def("outputs", &outputs, nb::arg("scores").noconvert(), nb::arg("link"),
+               "What the link makes of the scores, outputs × rows.");
 }
 
 }  // namespace boostforest

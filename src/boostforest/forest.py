@@ -64,7 +64,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
         bags = model.stages.bags(model.seeds)
-        kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.unit, seen)
+        kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.output_unit, seen)
         known = replace(model.known, left_out=kept)
         if not self.oob_score:
             return known
@@ -111,7 +111,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         model, X = self._read(X)
         kept = learned(model.known.left_out, "predict_interval")
         ends = model.intervals(X, kept, coverage, self._threads())
-        return ends * model.loss.unit + model.loss.origin
+        return np.column_stack([model.loss.decode(ends[:, [side]]) for side in (0, 1)])
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.

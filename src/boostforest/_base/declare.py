@@ -91,6 +91,11 @@ def real(low: float, strict: bool = False, none: bool = False) -> Parameter:
     )
 
 
+def between(low: float, high: float) -> Parameter:
+    """Allow a number above ``low`` and below ``high``."""
+    return Parameter(f"a number above {low:g} and below {high:g}", lambda v: is_real(v, low, high) and low < v < high)
+
+
 def choice(codes: dict[str, int]) -> Parameter:
     """Allow one of some names; the core gets its code."""
     return Parameter(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, choice, declared
+from .._base.declare import BOOL, argument, between, choice, declared
 from .._grow.parameters import TreeArguments
+from .._losses import REGRESSION_LOSSES
 from .._model.columns import DTYPES
 
 LEAF_POOL = tuple(range(5, 16))  # the paper's
@@ -79,6 +80,34 @@ class TableArguments:
         Type of the coefficients of a fitted model in memory. They are computed in float64 and rounded once, when a node
         is finished; thresholds are not. With 20 features float32 takes 0.57 and float16 0.35 of the memory; predictions
         moved by up to 1e-7 and 2e-3 standard deviations of the target on small tables.""",
+    )
+
+
+@declared
+class LossArguments:
+    """What regressors may minimise."""
+
+    loss: str = argument(
+        default="squared_error",
+        rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"}
+        What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
+        `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
+        are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets
+        with zeros between these. Node models are then on a log scale, where they start from the mean of the target, and
+        a forest averages the predictions of its trees: all are positive.""",
+    )
+    quantile: float = argument(
+        default=0.5,
+        rule=between(0, 1),
+        doc="""float
+        With `loss="quantile"`: which quantile to predict, above 0 and below 1.""",
+    )
+    power: float = argument(
+        default=1.5,
+        rule=between(1, 2),
+        doc="""float
+        With `loss="tweedie"`: the power of the mean that the variance goes with, above 1 and below 2.""",
     )
 
 

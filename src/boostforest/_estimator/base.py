@@ -28,13 +28,13 @@ from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
-from .._losses import Logistic, Loss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
 from . import docs
-from .arguments import ClassArguments, TableArguments
+from .arguments import ClassArguments, LossArguments, TableArguments
 from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
 from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
@@ -259,7 +259,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         self._check_parameters()
 
 
-class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments):
+class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, LossArguments):
     """Predictions of a regressor made of trees."""
 
     _task = "regression"
@@ -268,8 +268,25 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments):
     target_mean_ = FromModel[float](lambda m: m.loss.origin, "What is added to the trees' scores.")
     target_scale_ = FromModel[float](lambda m: m.loss.unit, "Units of the target per unit of score.")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
+        tags.target_tags.positive_only = self.loss in positive_only
+        return tags
+
     def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
-        return SquaredError.fit(y, weight, self.scale) if before is None else before.loss
+        loss = REGRESSION_LOSSES[self.loss]
+        own = {name: getattr(self, name) for name in loss.takes}
+        if before is None:
+            return loss.fit(y, weight, self.scale, **own)
+        if before.loss.name != self.loss:
+            raise ValueError(
+                f"warm_start=True goes on with the loss of the first fit, {before.loss.name!r}; got {self.loss!r}."
+            )
+        for name, value in own.items():
+            if (first := getattr(before.loss, name)) != value:
+                raise ValueError(f"warm_start=True goes on with the {name} of the first fit, {first}; got {value!r}.")
+        return before.loss
 
     def predict(self, X: Any) -> Floats:
         """Predict the target.

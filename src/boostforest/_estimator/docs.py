@@ -14,7 +14,8 @@ REGRESSION = {
     "criteria": '{"xgb", "mse"}',
     "label_criteria": "the decrease of the labels' squared error",
     "scaled": "features and target",
-    "predicted": " Predictions are in the units of the data either way.",
+    "predicted": " Predictions are in the units of the data either way. (With a log link the target is divided by its "
+    "mean.)",
     "outputs": "",
     "constrained": "",
     "score": "R²",
@@ -84,7 +85,8 @@ feature_importances_ : ndarray of shape (n_features_in_,)
     Share of each column in the gain of a tree, mean over the trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
     Mean slope over the training rows times the column's standard deviation: what one standard deviation adds to the
-    prediction. Without a sign for more than two classes and for categories of several features.
+    prediction, or to its logarithm where the loss has a log link. Without a sign for more than two classes and for
+    categories of several features.
 n_nodes_, n_leaves_ : ndarray of shape (n_trees,)
     Nodes and leaves of each tree.
 model_size_ : int
@@ -100,8 +102,9 @@ stages_ : Stages
     `stages_.ends` has the number of trees up to the end of each stage; `stages_.units`, if there are boosted stages,
     what the sum over the trees of each stage is divided by: their number or, if it is boosted, that of its bags.
 oob_losses_ : ndarray of shape (n_stages_,)
-    Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, or log-loss),
-    unless the forest is the paper's. Boosted stages are weighed together, so all of them have the last loss.
+    Mean out-of-bag loss after each stage (squared error in units of the target's standard deviation, log-loss, or the
+    deviance of the target over its mean), unless the forest is the paper's. Boosted stages are weighed together, so all
+    of them have the last loss.
 pool_report_ : list of dict
     What an adaptive pool has tried: the round, the settings, the out-of-bag loss and its change against the first
     settings, and the share of the forest's trees that they have got. `split_features` are numbers of features there,

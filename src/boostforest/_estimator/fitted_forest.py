@@ -13,11 +13,11 @@ from .._base.declare import arguments_of
 from .._base.typing import Floats, Ints, Longs
 from .._model.model import Calibration, Model, Stages
 from . import docs
-from .arguments import TableArguments
+from .arguments import LossArguments, TableArguments
 from .base import BoostEstimator
 from .fitted import FromModel
 
-_SHARED = set(arguments_of(TableArguments)) - {"random_state"}
+_SHARED = {*arguments_of(LossArguments), *arguments_of(TableArguments)} - {"random_state"}
 
 
 class FittedForestMixin(BoostEstimator):
@@ -67,8 +67,8 @@ class FittedForestMixin(BoostEstimator):
             raise IndexError(f"i must be the number of a tree from {-n_trees} to {n_trees - 1}; got {i!r}.")
         own = model.take(int(i) % n_trees, int(i) % n_trees + 1)
         params = {name: values[0] for name, values in own.params.items()}
-        params |= {name: getattr(self, name) for name in _SHARED}
         names = self._tree_class._get_param_names()
+        params |= {name: getattr(self, name) for name in _SHARED.intersection(names)}
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         tree._model = own
         tree.max_features = tree.tree_params_[0]["max_features"]

@@ -8,7 +8,6 @@ import numpy as np
 
 from .._base.typing import Floats
 from .._features.encoder import CategoryColumn, NumberColumn
-from .._losses import CrossEntropy
 from .._model.inspection import leaf_models, raw_thresholds
 from .._model.model import Model
 from .show import ShownNode, linear_model, number
@@ -77,16 +76,8 @@ def _conditions(words: Words, threshold: float, missing_left: bool, digits: int)
 
 def _summary(model: Model, n_rows: float, loss: float, digits: int) -> str:
     mean_loss = max(loss, 0.0) / max(n_rows, np.finfo(np.float64).tiny)
-    if not isinstance(model.loss, CrossEntropy):
-        return f"{n_rows:g} rows, RMSE {number(float(np.sqrt(mean_loss)) * model.loss.unit, digits)}"
-    return f"{n_rows:g} rows, log-loss {number(mean_loss, digits)}"
-
-
-def _output_names(model: Model) -> list[str]:
-    if not isinstance(model.loss, CrossEntropy):
-        return ["y"]
-    labels = [str(label) for label in model.loss.classes]
-    return [f"log-odds of {labels[-1]}"] if len(labels) <= 2 else [f"F({label})" for label in labels]
+    name, value = model.loss.figure(mean_loss)
+    return f"{n_rows:g} rows, {name} {number(value, digits)}"
 
 
 def _other_model(model: Model, leaf: int) -> str:
@@ -105,7 +96,7 @@ def _model_lines(model: Model, models: Floats, leaf: int, words: list[Words], di
         return (_other_model(model, leaf),)
     names = [w.name for w in words]
     lines: list[str] = []
-    for output, (intercept, *slopes) in zip(_output_names(model), models[leaf], strict=True):
+    for output, (intercept, *slopes) in zip(model.loss.score_names, models[leaf], strict=True):
         effects = np.abs(slopes) * model.features.deviation
         slopes = np.where(effects > _ROUNDING * model.loss.unit, slopes, 0.0)
         most = 5 if len(models[leaf]) == 1 else 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import Floats, Ints
+from .._core import Link
 from .._model.model import Model
 
 Report = Callable[[int], None] | None
@@ -16,12 +17,16 @@ Report = Callable[[int], None] | None
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A weighted sum over some trees of their scores, or of their probabilities."""
+    """A weighted sum over some trees of what a link makes of their scores."""
 
     first: int
     last: int
     weights: Floats  #: of the trees first … last - 1
-    probability: bool
+    link: Link  #: of the core
+
+    def has_closed_forms(self, model: Model) -> bool:
+        """Tell whether the contributions to these trees are sums over their nodes."""
+        return _core.has_closed_forms(model.columns.model, self.link, self.first, self.last)
 
     def sums(self, model: Model, X: Floats, threads: int) -> Floats:
         """Return what the trees add up to, rows × outputs."""
@@ -29,7 +34,7 @@ class Part:
         changes = np.flatnonzero(np.diff(self.weights)) + 1
         for begin, end in zip((0, *changes), (*changes, len(self.weights)), strict=True):  # of the same weight
             trees = slice(self.first + begin, self.first + end)
-            total += self.weights[begin] * model.sums(X, threads, not self.probability, trees)
+            total += self.weights[begin] * model.sums(X, threads, self.link == Link.IDENTITY, trees)
         return total
 
 
@@ -58,7 +63,7 @@ def interventional(
     values, variance = np.zeros((2, int(np.prod(shape))))
     interactions = np.zeros(len(values) * n_columns) if pairs else None
     _core.explain_interventional(
-        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.probability, part.first,
+        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.link, part.first,
         part.last, part.weights, apart, threads, values, variance, interactions, report,
     )  # fmt: skip
     if interactions is not None:
@@ -74,7 +79,7 @@ def along_paths(
     f, n_outputs = model.features, model.columns.n_outputs
     values, base = np.zeros(len(X) * n_columns * n_outputs), np.zeros(n_outputs)
     _core.explain_path(
-        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.probability, part.first,
+        model.columns.model, X, others, f.mean, f.scale, f.fill, column_of, n_columns, part.link, part.first,
         part.last, part.weights, threads, values, base, report,
     )  # fmt: skip
     shares = values.reshape(len(X), 1, n_columns, n_outputs)

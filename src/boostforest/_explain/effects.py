@@ -163,7 +163,7 @@ class _Replaced:
         self._replaced: Mask = np.isin(columns_of_features(model)[0], columns)
         self._grid = np.tile(model.features.mean, (len(mesh), 1))
         self._grid[:, self._replaced] = self._features(np.zeros((1, model.features.n_columns)))[:, self._replaced]
-        self._is_quick = not model.columns.models and _core.has_closed_forms(model.columns.model, 0, model.n_trees)
+        self._is_quick = not model.columns.models and all(part.has_closed_forms(model) for part in link.parts)
 
     @property
     def n_values(self) -> int:
@@ -192,7 +192,7 @@ class _Replaced:
                 f = self._model.features
                 _core.add_effects(
                     self._model.columns.model, np.ascontiguousarray(rows[~slow]), self._grid, self._replaced, f.mean,
-                    f.scale, f.fill, part.probability, part.first, part.last, part.weights, self._threads, quick,
+                    f.scale, f.fill, part.link, part.first, part.last, part.weights, self._threads, quick,
                 )  # fmt: skip
                 sums[~slow] = quick.reshape(-1, self.n_values, n_outputs)
             if slow.any():

@@ -97,14 +97,14 @@ def _check(model: Model, link: Link, request: Request, n_rows: int, n_others: in
     """Refuse what takes too much time or memory, or is not there."""
     column_of, n_columns = columns_of_features(model)
     n_outputs, columns = model.columns.n_outputs, model.columns
-    if request.algorithm == "path" and not _core.has_closed_forms(columns.model, 0, model.n_trees):
+    closed = all(part.has_closed_forms(model) for part in link.parts)
+    if request.algorithm == "path" and not closed:
         raise ValueError(
             "algorithm='path' needs trees with constant or linear node models and without monotonic_cst (and of at "
-            "most 200 levels); use algorithm='interventional'."
+            "most 200 levels, and a loss without logarithms); use algorithm='interventional'."
         )
     if request.interactions:
-        bends = any(part.probability for part in link.parts) or bool(columns.sum_path.any())
-        closed = _core.has_closed_forms(columns.model, 0, model.n_trees)
+        bends = any(part.link != _core.Link.IDENTITY for part in link.parts) or bool(columns.sum_path.any())
         n_seen = len(np.unique(column_of[columns.seen_features])) if (columns.n_inputs > 0).any() else 0
         if (bends and n_seen > _core.MOST_PAIRED) or (not closed and n_columns > _core.MOST_PAIRED):
             raise ValueError(

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Floats
 from .._losses.cross_entropy import _LEAST_PROBABILITY
 from .._model.model import Model
 from .contributions import Part
 
+_SCORES = _core.Link.IDENTITY
 _TINY = float(np.finfo(np.float64).tiny)
 _NEAR = 1e-6  # nearer points have the derivative for a slope
 _RULE = np.polynomial.legendre.leggauss(16)
@@ -41,7 +43,7 @@ class Link(ABC):
         self.step = model.stages.steps[0]
         self.is_plain = _is_plain(model)
         self.first = _first_stage(model)
-        self.later = None if len(model.stages) == 1 else Part(end, model.n_trees, weights[end:].copy(), False)
+        self.later = None if len(model.stages) == 1 else Part(end, model.n_trees, weights[end:].copy(), _SCORES)
 
     @property
     def parts(self) -> list[Part]:
@@ -147,7 +149,7 @@ def find_link(model: Model, output: str, additive: bool = True) -> Link:
             raise ValueError("output='probability' needs a classifier; a regressor has 'prediction' and 'score'.")
         return _number_link(model, output)
     if output == "score" and model.n_trees == 1:
-        return Linear(model, Part(0, 1, np.ones(1), False), _squeezed)
+        return Linear(model, Part(0, 1, np.ones(1), _SCORES), _squeezed)
     if output != "score" and (loss.n_classes == 1 or _is_plain(model)):
         return Linear(model, _first_stage(model), loss.decode)
     if loss.n_outputs == 1:
@@ -162,8 +164,8 @@ def find_link(model: Model, output: str, additive: bool = True) -> Link:
 
 def _number_link(model: Model, output: str) -> Link:
     loss = model.loss
-    if loss.averages_scores:
-        every = Part(0, model.n_trees, model.stages.tree_weights().copy(), False)
+    if loss.link == _SCORES:
+        every = Part(0, model.n_trees, model.stages.tree_weights().copy(), _SCORES)
         is_plain = _is_plain(model)
 
         def decode(scores: Floats) -> Floats:
@@ -173,6 +175,10 @@ def _number_link(model: Model, output: str) -> Link:
             return Linear(model, every, decode)
         if output == "score":
             return Linear(model, every, _squeezed)
+    elif output == "score":
+        return OneOutput(model, lambda outputs: np.log(loss.decode(outputs)))  # the log link is all there is
+    elif _is_plain(model) and _is_straight(loss.decode):
+        return Linear(model, _first_stage(model), loss.decode)
     return OneOutput(model, loss.decode)
 
 
@@ -184,7 +190,7 @@ def _is_plain(model: Model) -> bool:
 def _first_stage(model: Model) -> Part:
     """Return the mean output of the first stage."""
     end, n = model.stages.ends[0], model.stages.counts[0]
-    return Part(0, end, np.full(end, 1 / n), not model.loss.averages_scores)
+    return Part(0, end, np.full(end, 1 / n), model.loss.link)
 
 
 def _is_straight(function: Callable[[Floats], Floats]) -> bool:

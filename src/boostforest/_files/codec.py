@@ -24,7 +24,7 @@ from .._base.validation import classes_as_numbers
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
@@ -49,6 +49,9 @@ class StoredEstimator(Protocol):
 
 Estimators = Mapping[str, type[StoredEstimator]]
 
+#: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
+_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -56,14 +59,10 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 # ------------------------------------------------------------------------------------------------------------- encoding
 
 
-# That files have only if they are set: those without are as they were before.
-_LATER_PARAMETERS = ("boost", "shared_hessian")
-_FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
-
-
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
-    stored, lost = encode_params({n: v for n, v in params.items() if n not in _LATER_PARAMETERS or v is not None})
+    used = {name: v for name, v in params.items() if not (name in _LATER and _is_default(v, _LATER[name]))}
+    stored, lost = encode_params(used)
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {
@@ -81,7 +80,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if len(model.columns.hidden) == 0:
         tensors |= {"hidden_start": None, "hidden": None}
     tensors["params"] = _shorten(tensors["params"], dtype)
-    if isinstance(model.loss, SquaredError):
+    if isinstance(model.loss, RegressionLoss):
         tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
@@ -102,6 +101,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
         "oob_score": _encode_score(known.score),
         "dtype": model.columns.dtype.name,
+        "loss": _encode_loss(model.loss),
     }
     return *FORMAT.write(tensors, metadata), lost
 
@@ -159,6 +159,18 @@ def _encode_drawn(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
     plain = [encode_value(v) for v in values]
     return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
+
+
+def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
+    """Return the loss of a regressor; those that files had from the beginning are told by other fields."""
+    if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
+        return None
+    return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+
+
+def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
+    """Return the fields of a loss beside the mean and the scale of its target."""
+    return [field.name for field in fields(loss) if field.name not in ("mean", "scale")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -299,7 +311,16 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
 def _decode_loss(content: Content) -> Loss:
     t = content.tensors
     if content.task == "regression":
-        return SquaredError(float(t["target_mean"]), float(t["target_scale"]))
+        name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
+        if name not in REGRESSION_LOSSES:
+            known = ", ".join(map(repr, REGRESSION_LOSSES))
+            raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
+        cls = REGRESSION_LOSSES[name]
+        if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
+            raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
+        if not all(type(number) is float and number > 0 for number in numbers.values()):
+            raise ValueError(f"the numbers of the loss {name!r} must be floats above 0; got {numbers!r}")
+        return cls(float(t["target_mean"]), float(t["target_scale"]), **numbers)
     kind, classes = content.metadata["classes"], t["classes"]
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes

@@ -222,6 +222,10 @@ def check_names(name: str, names: Any, content: Content) -> None:
 
 IS_NULL_OR_NUMBER = rule("{name} must be null or a number", lambda v, _: v is None or isinstance(v, float))
 IS_OBJECT = rule("{name} must be an object", lambda v, _: isinstance(v, dict))
+LOSS = rule(
+    "{name} must be null, or an object from the name of a regressor's loss to its numbers",
+    lambda v, c: v is None or (isinstance(v, dict) and len(v) == 1 and c.task == "regression"),
+)
 NO_REGRESSOR = rule("a regressor has no classes", lambda v, c: v is None or c.task != "regression")
 
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
@@ -272,7 +276,8 @@ class Schema:
         arrays = {
             name: np.asarray(v, ITEMS.get(self._field(name).dtype)) for name, v in tensors.items() if v is not None
         }
-        return arrays, {field.name: to_json(metadata[field.name]) for field in self._json}
+        texts = {field.name: to_json(metadata[field.name]) for field in self._json}
+        return arrays, {f.name: texts[f.name] for f in self._json if (f.default, texts[f.name]) != ("null", "null")}
 
     def version(self, tensors: Tensors) -> int:
         """Return the version of the format that knows these tensors; what it could say before 3 is said by 2."""

@@ -21,6 +21,7 @@ from .field import (
     IS_NULL_OR_NUMBER,
     IS_OBJECT,
     LEVEL_END,
+    LOSS,
     NO_REGRESSOR,
     NOT_NEGATIVE,
     POSITIVE,
@@ -130,7 +131,11 @@ TENSORS = (
         "feature_deviation", "F64", "features", "standard deviation in the training table", ALWAYS,
         (FINITE, POSITIVE),
     ),
-    Field("target_mean", "F64", "()", "prediction = score × scale + mean", _REGRESSORS, (FINITE,)),
+    Field(
+        "target_mean", "F64", "()",
+        "score × scale + mean is the prediction or, where the loss has a log link, its logarithm (a forest averages "
+        "the predictions of its trees)", _REGRESSORS, (FINITE,),
+    ),
     Field("target_scale", "F64", "()", "likewise", _REGRESSORS, (FINITE, POSITIVE)),
     Field(
         "stage_end", "I64", "stages", "number of trees up to the end of each stage", _STAGES, (STAGE_END,), 2,
@@ -285,6 +290,11 @@ METADATA = (
         '`"float64"`, `"float32"` or `"float16"`: the type of the coefficients in memory. `lower` and `upper` have it '
         'in the file too, `params` may have another, and is read as this one. Without it: `"float64"`', ALWAYS, since=2,
         default='"float64"',
+    ),
+    Field(
+        "loss", "JSON", "",
+        'the regressor\'s loss and the numbers that it keeps, `{"poisson": {"information": …}}`; not there for squared '
+        "error, nor in classifiers", ALWAYS, (LOSS,), since=2, default="null",
     ),
     Field("sha256", "text", "", "the checksum", _HEAD),
 )  # fmt: skip

@@ -140,7 +140,9 @@ class Search:
         return self._growth.objective.counted(self.trials[0].group.oob.n_trees[:, 0] >= 2)
 
     def _shares(self, best: Trial) -> Floats:
-        """Return the mixture with the least squared error out of bag."""
+        """Return the mixture with the least squared error out of bag; of quantiles, the best setting alone."""
+        if not self._growth.objective.loss.predicts_mean:
+            return np.array([float(trial is best) for trial in self.trials])
         rows, objective = self._judged_rows, self._growth.objective
         root = np.sqrt(objective.shares(rows))[:, None]
         targets = objective.targets[rows]
@@ -153,7 +155,7 @@ class Search:
         shares[good] = _least_mixture(errors @ errors.T - np.diag(noise) / 2)
         shares[shares < _LEAST_SHARE] = 0.0
         shares = np.asarray(shares / shares.sum())
-        if not objective.loss.averages_scores:
+        if objective.loss.n_classes:
             return shares
         # Squared errors of few outlying rows can mislead. Where the gain may be chance, a part of the trees is grown
         # with the first settings. (Errors of probabilities are bounded.)

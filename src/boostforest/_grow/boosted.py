@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._base.typing import Floats, Mask, Seeds
+from .._core import Link
 from .._losses import OutOfBag
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
@@ -89,6 +90,7 @@ def can_boost(data: TrainingData) -> bool:
     return (
         data.sampling.bootstrap
         and data.roles.monotonic_cst is None
+        and data.loss.boosts
         and data.loss.n_classes != 1
         and n_rows >= 3 * _LEAST_ROWS
         and n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
@@ -157,7 +159,7 @@ class Mixture:
         curvature = objective.loss.curvature(forest.scores)
         of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
         self._noise = np.stack([forest.noise, *of_chains])
-        if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
+        if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
             self._noise = np.minimum(self._noise, np.minimum(objective.losses(forest.scores), _SMALL_NOISE))
 
     def scores(self, weights: Floats) -> Floats:
@@ -172,7 +174,7 @@ class Mixture:
     def alone(self) -> Floats:
         """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
         first = np.eye(len(self._parts))[0]
-        return first if self._objective.loss.averages_scores else self._least(first, first > 0)
+        return first if self._objective.loss.link == Link.IDENTITY else self._least(first, first > 0)
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""

@@ -81,6 +81,7 @@ class TrainingData:
             roles.model_features,
             roles.monotonic_cst,
             threads,
+            self.loss.numbers,
         )
         if self.kept is not None:
             self.kept.table = table

@@ -64,7 +64,7 @@ def check_trees(data: TrainingData, params: TreeParams, dtype: str, n_threads: i
         n_distinct=n_rows,
         n_inputs=n_inputs,
         n_outputs=data.loss.n_outputs,
-        all_nodes=roles.monotonic_cst is not None or (data.loss.averages_scores and any(params["clip"])),
+        all_nodes=roles.monotonic_cst is not None or any(params["clip"]),
         coefficient=np.dtype(dtype).itemsize,
     )
     n_threads = min(n_threads, len(params["clip"]), _MOST_THREADS)

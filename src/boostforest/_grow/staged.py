@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
+from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
@@ -106,7 +107,7 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            of_outputs = stage == 0 and not loss.averages_scores
+            of_outputs = stage == 0 and loss.link != Link.IDENTITY
             bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
             noise += step**2 * (bent * excess).sum(axis=1)
         return noise
@@ -189,7 +190,7 @@ class StageGrower:
     def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
         """Return the losses after a step, were there infinitely many such trees."""
         objective, variance = self._objective, oob.variance_of_mean
-        if not objective.loss.averages_scores:  # a parabola for the log-loss is good for small changes only
+        if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
             variance = np.minimum(variance, _SMALL_VARIANCE)
         noise = (objective.loss.curvature(scores) * variance).sum(axis=1)
         return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)

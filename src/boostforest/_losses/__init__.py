@@ -1,7 +1,30 @@
 """What a forest minimises, one class for each loss."""
 
 from .cross_entropy import CrossEntropy, Logistic, Softmax
+from .log_link import Gamma, Poisson, Tweedie
 from .loss import Loss, OutOfBag
+from .regression import RegressionLoss
+from .robust import AbsoluteError, Huber, Quantile
 from .squared_error import SquaredError
 
-__all__ = ["CrossEntropy", "Logistic", "Loss", "OutOfBag", "Softmax", "SquaredError"]
+#: The losses of regressors, by the names that the argument ``loss`` and model files have for them.
+REGRESSION_LOSSES: dict[str, type[RegressionLoss]] = {
+    loss.name: loss for loss in (SquaredError, Huber, AbsoluteError, Quantile, Poisson, Gamma, Tweedie)
+}
+
+__all__ = [
+    "REGRESSION_LOSSES",
+    "AbsoluteError",
+    "CrossEntropy",
+    "Gamma",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "OutOfBag",
+    "Poisson",
+    "Quantile",
+    "RegressionLoss",
+    "Softmax",
+    "SquaredError",
+    "Tweedie",
+]

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._base.typing import Floats, Labels, Longs
-from .._core import LossCode
+from .._core import Link, LossCode
 from .loss import Loss, OutOfBag
 
 _LEAST_PROBABILITY = 1e-3  # of a mean that log-odds are taken of
@@ -22,7 +22,6 @@ class CrossEntropy(Loss):
     """What the losses of classes share. The core gets the number of a row's class."""
 
     task = "classification"
-    averages_scores = False
 
     classes: Labels  #: in ascending order
 
@@ -51,6 +50,9 @@ class CrossEntropy(Loss):
         """The classes whose shares stand for categories: of two the second is enough."""
         return np.arange(1 if self.n_classes == 2 else 0, self.n_classes)
 
+    def figure(self, mean_loss: float) -> tuple[str, float]:
+        return "log-loss", mean_loss
+
     def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
         p, variance = self._own(y, oob.mean, oob.variance_of_mean)
         p = np.maximum(p, _LEAST_IN_LOSS)
@@ -69,11 +71,17 @@ class CrossEntropy(Loss):
 class Logistic(CrossEntropy):
     """Two classes: one score, the log-odds of the second. A single class is taken for the first of two."""
 
+    name = "logistic"
     code = LossCode.LOGISTIC
+    link = Link.SIGMOID
 
     def outputs(self, scores: Floats) -> Floats:
         odds = np.exp(-np.abs(scores))  # cannot overflow
         return np.asarray(np.where(scores < 0, odds, 1) / (1 + odds))
+
+    @property
+    def score_names(self) -> list[str]:
+        return [f"log-odds of {self.classes[-1]}"]
 
     def scores(self, outputs: Floats) -> Floats:
         p = np.clip(outputs, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
@@ -98,7 +106,9 @@ class Logistic(CrossEntropy):
 class Softmax(CrossEntropy):
     """More classes: a score for each."""
 
+    name = "softmax"
     code = LossCode.SOFTMAX
+    link = Link.SOFTMAX
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -107,6 +117,10 @@ class Softmax(CrossEntropy):
     @property
     def output_names(self) -> list[str]:
         return [str(label) for label in self.classes]
+
+    @property
+    def score_names(self) -> list[str]:
+        return [f"F({label})" for label in self.classes]
 
     def outputs(self, scores: Floats) -> Floats:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))

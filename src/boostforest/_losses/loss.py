@@ -3,8 +3,8 @@
 The core has the derivatives (``src/core/losses``); here is everything else that depends on the loss. A loss is made for
 one target: `fit` keeps what leads back to the user's units or labels.
 
-To add one: a file in ``src/core/losses`` with its line in ``kLosses``, a class here, and its two directions in
-``_files/codec.py``, which tells the losses of today by the fields of the target.
+To add one: a file in ``src/core/losses`` with its line in ``kLosses``, and a class here with its line in
+``__init__.py``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._base.typing import Floats, Mask
+from .._core import Link
 
 
 @dataclass(frozen=True)
@@ -55,16 +56,21 @@ class OutOfBag:
 class Loss(ABC):
     """What a forest minimises.
 
-    Trees add up *scores*. *Outputs* are what a forest averages and predicts: the scores themselves, or probabilities.
-    Targets are encoded for the core: ``y`` is one number per row everywhere below.
+    Trees add up *scores*. *Outputs* are what a forest averages and predicts, what the link makes of the scores: the
+    scores themselves, means, or probabilities. Targets are encoded for the core: ``y`` is one number per row everywhere
+    below.
     """
 
+    name: ClassVar[str]  #: what users and files call it
     code: ClassVar[int]  #: ``LossCode`` of the core
     task: ClassVar[str]
-    averages_scores: ClassVar[bool]  #: a forest averages the scores of its trees, not their probabilities
+    link: ClassVar[Link]  #: from scores to outputs
 
     n_outputs: int = 1  #: scores per row
     n_classes: int = 0  #: 0 in regression
+    numbers: tuple[float, ...] = ()  #: what the core's loss wants to know besides
+    boosts: ClassVar[bool] = True  #: there may be boosted stages
+    predicts_mean: ClassVar[bool] = True  #: squared errors of outputs tell something
 
     # ----------------------------------------------------------------------------------------------------- the target
 
@@ -106,20 +112,34 @@ class Loss(ABC):
 
     @property
     def unit(self) -> float:
-        """Units of the prediction per unit of score."""
+        """Units of the user's scale per unit of score: of the target, or of what the link makes the target of."""
         return 1.0
 
     @property
     def origin(self) -> float:
-        """The prediction at score 0, where units are the user's; else 0."""
+        """Score 0 on that scale."""
         return 0.0
+
+    @property
+    def output_unit(self) -> float:
+        """Units of the prediction per unit of output."""
+        return self.unit
+
+    @property
+    @abstractmethod
+    def score_names(self) -> list[str]:
+        """What the scores are called in formulas."""
+
+    @abstractmethod
+    def figure(self, mean_loss: float) -> tuple[str, float]:
+        """Return what a mean training loss is shown as: the name of the figure, and its value in the user's units."""
 
     @property
     def output_names(self) -> list[str]:
         """What the outputs are called where there are several."""
         return [""] * self.n_outputs
 
-    def without_origin(self) -> Loss:
+    def without_origin(self) -> Self:
         """Return the loss of a tree that corrects others: its score 0 corrects nothing."""
         return self
 

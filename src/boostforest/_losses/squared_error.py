@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._base.arrays import mean_and_deviation
 from .._base.typing import Floats
-from .._core import LossCode
-from .loss import Loss, OutOfBag
+from .._core import Link, LossCode
+from .loss import OutOfBag
+from .regression import RegressionLoss
 
 
 @dataclass(frozen=True)
-class SquaredError(Loss):
+class SquaredError(RegressionLoss):
     """(y - F)² of the scaled target."""
 
+    name = "squared_error"
     code = LossCode.SQUARED_ERROR
-    task = "regression"
-    averages_scores = True
-
-    mean: float = 0.0
-    scale: float = 1.0
+    link = Link.IDENTITY
+    boosts = True
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
@@ -55,15 +54,11 @@ class SquaredError(Loss):
         return outputs[:, 0] * self.scale + self.mean
 
     @property
-    def unit(self) -> float:
-        return self.scale
+    def score_names(self) -> list[str]:
+        return ["y"]
 
-    @property
-    def origin(self) -> float:
-        return self.mean
-
-    def without_origin(self) -> SquaredError:
-        return replace(self, mean=0.0)
+    def figure(self, mean_loss: float) -> tuple[str, float]:
+        return "RMSE", float(np.sqrt(mean_loss)) * self.scale
 
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return (y - scores[:, 0]) ** 2

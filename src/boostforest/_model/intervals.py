@@ -14,12 +14,13 @@ import numpy as np
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask, Seeds
 from .._base.validation import warn
+from .._losses import Loss
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
-Scores = Callable[[Floats, int, int], Floats]
+Outputs = Callable[[Floats, int, int, bool], Floats]
 Members = Sequence[Sequence[tuple[int, int]]]
 
 
@@ -27,7 +28,7 @@ Members = Sequence[Sequence[tuple[int, int]]]
 class LeftOut:
     """What is kept of the training rows: errors, and which trees have not drawn them."""
 
-    residuals: Floats  #: out-of-bag errors of some rows, absolute, in scaled units
+    residuals: Floats  #: out-of-bag errors of some rows, absolute, in units of outputs
     absent: Mask  #: trees × rows: the tree has not drawn the row
     weight: Floats | None = None  #: of the rows; None: all the same
 
@@ -46,11 +47,18 @@ def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Flo
 
 
 def intervals(
-    score: Scores, X: Floats, members: Members, steps: Sequence[float], kept: LeftOut, coverage: float
+    loss: Loss,
+    outputs_of: Outputs,
+    X: Floats,
+    members: Members,
+    steps: Sequence[float],
+    kept: LeftOut,
+    coverage: float,
 ) -> Floats:
-    """Return lower and upper ends for every row, in scaled units.
+    """Return lower and upper ends for every row, in units of outputs.
 
-    ``score`` gives what trees from first to end add up to; a stage has ``members``, which are such trees, and a step.
+    ``outputs_of`` gives what the outputs of trees from first to end add up to, or their scores; a stage has
+    ``members``, which are such trees, and a step.
     """
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
@@ -64,7 +72,7 @@ def intervals(
     block = max(1, _VALUES_AT_ONCE // max(n_kept, *map(len, members)))
     for first in range(0, len(X), block):
         rows = X[first : first + block]
-        centres = _left_out_predictions(score, rows, members, steps, kept)
+        centres = _left_out_predictions(loss, outputs_of, rows, members, steps, kept)
         ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
@@ -78,11 +86,14 @@ def _rows_needed(coverage: float) -> int:
     return n
 
 
-def _left_out_predictions(score: Scores, X: Floats, members: Members, steps: Sequence[float], kept: LeftOut) -> Floats:
-    """Return, for every row of X, the predictions of the forests that have not seen one of the kept rows."""
-    total = np.zeros((len(X), len(kept.residuals)))
-    for stage, step in zip(members, steps, strict=True):
-        outputs = np.column_stack([score(X, first, end) for first, end in stage])
+def _left_out_predictions(
+    loss: Loss, outputs_of: Outputs, X: Floats, members: Members, steps: Sequence[float], kept: LeftOut
+) -> Floats:
+    """Return, for every row of X, the outputs of the forests that have not seen one of the kept rows."""
+    scores = np.zeros((len(X), len(kept.residuals)))
+    for number, (stage, step) in enumerate(zip(members, steps, strict=True)):
+        outputs = np.column_stack([outputs_of(X, first, end, number > 0) for first, end in stage])
         absent = kept.absent[[first for first, _ in stage]].astype(np.float64)
-        total += step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
-    return total
+        mean = step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
+        scores += mean if number > 0 else loss.scores(mean)
+    return loss.outputs(scores)

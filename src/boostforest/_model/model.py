@@ -10,6 +10,7 @@ import numpy as np
 
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Seeds, TreeParams
+from .._core import Link
 from .._features.features import Features
 from .._losses import Loss, OutOfBag
 from .background import Background
@@ -155,13 +156,13 @@ class Model:
         """Add up what some trees give for rows of features, rows × outputs: outputs or, if asked for, scores."""
         out = np.zeros((len(X), self.columns.n_outputs))
         first, last, _ = trees.indices(self.n_trees)
-        probability = not (scores or self.loss.averages_scores)
+        link = Link.IDENTITY if scores else self.loss.link
         f = self.features
         if self.columns.models:
             node_models = self.params["node_model"]
-            add_trees(self.columns, node_models, f, self.loss.task, X, probability, range(first, last), threads, out)
+            add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out)
         else:
-            self.columns.model.predict(X, f.mean, f.scale, probability, first, last, threads, out, f.fill)
+            self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill)
         return out
 
     @property
@@ -207,12 +208,12 @@ class Model:
         return leaves
 
     def intervals(self, X: Floats, kept: LeftOut, coverage: float, threads: int) -> Floats:
-        """Return lower and upper ends that hold the target of every row so often, in scaled units."""
+        """Return lower and upper ends that hold the target of every row so often, in units of outputs."""
 
-        def scores_of(rows: Floats, first: int, end: int) -> Floats:
-            return self.sums(rows, threads, True, slice(first, end))[:, 0]
+        def outputs_of(rows: Floats, first: int, end: int, scores: bool) -> Floats:
+            return self.sums(rows, threads, scores, slice(first, end))[:, 0]
 
-        return intervals(scores_of, X, self.stages.members(self.seeds), self.stages.steps, kept, coverage)
+        return intervals(self.loss, outputs_of, X, self.stages.members(self.seeds), self.stages.steps, kept, coverage)
 
     def out_of_bag(self, X: Floats, sampling: Sampling, threads: int, scores: bool = False) -> OutOfBag:
         """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores."""
@@ -220,11 +221,9 @@ class Model:
         n_trees = np.zeros((len(X), 1))
         f = self.features
         if not self.columns.models:
-            probability = not (scores or self.loss.averages_scores)
+            link = Link.IDENTITY if scores else self.loss.link
             draws = self.seeds, sampling.n_draws, sampling.cumulative
-            self.columns.model.predict_oob(
-                X, f.mean, f.scale, probability, *draws, threads, total, n_trees, f.fill, squares
-            )
+            self.columns.model.predict_oob(X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares)
             return OutOfBag(total, squares, n_trees)
         for tree, seed in enumerate(self.seeds):
             rows = np.flatnonzero(sampling.counts(seed, len(X)) == 0)

@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .. import _core
 from .._base.typing import Floats, Ints
+from .._core import Link
 from .._features.features import Features
 from ..nodes._fitters import fitter_for
 from ..nodes._python import NodeFitter, seen_values
@@ -31,24 +32,24 @@ def add_trees(
     features: Features,
     task: str,
     X: Floats,
-    probability: bool,
+    link: Link,
     trees: range,
     n_jobs: int,
     out: Floats,
 ) -> None:
-    """Add the scores or probabilities of some trees to ``out``, rows × outputs, in their order."""
+    """Add what the link makes of the scores of some trees to ``out``, rows × outputs, in their order."""
     rows = ScaledRows(X, features)
     seen = seen_values(rows.values, forest.model_features)
     for model, run in groupby(trees, key=lambda t: node_models[t] if forest.in_python[t] else None):
         own = list(run)
         if model is None:
             scaling = features.mean, features.scale
-            forest.model.predict(X, *scaling, probability, own[0], own[-1] + 1, n_jobs, out, features.fill)
+            forest.model.predict(X, *scaling, link, own[0], own[-1] + 1, n_jobs, out, features.fill)
             continue
         fitter = fitter_for(model, seen, forest.n_outputs, task)
         # Sums in the order of the trees: the same for any number of threads.
         with fitter.limits():
-            jobs = (delayed(_tree_output)(forest, t, rows, fitter, probability) for t in own)
+            jobs = (delayed(_tree_output)(forest, t, rows, fitter, link) for t in own)
             threads = n_jobs if fitter.predicts_on_threads else 1
             for output in Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs):
                 out += output.T
@@ -65,15 +66,15 @@ def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:
     return size
 
 
-def _tree_output(forest: ForestColumns, tree: int, rows: ScaledRows, fitter: NodeFitter, probability: bool) -> Floats:
-    """Return scores or probabilities of all rows by one tree: outputs × rows."""
+def _tree_output(forest: ForestColumns, tree: int, rows: ScaledRows, fitter: NodeFitter, link: Link) -> Floats:
+    """Return what the link makes of the scores of all rows by one tree: outputs × rows."""
     first = int(forest.tree_start[tree])
     scores = np.zeros((forest.n_outputs, len(rows.values)))
     visits = [(node, here) for node, here in _visits(forest, tree, rows) if forest.models[node] is not None]
     asked = [(forest.models[node], here, f"node {node - first} of tree {tree}") for node, here in visits]
     for (node, here), output in zip(visits, fitter.outputs(asked), strict=True):
         scores[:, here] += np.clip(output, forest.lower[node], forest.upper[node])
-    return _core.probabilities(scores).reshape(scores.shape) if probability else scores
+    return scores if link == Link.IDENTITY else _core.outputs(scores, link).reshape(scores.shape)
 
 
 def _visits(forest: ForestColumns, tree: int, rows: ScaledRows) -> Iterator[tuple[int, Ints]]:

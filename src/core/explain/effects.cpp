@@ -40,9 +40,9 @@ Grid::Grid(const RawRows& rows, const bool* replaced)
 Effects::Effects(const Grid& grid, int n_outputs, int input_width)
     : grid_(grid), n_outputs_(n_outputs), input_width_(input_width), order_(grid.n()) {}
 
-void Effects::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
+void Effects::add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, double weight,
                        double* out) {
-    if (tree_ != &tree) models_.emplace(tree, output, input_width_);
+    if (tree_ != &tree) models_.emplace(tree, link, input_width_);
     tree_ = &tree;
     routed_ = rows.routed(i);
     inputs_ = rows.inputs(i);
@@ -162,7 +162,7 @@ void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& g
                        for (std::size_t t = 0; t < forest.trees.size(); ++t)
                            for (std::int64_t i = 0; i < block.n(); ++i) {
                                worker.check(64 + size);
-                               effects.add_tree(forest.trees[t], forest.output, block, i, forest.weights[t],
+                               effects.add_tree(forest.trees[t], forest.link, block, i, forest.weights[t],
                                                 out + (begin + i) * size);
                            }
                    });

@@ -44,7 +44,7 @@ class Effects {
 
     // Adds weight times the output of a tree for row i to grid values × outputs. Of a tree it is always the same
     // output.
-    void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, double weight,
+    void add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, double weight,
                   double* out);
 
    private:

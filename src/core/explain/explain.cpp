@@ -48,8 +48,8 @@ void fill_diagonal(const double* values, int n_players, int n_outputs, double* p
 
 }  // namespace
 
-bool has_closed_forms(const TreeView& tree) {
-    return is_sum_of_models(tree) && depth_of(tree) <= kMostLevels;
+bool has_closed_forms(const TreeView& tree, Link link) {
+    return is_sum_of_models(tree, link) && depth_of(tree) <= kMostLevels;
 }
 
 void explain_interventional(const WeightedTrees& forest, const RawRows& rows, const RawRows& background,
@@ -59,7 +59,8 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
     const PreparedRows others(background, 0, background.n_rows);
     const Weights weights(std::min(players.n, kMostLevels + kMostPaired));
     std::vector<bool> closed(forest.trees.size());
-    std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(), has_closed_forms);
+    std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(),
+                   [&](const TreeView& tree) { return has_closed_forms(tree, forest.link); });
     std::vector<std::unique_ptr<Explainers>> explainers(kMaxThreads);
     const std::int64_t n_apart = out.apart ? others.n() : 1, size = n_apart * players.n * n_outputs;
     const auto target_of = [&](std::int64_t row, double weight) {
@@ -81,9 +82,9 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                                const Key key = child(keys[i], forest.first + t);
                                worker.check(others.n() * 16 * others.width());
                                if (closed[t]) {
-                                   own->by_nodes.add_tree(forest.trees[t], forest.output, block, i, key, target);
+                                   own->by_nodes.add_tree(forest.trees[t], forest.link, block, i, key, target);
                                } else {
-                                   own->whole.add_tree(forest.trees[t], forest.output, block, i, key, worker, target);
+                                   own->whole.add_tree(forest.trees[t], forest.link, block, i, key, worker, target);
                                }
                            }
                        for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
@@ -105,7 +106,7 @@ void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRow
         int deepest = 0;
         const double* weights = forest.weights + first;
         for (; first < forest.trees.size() && n_bytes < kTreeBytes; ++first) {
-            trees.emplace_back(forest.trees[first], forest.output, others);
+            trees.emplace_back(forest.trees[first], forest.link, others);
             trees.back().add_base(forest.weights[first], base);
             n_bytes += trees.back().n_bytes();
             deepest = std::max(deepest, trees.back().deepest());

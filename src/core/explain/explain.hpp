@@ -15,13 +15,13 @@ namespace boostforest {
 struct WeightedTrees {
     std::vector<TreeView> trees;
     const double* weights;  // one per tree
-    Output output;
+    Link link;
     std::int64_t first;  // number of the first one in the forest: samples are drawn under the numbers of trees
 };
 
 // Whether contributions to a tree are sums over its nodes; others take mixtures of rows through the whole tree, and
 // have no path-dependent values.
-bool has_closed_forms(const TreeView& tree);
+bool has_closed_forms(const TreeView& tree, Link link);
 
 struct Contributions {
     double* values;    // rows × columns × outputs, or rows × background rows × columns × outputs

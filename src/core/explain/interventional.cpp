@@ -49,9 +49,9 @@ Interventional::Interventional(const PreparedRows& background, const Players& pl
       open_start_(n_outputs),
       open_differences_(n_outputs * players.of_input.size()) {}
 
-void Interventional::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
+void Interventional::add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, Key key,
                               const Target& target) {
-    NodeModels models(tree, output, width_);
+    NodeModels models(tree, link, width_);
     tree_ = &tree;
     models_ = &models;
     target_ = &target;

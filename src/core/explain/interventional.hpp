@@ -28,7 +28,7 @@ class Interventional {
     Interventional(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs);
 
     // Adds what a tree gives for row i. key: of the row and the tree.
-    void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
+    void add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, Key key,
                   const Target& target);
 
    private:

@@ -8,18 +8,19 @@
 
 namespace boostforest {
 
-Shape shape_of(const TreeView& tree, Output output) {
-    if (output == Output::kProbability) return tree.n_outputs == 1 ? Shape::kSigmoid : Shape::kSoftmax;
+Shape shape_of(const TreeView& tree, Link link) {
+    if (link == Link::kSigmoid) return Shape::kSigmoid;
+    if (link == Link::kSoftmax) return Shape::kSoftmax;
     return tree.sum_path ? Shape::kClipped : Shape::kLinear;
 }
 
-bool is_sum_of_models(const TreeView& tree) {
-    return tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
+bool is_sum_of_models(const TreeView& tree, Link link) {
+    return link != Link::kLog && tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
 }
 
-NodeModels::NodeModels(const TreeView& tree, Output output, int input_width)
+NodeModels::NodeModels(const TreeView& tree, Link link, int input_width)
     : tree_(tree),
-      shape_(shape_of(tree, output)),
+      shape_(shape_of(tree, link)),
       size_(1 + tree.n_inputs),
       width_(input_width),
       copy_(static_cast<std::size_t>(tree.n_outputs * size_ + width_)) {}

@@ -17,16 +17,16 @@ enum class Shape : std::uint8_t {
     kSoftmax,  // probabilities of the classes
 };
 
-Shape shape_of(const TreeView& tree, Output output);
+Shape shape_of(const TreeView& tree, Link link);
 
 // Whether the output of a tree is a sum of models along the path, each a function of a linear score. Trees under
 // constraints, and those on hidden layers, are not.
-bool is_sum_of_models(const TreeView& tree);
+bool is_sum_of_models(const TreeView& tree, Link link);
 
 class NodeModels {
    public:
     // input_width: doubles that may be read of the slopes of a model; what lies behind the last is finite.
-    NodeModels(const TreeView& tree, Output output, int input_width);
+    NodeModels(const TreeView& tree, Link link, int input_width);
 
     // Reads the model of a node; false if it has none.
     bool load(std::int32_t node);

@@ -15,12 +15,8 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
 
 }  // namespace
 
-PathTree::PathTree(const TreeView& tree, Output output, const PreparedRows& background)
-    : tree_(&tree),
-      output_(output),
-      width_(background.input_width()),
-      shares_(tree.n_nodes, 1.0),
-      reach_(tree.n_nodes) {
+PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& background)
+    : tree_(&tree), link_(link), width_(background.input_width()), shares_(tree.n_nodes, 1.0), reach_(tree.n_nodes) {
     std::vector<int> depth(tree.n_nodes);
     reach_[0] = 1;
     for (std::int32_t node = 0; node < tree.n_nodes; ++node) {  // parents come before their children
@@ -69,7 +65,7 @@ void PathTree::find_outputs() {
     const int n_outputs = tree_->n_outputs;
     scores_.resize(tree_->n_nodes * n_outputs);
     outputs_.resize(scores_.size());
-    NodeModels models(*tree_, output_, width_);
+    NodeModels models(*tree_, link_, width_);
     for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
         if (!models.load(node)) continue;
         double* own = scores_.data() + std::int64_t{node} * n_outputs;
@@ -109,7 +105,7 @@ PathDependent::PathDependent(const Players& players, int n_columns, int n_output
 
 void PathDependent::add_tree(const PathTree& tree, const double* routed, const double* inputs, double weight,
                              double* values) {
-    NodeModels models(tree.tree(), tree.output(), input_width_);
+    NodeModels models(tree.tree(), tree.link(), input_width_);
     tree_ = &tree;
     models_ = &models;
     routed_ = routed;

@@ -20,10 +20,10 @@ namespace boostforest {
 // What a tree's nodes are without a row: computed from the background, for all rows.
 class PathTree {
    public:
-    PathTree(const TreeView& tree, Output output, const PreparedRows& background);
+    PathTree(const TreeView& tree, Link link, const PreparedRows& background);
 
     const TreeView& tree() const { return *tree_; }
-    Output output() const { return output_; }
+    Link link() const { return link_; }
     double share(std::int32_t node) const { return shares_[node]; }  // of the training rows at its parent
     const double* means(std::int32_t node) const { return means_.data() + static_cast<std::int64_t>(node) * width_; }
     int deepest() const { return deepest_; }
@@ -41,7 +41,7 @@ class PathTree {
     void find_outputs();
 
     const TreeView* tree_;
-    Output output_;
+    Link link_;
     int width_, deepest_ = 0;
     std::vector<double> shares_, reach_;    // per node: share of the training rows at its parent, and of all of them
     std::vector<double> means_;             // per node: inputs of the background rows there; without any, further up

@@ -68,12 +68,12 @@ void WholeTree::take(std::int64_t mixture, std::int32_t player, const PreparedRo
                 inputs_.data() + mixture * background_.input_width() + input);
 }
 
-void WholeTree::evaluate(const TreeView& tree, Output output, std::int64_t n, Worker& worker) {
+void WholeTree::evaluate(const TreeView& tree, Link link, std::int64_t n, Worker& worker) {
     evaluate_tree(tree, routed_.data(), routed_.data(), inputs_.data(), n, background_.width(),
-                  background_.input_width(), output, worker, values_.data());
+                  background_.input_width(), link, worker, values_.data());
 }
 
-void WholeTree::add_enumerated(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i,
+void WholeTree::add_enumerated(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i,
                                std::int64_t other, Worker& worker, const Sums& sums) {
     const int n = static_cast<int>(who_.size());
     const std::int64_t n_coalitions = std::int64_t{1} << n;
@@ -86,11 +86,11 @@ void WholeTree::add_enumerated(const TreeView& tree, Output output, const Prepar
             copy(s, with);
             take(with, who_[j], rows, i);
         }
-    evaluate(tree, output, n_coalitions, worker);
+    evaluate(tree, link, n_coalitions, worker);
     game_.add_enumerated(nothing_, who_.data(), n, values_.data(), padded_rows(n_coalitions), sums);
 }
 
-void WholeTree::add_sampled(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i,
+void WholeTree::add_sampled(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i,
                             std::int64_t other, Key key, Worker& worker, const Sums& sums) {
     const auto n = static_cast<std::int64_t>(who_.size());
     std::vector<double> arrival(players_.n);
@@ -108,7 +108,7 @@ void WholeTree::add_sampled(const TreeView& tree, Output output, const PreparedR
             take(first + j + 1, order_[turn == 0 ? j : n - 1 - j], rows, i);
         }
     }
-    evaluate(tree, output, kOrders * (n + 1), worker);
+    evaluate(tree, link, kOrders * (n + 1), worker);
     for (int k = 0; k < n_outputs_; ++k) {
         const double* own = values_.data() + k * padded_rows(kOrders * (n + 1));
         const double* back = own + n + 1;
@@ -122,7 +122,7 @@ void WholeTree::add_sampled(const TreeView& tree, Output output, const PreparedR
     }
 }
 
-void WholeTree::add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
+void WholeTree::add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, Key key,
                          Worker& worker, const Target& target) {
     find_used(tree);
     for (std::int64_t other = 0; other < background_.n(); ++other) {
@@ -130,9 +130,9 @@ void WholeTree::add_tree(const TreeView& tree, Output output, const PreparedRows
         find_different(rows, i, other);
         const Sums sums = target.of(other, players_.n, n_outputs_);
         if (static_cast<int>(who_.size()) <= (sums.pairs == nullptr ? kMostEnumerated : kMostPaired)) {
-            add_enumerated(tree, output, rows, i, other, worker, sums);
+            add_enumerated(tree, link, rows, i, other, worker, sums);
         } else {
-            add_sampled(tree, output, rows, i, other, child(key, other), worker, sums);
+            add_sampled(tree, link, rows, i, other, child(key, other), worker, sums);
         }
     }
 }

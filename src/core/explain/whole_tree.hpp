@@ -14,8 +14,8 @@ class WholeTree {
     WholeTree(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs);
 
     // As Interventional::add_tree.
-    void add_tree(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, Key key,
-                  Worker& worker, const Target& target);
+    void add_tree(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, Key key, Worker& worker,
+                  const Target& target);
 
    private:
     void find_used(const TreeView& tree);
@@ -23,11 +23,11 @@ class WholeTree {
     void start_mixtures(std::int64_t n);
     void take(std::int64_t mixture, std::int32_t player, const PreparedRows& rows, std::int64_t i);
     void copy(std::int64_t from, std::int64_t to);
-    void evaluate(const TreeView& tree, Output output, std::int64_t n, Worker& worker);
-    void add_sampled(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i, std::int64_t other,
+    void evaluate(const TreeView& tree, Link link, std::int64_t n, Worker& worker);
+    void add_sampled(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, std::int64_t other,
                      Key key, Worker& worker, const Sums& sums);
-    void add_enumerated(const TreeView& tree, Output output, const PreparedRows& rows, std::int64_t i,
-                        std::int64_t other, Worker& worker, const Sums& sums);
+    void add_enumerated(const TreeView& tree, Link link, const PreparedRows& rows, std::int64_t i, std::int64_t other,
+                        Worker& worker, const Sums& sums);
 
     const PreparedRows& background_;
     const Players& players_;

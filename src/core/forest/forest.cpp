@@ -158,7 +158,7 @@ void for_each_block(const RawRows& rows, int n_threads, Control& control, Body b
 }  // namespace
 
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
-                   std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f) {
+                   std::int64_t n, int width, int model_width, Link link, Worker& worker, double* f) {
     const std::int64_t stride = padded_rows(n);
     const bool has_gaps = with_gaps != nullptr;
     const double* routed = has_gaps ? with_gaps : x;
@@ -176,16 +176,11 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
             kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride);
         }
     }
-    if (output == Output::kScore) return;
-    if (tree.n_outputs == 1) {
-        kernels().sigmoid(f, n, f);
-    } else {
-        kernels().softmax(f, stride, n, tree.n_outputs, f, stride);
-    }
+    apply_link(link, f, stride, n, tree.n_outputs);
 }
 
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
-                    Control& control, double* out) {
+void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, int n_threads, Control& control,
+                    double* out) {
     if (trees.empty()) return;
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
@@ -193,8 +188,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
         double* f = workspace().scores.get(n_outputs * stride);
         for (const TreeView& tree : trees) {
             worker.check(n * width);
-            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), output, worker,
-                          f);
+            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), link, worker, f);
             for (std::int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
         }
@@ -202,8 +196,8 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Out
 }
 
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, Output output, int n_threads, Control& control, double* out,
-                        double* n_trees, double* squares) {
+                        const RawRows& rows, Link link, int n_threads, Control& control, double* out, double* n_trees,
+                        double* squares) {
     if (trees.empty()) return;
     constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
@@ -233,7 +227,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                         std::copy_n(block.model_x + (i - block.begin) * seen_width, seen_width, seen + n * seen_width);
                     number[n++] = i;
                 }
-                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, output, worker, f);
+                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, link, worker, f);
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) {
                         const double value = f[c * padded_rows(n) + i];

@@ -9,6 +9,7 @@
 
 #include "../base/growing_array.hpp"
 #include "../grow/grower.hpp"
+#include "../losses/link.hpp"
 #include "../table/raw_rows.hpp"
 
 namespace boostforest {
@@ -47,25 +48,21 @@ class JoinedTrees {
 void grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params, int n_threads,
                  Control& control, JoinedTrees& trees);
 
-// What is added up over the trees.
-enum class Output : std::uint8_t { kScore = 0, kProbability = 1 };
+// out[i * n_outputs + c] += Σ over the trees of what the link makes of the scores of row i.
+void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, int n_threads, Control& control,
+                    double* out);
 
-// out[i * n_outputs + c] += Σ over the trees of the score (or probability) of row i. Two classes have one output, the
-// score (probability) of the second class.
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Output output, int n_threads,
-                    Control& control, double* out);
-
-// Scores (or probabilities) of n scaled rows by one tree, output after output, each in padded_rows(n) doubles. x:
-// missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models see
-// of x.
+// What the link makes of the scores of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
+// x: missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models
+// see of x.
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
-                   std::int64_t n, int width, int model_width, Output output, Worker& worker, double* f);
+                   std::int64_t n, int width, int model_width, Link link, Worker& worker, double* f);
 
 // As predict_forest, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
 // n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, Output output, int n_threads, Control& control, double* out,
-                        double* n_trees, double* squares);
+                        const RawRows& rows, Link link, int n_threads, Control& control, double* out, double* n_trees,
+                        double* squares);
 
 // out[i * trees + t]: the leaf of row i in tree t.
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,

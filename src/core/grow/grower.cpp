@@ -1,5 +1,7 @@
 #include "grower.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,6 +12,8 @@ namespace boostforest {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLongStep = 1;       // that a tree of one node does not take as it is
+constexpr double kShortStep = 1e-12;  // changes no score by more than this, or by this part of the largest
 
 }  // namespace
 
@@ -157,38 +161,85 @@ void Grower::fit_children(const Leaf& parent, std::array<Leaf, 2>& children) {
 // Fits the leaf's model to what its parent's path leaves over (a root that did not split: to the labels).
 void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), parent);
-    const PseudoLabels labels = params_->shared_hessian ? loss_.shared_pseudo_labels(sample, loss_work_)
-                                                        : loss_.pseudo_labels(sample, loss_work_);
     const std::int64_t stride = padded_rows(sample.n);
     double* fitted = fitted_.get(loss_.n_outputs() * stride);
     double* model = builder_.add_model(leaf.node);
+    PseudoLabels labels = params_->shared_hessian ? loss_.shared_pseudo_labels(sample, loss_work_)
+                                                  : loss_.pseudo_labels(sample, loss_work_);
+    fit_to(labels, sample, leaf, parent, model);
+    if (const auto [factor, shift] = loss_.adjust(fitted, sample, loss_work_); factor != 1 || shift != 0) {
+        for (std::int64_t i = 0; i < sample.n; ++i) fitted[i] = factor * fitted[i] + shift;
+        for (int k = 0; k <= inputs_->n(); ++k) model[k] *= factor;
+        model[0] += shift;
+    }
+    if (parent == nullptr && loss_.most_steps() > 1) labels = repeat_steps(sample, leaf, model);
+    loss_.centre(model, 1 + inputs_->n(), 1 + inputs_->n());  // the models are linear in their parameters
+    loss_.centre(fitted, sample.n, stride);
+    builder_.finish_model(leaf.node, leaf.uses_batch);
+
+    double lower = -kInfinity, upper = kInfinity;
+    if (is_clipped()) loss_.output_range(sample, labels, lower, upper);
+    if (is_clipped() && is_monotone()) paths_.take_totals(leaf.node, sample, fitted);
+    leaf.loss = loss_.step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
+    builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);
+}
+
+// Fits a node's model, and writes what it makes of the rows to fitted_.
+void Grower::fit_to(const PseudoLabels& labels, const Sample& sample, const Leaf& leaf, const Leaf* parent,
+                    double* model) {
     const double* above = parent == nullptr ? nullptr : builder_.model(parent->node);
-    const int n_inputs = inputs_->n();
     Sample numbered = sample;
     const double* inputs = inputs_->find(numbered);
     model_->fit({.x = inputs,
                  .width = inputs_->width(),
-                 .n_inputs = n_inputs,
+                 .n_inputs = inputs_->n(),
                  .n_outputs = loss_.n_outputs(),
                  .sample = numbered,
                  .labels = labels,
                  .rules = params_->node,
                  .indicators = inputs_->indicators(),
-                 .fitted = fitted,
-                 .fitted_stride = stride,
+                 .fitted = fitted_.data(),
+                 .fitted_stride = padded_rows(sample.n),
                  .monotone = data_.model_monotone,
                  .path_slopes = above == nullptr ? nullptr : above + 1,
                  .gram = grams_.matrix(leaf)},
                 node_work_, model);
-    loss_.centre(model, 1 + n_inputs, 1 + n_inputs);  // the models are linear in their parameters
-    loss_.centre(fitted, sample.n, stride);
-    builder_.finish_model(leaf.node, leaf.uses_batch);
+}
 
-    double lower = -kInfinity, upper = kInfinity;
-    if (is_clipped()) kernels().value_range(labels.z, sample.n, lower, upper);
-    if (is_clipped() && is_monotone()) paths_.take_totals(leaf.node, sample, fitted);
-    leaf.loss = loss_.step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
-    builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);
+// Goes on from the first Newton step of a tree of one node and one output, whose model is fitted to the whole of what
+// its rows should be: so the penalty is on the whole model. Leaves the state as it was, and returns its pseudo-labels.
+PseudoLabels Grower::repeat_steps(const Sample& sample, const Leaf& leaf, double* model) {
+    const std::int64_t n = sample.n;
+    double* fitted = fitted_.data();
+    double* total = total_.get(padded_rows(n));
+    double* z = total_z_.get(padded_rows(n));
+    std::vector<double> before(1 + inputs_->n());
+    std::fill_n(total, n, 0.0);
+    for (int step = 1;; ++step) {
+        double longest = 0, largest = 1;
+        for (std::int64_t i = 0; i < n; ++i) {
+            longest = std::max(longest, std::abs(fitted[i] - total[i]));
+            largest = std::max(largest, std::abs(fitted[i]));
+            std::swap(fitted[i], total[i]);
+            fitted[i] = total[i] - fitted[i];
+        }
+        if (step == loss_.most_steps() || !(longest > kShortStep * largest)) break;
+        loss_.step(fitted, padded_rows(n), -kInfinity, kInfinity, sample);
+        const PseudoLabels rest = loss_.pseudo_labels(sample, loss_work_);
+        for (std::int64_t i = 0; i < n; ++i) z[i] = total[i] + rest.z[i];
+        std::copy_n(model, before.size(), before.data());
+        fit_to({.z = z, .v = rest.v, .stride = padded_rows(n)}, sample, leaf, nullptr, model);
+        longest = 0;
+        for (std::int64_t i = 0; i < n; ++i) longest = std::max(longest, std::abs(fitted[i] -= total[i]));
+        // Near the end a step may well raise the loss, if it lowers the penalty.
+        const auto [factor, shift] = longest > kLongStep ? loss_.adjust(fitted, sample, loss_work_) : Adjustment{};
+        for (std::int64_t i = 0; i < n; ++i) fitted[i] = total[i] + factor * fitted[i] + shift;
+        for (std::size_t k = 0; k < before.size(); ++k) model[k] = before[k] + factor * (model[k] - before[k]);
+        model[0] += shift;
+    }
+    std::copy_n(total, n, fitted);
+    loss_.start(scores_.data(), padded_rows(n), sample);
+    return loss_.pseudo_labels(sample, loss_work_);
 }
 
 }  // namespace boostforest

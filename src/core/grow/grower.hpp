@@ -67,6 +67,8 @@ class Grower {
     std::array<Leaf, 2> split(const Leaf& leaf, Split split);
     void fit_children(const Leaf& parent, std::array<Leaf, 2>& children);
     void fit_model(Leaf& leaf, const Leaf* parent);
+    void fit_to(const PseudoLabels& labels, const Sample& sample, const Leaf& leaf, const Leaf* parent, double* model);
+    PseudoLabels repeat_steps(const Sample& sample, const Leaf& leaf, double* model);
 
     void choose_model();
     void settle(Leaf& leaf) const;
@@ -98,6 +100,7 @@ class Grower {
     NodeWorkspace node_work_;
     LossWorkspace loss_work_;
     Buffer<double> fitted_, scores_;  // of the rows of a node, outputs × rows
+    Buffer<double> total_, total_z_;  // of a tree of one node: the outputs of its model so far, and what they should be
     double start_loss_ = 0;           // Σ w · loss of the last sample whose state was computed from a path
 };
 

@@ -91,9 +91,11 @@ void PathScores::add_monotone(std::int32_t node, const Seen& seen, double* f) {
 
 void PathScores::take_totals(std::int32_t node, const Sample& sample, double* fitted) {
     const double* out = evaluate(builder_.model(node), see(sample));
+    double* scores = own_.get(sample.n);
+    data_.loss.scores(sample, scores);
     for (std::int64_t i = 0; i < sample.n; ++i) {
         const double start = data_.start == nullptr ? 0.0 : data_.start[sample.rows[i]];
-        fitted[i] = start + out[i] - (sample.y[i] - sample.state[i]);
+        fitted[i] = start + out[i] - scores[i];
     }
 }
 

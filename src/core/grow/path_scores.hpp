@@ -20,7 +20,7 @@ class PathScores {
     // f = what the tree starts from + Σ of the models on the path to the node (-1: none), outputs × rows.
     void score(std::int32_t node, const Sample& sample, double* f, std::int64_t stride);
 
-    // Under constraints and with clipping a step leads from the score, y less its residual, to the sum of the models on
+    // Under constraints and with clipping a step leads from the score to the sum of the models on
     // the path and what the tree starts from: a model that was clipped further up may be needed in full here.
     void take_totals(std::int32_t node, const Sample& sample, double* fitted);
 

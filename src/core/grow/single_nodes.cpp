@@ -1,6 +1,7 @@
 #include "single_nodes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "../kernels/kernels.hpp"
@@ -75,6 +76,10 @@ void SingleNodes::pseudo_labels(const std::vector<LabelsOut>& out) const {
             std::copy_n(labels.z + c * labels.stride, sample.n, out[i].z + c * sample.n);
             std::copy_n(labels.v + c * labels.v_stride, sample.n, out[i].v + c * sample.n);
         }
+        double* range = out[i].range;
+        range[0] = -std::numeric_limits<double>::infinity();
+        range[1] = -range[0];
+        if (data_.loss.clips()) data_.loss.output_range(sample, labels, range[0], range[1]);
     });
 }
 

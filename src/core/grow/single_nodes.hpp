@@ -18,10 +18,11 @@ struct NodeRows {
     const double* scores;      // outputs × rows
 };
 
-// Where the pseudo-labels of a node go, outputs × rows each.
+// Where the pseudo-labels of a node go.
 struct LabelsOut {
-    double* z;
-    double* v;
+    double* z;      // outputs × rows
+    double* v;      // outputs × rows
+    double* range;  // lower and upper end of what a model's output is clipped to, infinite if the loss does not clip
 };
 
 class SingleNodes {

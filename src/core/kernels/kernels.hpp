@@ -149,6 +149,10 @@ struct Kernels {
     double (*sum)(const double* v, std::int64_t n);
     void (*value_range)(const double* z, std::int64_t n, double& lower, double& upper);
 
+    // e^x and log x (of normal numbers above 0); x and out may be the same. Whole vectors are written.
+    void (*exponential)(const double* x, std::int64_t n, double* out);
+    void (*logarithm)(const double* x, std::int64_t n, double* out);
+
     // Probabilities of the scores f; f and p may be the same. Whole vectors are written: room for up to 7 more values.
     void (*sigmoid)(const double* f, std::int64_t n, double* p);
     void (*softmax)(const double* f, std::int64_t stride, std::int64_t n, int n_classes, double* p,

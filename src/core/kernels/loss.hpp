@@ -106,6 +106,14 @@ void value_range(const double* z, Index n, double& lower, double& upper) {
     }
 }
 
+void exponential(const double* x, Index n, double* out) {
+    for (Index i = 0; i < n; i += kVec) store(out + i, exp_of(load<Vec>(x + i)));
+}
+
+void logarithm(const double* x, Index n, double* out) {
+    for (Index i = 0; i < n; i += kVec) store(out + i, log_of(load<Vec>(x + i)));
+}
+
 void sigmoid(const double* f, Index n, double* p) {
     for (Index i = 0; i < n; i += kVec) store(p + i, sigmoid_of(load<Vec>(f + i)));
 }

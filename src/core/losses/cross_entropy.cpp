@@ -104,12 +104,12 @@ class Softmax final : public CrossEntropy {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_logistic(int) {
+std::unique_ptr<Loss> make_logistic(const LossSettings&) {
     return std::make_unique<Logistic>();
 }
 
-std::unique_ptr<Loss> make_softmax(int n_classes) {
-    return std::make_unique<Softmax>(n_classes);
+std::unique_ptr<Loss> make_softmax(const LossSettings& settings) {
+    return std::make_unique<Softmax>(settings.n_classes);
 }
 
 }  // namespace boostforest

@@ -8,12 +8,16 @@
 // kLosses at the end of this file: its place there is its code, and Python gets it as _core.LossCode.NAME.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "../base/buffer.hpp"
+#include "../kernels/kernels.hpp"
+#include "link.hpp"
 
 namespace boostforest {
 
@@ -39,6 +43,11 @@ struct PseudoLabels {
 // Scratch of one thread.
 struct LossWorkspace {
     Buffer<double> statistics, z, v;
+};
+
+// A node's model is taken times `factor`, from 0 to 1, plus `shift`.
+struct Adjustment {
+    double factor = 1, shift = 0;
 };
 
 class Loss {
@@ -71,6 +80,21 @@ class Loss {
     // z = -g/h, kept within ±4 as in LogitBoost, with weight v = w · max(h, 2 eps). Squared error: z = y - F, v = w.
     virtual PseudoLabels pseudo_labels(const Sample& sample, LossWorkspace& work) const = 0;
 
+    // The range that trees keep the outputs of a node's model in, if they do: that of its pseudo-labels, or narrower.
+    virtual void output_range(const Sample& sample, const PseudoLabels& labels, double& lower, double& upper) const {
+        kernels().value_range(labels.z, sample.n, lower, upper);
+    }
+
+    // What makes more of a fitted model (one output) than a Newton step does: the loss is not a parabola.
+    virtual Adjustment adjust(const double*, const Sample&, LossWorkspace&) const { return {}; }
+
+    // Newton steps at the most of a tree of a single node. With many it ends at the penalised least loss of all linear
+    // models: a generalised linear model.
+    virtual int most_steps() const { return 1; }
+
+    // The scores of the rows; losses of one output.
+    virtual void scores(const Sample& sample, double* f) const { std::copy_n(sample.state, sample.n, f); }
+
     // The same with one weight per row for all outputs, whose h is the largest of them.
     virtual PseudoLabels shared_pseudo_labels(const Sample& sample, LossWorkspace& work) const {
         return pseudo_labels(sample, work);
@@ -85,29 +109,47 @@ constexpr std::int64_t padded_rows(std::int64_t n) {
     return (n + 7) / 8 * 8;
 }
 
-std::unique_ptr<Loss> make_squared_error(int n_classes);
-std::unique_ptr<Loss> make_logistic(int n_classes);
-std::unique_ptr<Loss> make_softmax(int n_classes);
+// What a loss is made for.
+struct LossSettings {
+    int n_classes = 0;                // 0 if labels are numbers
+    const double* numbers = nullptr;  // LossEntry::n_numbers of them; their meaning is the loss's own
+};
+
+std::unique_ptr<Loss> make_squared_error(const LossSettings& settings);
+std::unique_ptr<Loss> make_logistic(const LossSettings& settings);
+std::unique_ptr<Loss> make_softmax(const LossSettings& settings);
+std::unique_ptr<Loss> make_poisson(const LossSettings& settings);
+std::unique_ptr<Loss> make_gamma(const LossSettings& settings);
+std::unique_ptr<Loss> make_tweedie(const LossSettings& settings);
+std::unique_ptr<Loss> make_huber(const LossSettings& settings);
+std::unique_ptr<Loss> make_quantile(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
 struct LossEntry {
-    const char* name;                              // in Python
-    std::unique_ptr<Loss> (*make)(int n_classes);  // n_classes: 0 if labels are numbers
-    int fewest_classes, most_classes;              // that it can be made for; 0: labels are numbers
+    const char* name;  // in Python
+    std::unique_ptr<Loss> (*make)(const LossSettings& settings);
+    int fewest_classes, most_classes;  // that it can be made for; 0: labels are numbers
+    std::size_t n_numbers = 0;         // that it wants besides
 };
 inline constexpr LossEntry kLosses[] = {
     {"SQUARED_ERROR", make_squared_error, 0, 0},
     {"LOGISTIC", make_logistic, 2, 2},
     {"SOFTMAX", make_softmax, 3, (1 << 24) - 1},
+    {"POISSON", make_poisson, 0, 0, 1},
+    {"GAMMA", make_gamma, 0, 0, 1},
+    {"TWEEDIE", make_tweedie, 0, 0, 2},
+    {"HUBER", make_huber, 0, 0, 1},
+    {"QUANTILE", make_quantile, 0, 0, 1},
 };
 
-inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes) {
+inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
     if (code < 0 || code >= std::ssize(kLosses)) throw std::invalid_argument("no such loss");
     const LossEntry& entry = kLosses[code];
     if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
         throw std::invalid_argument("n_classes does not fit the loss");
-    return entry.make(n_classes);
+    if (numbers.size() != entry.n_numbers) throw std::invalid_argument("loss_numbers do not fit the loss");
+    return entry.make({.n_classes = n_classes, .numbers = numbers.data()});
 }
 
 }  // namespace boostforest

@@ -26,6 +26,10 @@ class SquaredError final : public Loss {
         return kernels().step_residual(fitted, s.n, lower, upper, s.w, s.state);
     }
 
+    void scores(const Sample& s, double* f) const override {
+        for (std::int64_t i = 0; i < s.n; ++i) f[i] = s.y[i] - s.state[i];
+    }
+
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
         double* wg = work.statistics.get(s.n);
         for (std::int64_t i = 0; i < s.n; ++i) wg[i] = -s.w[i] * s.state[i];
@@ -40,7 +44,7 @@ class SquaredError final : public Loss {
 
 }  // namespace
 
-std::unique_ptr<Loss> make_squared_error(int) {
+std::unique_ptr<Loss> make_squared_error(const LossSettings&) {
     return std::make_unique<SquaredError>();
 }
 

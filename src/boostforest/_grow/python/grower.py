@@ -158,8 +158,8 @@ def _fit_models(leaves: list[Leaf], table: _core.TrainingTable, n_threads: int) 
     problems = [_problem(*parts) for parts in zip(leaves, samples, labels, strict=True)]
     models, outputs = _fit_and_evaluate(leaves, problems)
     ranges = [
-        (problem.z.min(), problem.z.max()) if leaf.tree.plan.params["clip"] else (-np.inf, np.inf)
-        for leaf, problem in zip(leaves, problems, strict=True)
+        tuple(limits) if leaf.tree.plan.params["clip"] else (-np.inf, np.inf)
+        for leaf, (*_, limits) in zip(leaves, labels, strict=True)
     ]
     after = [
         sample._replace(scores=sample.scores + np.clip(output, *limits))
@@ -172,8 +172,8 @@ def _fit_models(leaves: list[Leaf], table: _core.TrainingTable, n_threads: int) 
         leaf.tree.set_model(leaf, model, *limits)
 
 
-def _problem(leaf: Leaf, sample: Sample, labels: tuple[Floats, Floats]) -> Problem:
-    z, v = (part.reshape(sample.scores.shape) for part in labels)
+def _problem(leaf: Leaf, sample: Sample, labels: tuple[Floats, Floats, Floats]) -> Problem:
+    z, v = (part.reshape(sample.scores.shape) for part in labels[:2])
     count = leaf.tree.plan.params["batch_size"] if leaf.model_uses_batch else leaf.count
     key = child(leaf.key, NodeTag.MODEL_SEED)
     return Problem(

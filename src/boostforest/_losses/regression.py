@@ -1,0 +1,35 @@
+"""What the losses of numbers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from .loss import Loss
+
+
+@dataclass(frozen=True)
+class RegressionLoss(Loss):
+    """A loss of one number per row. The linear predictor, in the user's units, is the score × scale + mean.
+
+    Further fields are numbers above 0, which files keep.
+    """
+
+    task = "regression"
+    boosts = False
+    positive_only: ClassVar[bool] = False  #: the target must not be negative
+    takes: ClassVar[tuple[str, ...]] = ()  #: arguments of an estimator that ``fit`` takes besides
+
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def unit(self) -> float:
+        return self.scale
+
+    @property
+    def origin(self) -> float:
+        return self.mean
+
+    def without_origin(self) -> Self:
+        return replace(self, mean=0.0)
