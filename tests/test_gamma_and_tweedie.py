@@ -103,9 +103,7 @@ def test_loss_of_infinitely_many_trees_is_estimated_without_bias(power):
 def test_a_forest_of_depth_0_is_the_generalised_linear_model(power, reg_lambda):
     X, y = amounts(power)
     settings = {"min_samples_leaf": 1000, "reg_lambda": reg_lambda, "clip": False, "scale": False}
-    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | settings_of(power)), **settings).fit(
-        X, y
-    )
+    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | settings_of(power) | settings)).fit(X, y)
     other = TweedieRegressor(power=power, link="log", alpha=reg_lambda / len(y), solver="newton-cholesky", tol=1e-12)
     other.set_params(max_iter=1000).fit(X, y)
     assert_allclose(forest.predict(X), other.predict(X), rtol=1e-6)
@@ -153,7 +151,7 @@ def fit_gamma(make, X, y, settings):
 def test_forest_explains_the_amounts_and_comes_back_from_a_file(tmp_path, power, settings):
     X, y = amounts(power, 450)
     train, test = slice(300), slice(300, None)
-    forest = BoostForestRegressor(80, **({"preset": "paper"} | settings_of(power)), **settings, random_state=0).fit(
+    forest = BoostForestRegressor(80, **({"preset": "paper"} | settings_of(power) | settings), random_state=0).fit(
         X[train], y[train]
     )
     p = forest.predict(X[test])

@@ -85,7 +85,7 @@ def test_weighted_quantile_is_that_of_repeated_values():
 def test_a_forest_of_depth_0_has_the_penalised_least_loss(name, reg_lambda):
     X, y = table()
     settings = {"min_samples_leaf": 1000, "reg_lambda": reg_lambda, "clip": False, "scale": False}
-    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | LOSSES[name][0]), **settings).fit(X, y)
+    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | LOSSES[name][0] | settings)).fit(X, y)
     params = twin.Params("robust", **LOSSES[name][1])
     half = 0.5 if name == "huber" else 1.0
 
@@ -179,7 +179,7 @@ def test_quantiles_hold_their_share_of_the_rows(quantile):
     settings = {"loss": "quantile", "quantile": quantile, "random_state": 0}
     for more, off in (({"preset": "best"}, 0.05), ({"node_model": "constant"}, 0.05), ({}, 0.15)):
         p = (
-            BoostForestRegressor(80, **({"preset": "paper"} | settings), **more)
+            BoostForestRegressor(80, **({"preset": "paper"} | settings | more))
             .fit(X[:1000], y[:1000])
             .predict(X[1000:])
         )
@@ -192,7 +192,7 @@ def test_quantiles_hold_their_share_of_the_rows(quantile):
 @pytest.mark.parametrize("name", LOSSES)
 def test_file_keeps_the_loss(tmp_path, name, settings):
     X, y = table()
-    forest = BoostForestRegressor(80, **({"preset": "paper"} | LOSSES[name][0]), **settings, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(80, **({"preset": "paper"} | LOSSES[name][0] | settings), random_state=0).fit(X, y)
     forest.save_model(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded._model.loss == forest._model.loss and loaded.get_params() == forest.get_params()
