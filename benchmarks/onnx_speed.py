@@ -58,7 +58,7 @@ def own_forests(tasks: dict[str, tuple[Any, Any]]) -> None:
     for task, (X, y) in tasks.items():
         for node_model in ("ridge", "constant"):
             made = BoostForestRegressor if task == "regression" else BoostForestClassifier
-            forest = made(N_TREES, node_model=node_model, n_jobs=1, random_state=0).fit(X, y)
+            forest = made(N_TREES, node_model=node_model, preset="paper", n_jobs=1, random_state=0).fit(X, y)
             native = forest.predict if task == "regression" else forest.predict_proba
             for dtype in ("float64", "float32"):
                 model = to_onnx(forest, dtype)

@@ -1,11 +1,18 @@
 """The estimators of every task, and what tests compare of them."""
 
+from functools import partial
+
 import numpy as np
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+#: The paper's forests.
+FORESTS = {
+    "regression": partial(BoostForestRegressor, preset="paper"),
+    "binary": partial(BoostForestClassifier, preset="paper"),
+    "multiclass": partial(BoostForestClassifier, preset="paper"),
+}
 
 
 def output(model, X):

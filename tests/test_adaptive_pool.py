@@ -20,8 +20,8 @@ def steps_table(n=1000):
 
 def test_it_finds_what_a_table_needs():
     X, y = steps_table()
-    plain = BoostForestRegressor(150, random_state=0).fit(X[:500], y[:500])
-    learned = BoostForestRegressor(150, pool="adaptive", random_state=0).fit(X[:500], y[:500])
+    plain = BoostForestRegressor(150, random_state=0, preset="paper").fit(X[:500], y[:500])
+    learned = BoostForestRegressor(150, pool="adaptive", random_state=0, preset="paper").fit(X[:500], y[:500])
     assert mean_squared_error(y[500:], learned.predict(X[500:])) < 0.8 * mean_squared_error(
         y[500:], plain.predict(X[500:])
     )
@@ -33,8 +33,8 @@ def test_it_finds_large_leaves_where_there_is_mostly_noise():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 8))
     y = (rng.random(1200) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
-    plain = BoostForestClassifier(100, random_state=0).fit(X[:600], y[:600])
-    learned = BoostForestClassifier(100, pool="adaptive", random_state=0).fit(X[:600], y[:600])
+    plain = BoostForestClassifier(100, random_state=0, preset="paper").fit(X[:600], y[:600])
+    learned = BoostForestClassifier(100, pool="adaptive", random_state=0, preset="paper").fit(X[:600], y[:600])
     assert log_loss(y[600:], learned.predict_proba(X[600:])) < log_loss(y[600:], plain.predict_proba(X[600:]))
     assert learned.n_leaves_.mean() < plain.n_leaves_.mean()
 
@@ -86,10 +86,14 @@ def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task
 
 def test_parameters_that_the_user_has_set_are_left_alone():
     X, y = example_data("regression")
-    forest = BoostForestRegressor(100, pool="adaptive", min_samples_leaf=7, n_cuts=2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(
+        100, pool="adaptive", min_samples_leaf=7, n_cuts=2, random_state=0, preset="paper"
+    ).fit(X, y)
     assert all(not {"min_samples_leaf", "n_cuts"} & row["settings"].keys() for row in forest.pool_report_)
     assert {p["min_samples_leaf"] for p in forest.tree_params_} == {7}
-    same = BoostForestRegressor(100, pool="adaptive", min_samples_leaf=tuple(range(5, 16)), random_state=0).fit(X, y)
+    same = BoostForestRegressor(
+        100, pool="adaptive", min_samples_leaf=tuple(range(5, 16)), random_state=0, preset="paper"
+    ).fit(X, y)
     assert any("min_samples_leaf" in row["settings"] for row in same.pool_report_)
 
 

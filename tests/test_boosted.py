@@ -259,19 +259,19 @@ def wavy(n=700, seed=0):
 @pytest.fixture(scope="module")
 def regressor():
     X, y = wavy()
-    return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0).fit(X, y)
+    return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0, preset="paper").fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def classifier():
     X, y = wavy()
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [2.5, 6])]
-    return BoostForestClassifier(80, boost=True, calibrate="auto", random_state=0).fit(X, labels)
+    return BoostForestClassifier(80, boost=True, calibrate="auto", random_state=0, preset="paper").fit(X, labels)
 
 
 def test_boosted_stages_lower_the_error_where_trees_have_steps(regressor):
     X, y = wavy(seed=1)
-    forest = BoostForestRegressor(80, random_state=0).fit(*wavy())
+    forest = BoostForestRegressor(80, random_state=0, preset="paper").fit(*wavy())
     assert any(regressor.stages_.boosted) and regressor.oob_losses_[-1] < regressor.oob_losses_[0]
     errors = [np.mean((model.predict(X) - y) ** 2) for model in (regressor, forest)]
     assert errors[0] < 0.95 * errors[1]
@@ -335,14 +335,19 @@ def test_single_trees_and_importances_of_boosted_forests(regressor, classifier):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_boosted_forests_in_fewer_digits(dtype):
     X, y = wavy(300)
-    exact, short = (BoostForestRegressor(40, boost=True, dtype=d, random_state=0).fit(X, y) for d in ("float64", dtype))
+    exact, short = (
+        BoostForestRegressor(40, boost=True, dtype=d, random_state=0, preset="paper").fit(X, y)
+        for d in ("float64", dtype)
+    )
     assert short.forest_.dtype == dtype
     assert_allclose(short.predict(X), exact.predict(X), rtol=0.05, atol=0.05)
 
 
 def test_the_same_boosted_forest_for_any_number_of_threads():
     X, y = wavy(300)
-    one, two = (BoostForestRegressor(40, boost=True, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
+    one, two = (
+        BoostForestRegressor(40, boost=True, n_jobs=n, random_state=0, preset="paper").fit(X, y) for n in (1, 2)
+    )
     assert one.stages_ == two.stages_
     for name, column in one.forest_.arrays().items():
         assert column.tobytes() == two.forest_.arrays()[name].tobytes()
@@ -351,7 +356,9 @@ def test_the_same_boosted_forest_for_any_number_of_threads():
 def test_boosted_stages_are_left_out_where_they_do_not_help():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
-    forest = BoostForestRegressor(60, boost=True, random_state=0).fit(X, X @ np.arange(5) + rng.normal(size=300))
+    forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(
+        X, X @ np.arange(5) + rng.normal(size=300)
+    )
     assert forest.n_stages_ == 1 and forest.stages_.units == ()
 
 
@@ -360,7 +367,7 @@ def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     weight = np.ones(400)
     weight[:50], y[:50] = 0.0, 1e6  # count nowhere
-    forest = BoostForestRegressor(60, boost=True, random_state=0).fit(X, y, sample_weight=weight)
+    forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(X, y, sample_weight=weight)
     assert any(forest.stages_.boosted)
     assert np.abs(forest.predict(X)).max() < 100
 
@@ -370,7 +377,7 @@ def test_constraints_exclude_boosted_stages():
     best = BoostForestRegressor(60, preset="best", monotonic_cst=[1] + [0] * 7, random_state=0).fit(X, y)
     assert best.stages_.units == ()
     with pytest.raises(ValueError, match="boost=True does not go with monotonic_cst: boosted trees keep no constraint"):
-        BoostForestRegressor(boost=True, monotonic_cst=[1] + [0] * 7).fit(X, y)
+        BoostForestRegressor(boost=True, monotonic_cst=[1] + [0] * 7, preset="paper").fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -384,7 +391,7 @@ def test_constraints_exclude_boosted_stages():
 )
 def test_what_cannot_be_boosted_is_refused(params, message):
     with pytest.raises(ValueError, match=message):
-        BoostForestRegressor(10, **params).fit(*wavy(60))
+        BoostForestRegressor(10, **params, preset="paper").fit(*wavy(60))
 
 
 # --------------------------------------------------------------------------------------------------------- weights

@@ -118,7 +118,7 @@ def test_attributes_speak_of_the_users_columns():
     assert forest.feature_importances_.sum() == pytest.approx(1)
     assert forest.tree_params_[0]["max_features"] == int(np.sqrt(forest.encoder_.n_features))
     numbers = frame[["size", "weight"]]
-    plain = BoostForestClassifier(3).fit(numbers, y)
+    plain = BoostForestClassifier(3, preset="paper").fit(numbers, y)
     assert plain.is_categorical_ is None and plain.encoder_ is None
 
 
@@ -177,7 +177,9 @@ def test_a_level_stands_for_its_own_effect_and_not_for_its_company():
     price = 3 * size - rank + 0.1 * rng.normal(size=500)
     plain = pd.Series(price).groupby(fine).mean()
     assert plain.is_monotonic_increasing  # the finest are the cheapest
-    forest = BoostForestRegressor(2, random_state=0).fit(pd.DataFrame({"size": size, "fine": fine}), price)
+    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(
+        pd.DataFrame({"size": size, "fine": fine}), price
+    )
     means = forest.encoder_.columns[1].means[:, 0]
     assert (np.diff(means) < -0.4).all()  # at equal size they are dearest
 
@@ -211,7 +213,7 @@ def test_means_of_levels_are_the_same_however_many_rows_are_taken_at_once(monkey
 def test_a_training_row_stands_for_the_mean_of_its_level_over_the_other_folds():
     frame, y = table(n=60)
     weight = np.random.default_rng(1).random(60)
-    forest = BoostForestRegressor(2, random_state=3, max_one_hot=0).fit(frame, y, weight)
+    forest = BoostForestRegressor(2, random_state=3, max_one_hot=0, preset="paper").fit(frame, y, weight)
     targets = y[:, None]
     folds = fold_numbers(forest._model.entropy, 60, N_FOLDS)
     numbers = np.array([forest.encoder_.columns[3].levels.index(town) for town in frame["town"]], dtype=float)
@@ -250,7 +252,7 @@ def test_the_label_of_a_row_does_not_enter_its_own_feature(row, value):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=40), "id": rng.choice(list("abcdef"), 40)})
     y = rng.normal(size=40)
-    forest = BoostForestRegressor(1, random_state=0, scale=False).fit(frame, y)
+    forest = BoostForestRegressor(1, random_state=0, scale=False, preset="paper").fit(frame, y)
     changed = y.copy()
     changed[row] = value
     assert training_features(forest, frame, y)[row, 1] == training_features(forest, frame, changed)[row, 1]
@@ -261,10 +263,13 @@ def test_levels_without_meaning_do_not_fool_the_out_of_bag_score(n_levels):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"id": [f"{i}" for i in rng.integers(n_levels, size=400)], "x": rng.normal(size=400)})
     y = rng.integers(2, size=400)
-    forest = BoostForestClassifier(60, oob_score=True, random_state=0).fit(frame, y)
+    forest = BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(frame, y)
     assert 0.4 < forest.oob_score_ < 0.6
     naive = frame.assign(id=pd.Series(y).groupby(frame["id"]).transform("mean"))  # each row's own label is in it
-    assert BoostForestClassifier(60, oob_score=True, random_state=0).fit(naive, y).oob_score_ > forest.oob_score_ + 0.1
+    assert (
+        BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(naive, y).oob_score_
+        > forest.oob_score_ + 0.1
+    )
 
 
 def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_count():
@@ -272,14 +277,16 @@ def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_coun
     weight = np.r_[np.ones(100), np.zeros(50)]
     rest = np.where(weight > 0, y, 1e9)
     given = ((y, weight), (y, 1e-6 * weight), (rest, weight))
-    means = [BoostForestRegressor(1).fit(frame, target, w).encoder_.columns[3].means for target, w in given]
+    means = [
+        BoostForestRegressor(1, preset="paper").fit(frame, target, w).encoder_.columns[3].means for target, w in given
+    ]
     assert_allclose(means[0], means[1], rtol=1e-12)
     assert_array_equal(means[0], means[2])
 
 
 def test_many_classes_take_means_only_where_they_are_fewer_than_the_levels():
     frame, y = table("multiclass")
-    forest = BoostForestClassifier(2, random_state=0, max_one_hot=0).fit(frame, y)
+    forest = BoostForestClassifier(2, random_state=0, max_one_hot=0, preset="paper").fit(frame, y)
     town, colour, flag = (forest.encoder_.columns[j] for j in (3, 1, 4))
     assert town.means.shape == (12, 3)
     assert colour.means is None and flag.means is None
@@ -346,16 +353,18 @@ def test_columns_may_be_named_numbered_or_masked():
 def test_numbers_of_an_array_may_be_categories():
     frame, y = table()
     codes = np.column_stack([frame["size"], frame["town"].str[-2:].astype(int)])
-    forest = BoostForestRegressor(5, random_state=0, categorical_features=[1]).fit(codes, y)
+    forest = BoostForestRegressor(5, random_state=0, categorical_features=[1], preset="paper").fit(codes, y)
     named = frame[["size", "town"]]
-    expected = BoostForestRegressor(5, random_state=0).fit(named, y).predict(named)
+    expected = BoostForestRegressor(5, random_state=0, preset="paper").fit(named, y).predict(named)
     assert_array_equal(forest.predict(codes), expected)
     assert forest.encoder_.columns[1].levels == tuple(range(12))
     codes[3, 1] = np.nan
     assert np.isnan(forest._read(codes)[1][3, 1])
     objects = frame[["size", "town"]].to_numpy()
     for rows in (objects, objects.tolist()):
-        forest = BoostForestRegressor(5, random_state=0, categorical_features=[False, True]).fit(rows, y)
+        forest = BoostForestRegressor(5, random_state=0, categorical_features=[False, True], preset="paper").fit(
+            rows, y
+        )
         assert_array_equal(forest.predict(rows), expected)
 
 
@@ -376,9 +385,9 @@ def test_numbers_of_an_array_may_be_categories():
 def test_categorical_features_that_make_no_sense_are_refused(categorical, message):
     frame, y = table()
     with pytest.raises(ValueError, match=f"categorical_features .*{message}"):
-        BoostForestRegressor(2, categorical_features=categorical).fit(frame, y)
+        BoostForestRegressor(2, categorical_features=categorical, preset="paper").fit(frame, y)
     with pytest.raises(ValueError, match="X has no names"):
-        BoostForestRegressor(2, categorical_features=["a"]).fit(np.ones((30, 2)), np.ones(30))
+        BoostForestRegressor(2, categorical_features=["a"], preset="paper").fit(np.ones((30, 2)), np.ones(30))
 
 
 # ------------------------------------------------------------------------------
@@ -437,30 +446,30 @@ def many_classes(n=400, n_classes=20, seed=0):
 
 def test_many_classes_share_a_few_features_of_a_category():
     frame, y = many_classes()
-    forest = BoostForestClassifier(3, random_state=0).fit(frame, y)
+    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
     encoder = forest.encoder_
     assert encoder.basis.shape == (20, MAX_TARGETS) and encoder.n_features == 1 + MAX_TARGETS
     assert_allclose(encoder.basis.T @ encoder.basis, np.eye(MAX_TARGETS), atol=1e-9)
     assert forest._model.feature_names[1:3] == ["town:classes 1", "town:classes 2"]
-    few = BoostForestClassifier(3, random_state=0).fit(frame, y % MAX_TARGETS)
+    few = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y % MAX_TARGETS)
     assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == MAX_TARGETS
 
 
 def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
     frame, y = many_classes()
     y = np.where(y < 2, y, 2 + np.random.default_rng(1).integers(18, size=len(y)))  # only two classes follow the towns
-    forest = BoostForestClassifier(3, random_state=0).fit(frame, y)
+    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
     assert (np.abs(forest.encoder_.basis[:2, :2]).sum(axis=1) > 0.6).all()
 
 
 def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
     frame, y = many_classes()
-    forest = BoostForestClassifier(2, random_state=0).fit(frame, y)
+    forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(frame, y)
     forest.save_model(tmp_path / "a")
     loaded = load_model(tmp_path / "a")
     assert_array_equal(loaded.encoder_.basis, forest.encoder_.basis)
     assert_array_equal(loaded.predict_proba(frame), forest.predict_proba(frame))
     assert_array_equal(pickle.loads(pickle.dumps(forest)).encoder_.basis, forest.encoder_.basis)
     more = loaded.set_params(n_estimators=4, warm_start=True).fit(frame, y)
-    whole = BoostForestClassifier(4, random_state=0).fit(frame, y)
+    whole = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, y)
     assert_array_equal(more.predict_proba(frame), whole.predict_proba(frame))

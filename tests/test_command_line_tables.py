@@ -534,7 +534,7 @@ def test_quiet_is_quiet(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--preset", "best", "--trees", 20], "--preset best needs --trees of at least 40; got 20"),
+        (["--param", "pool=adaptive", "--trees", 20], "needs --trees of at least 40; got 20"),
         (["--param", "n_estimators=0"], "n_estimators must be"),
         (["--jobs", 0], "--jobs must be"),
         (["--sep", "<=====>"], "--sep must be"),

@@ -219,7 +219,9 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
 
 def test_constraints_hold_to_the_last_bit():
     X, y = example_data("regression", n=200)
-    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0).fit(X, y)
+    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0, preset="paper").fit(
+        X, y
+    )
     grid = np.repeat(X[:40, None], 60, axis=1)
     for j, sign in ((0, 1), (2, -1)):
         rows = grid.copy()
@@ -249,7 +251,7 @@ def test_threads_change_nothing(dtype):
 def test_a_warm_start_goes_on_in_the_same_type():
     whole, X = fit("regression", "float32", n_estimators=6)
     X, y = example_data("regression", n=120, d=5)
-    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True).fit(X, y)
+    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True, preset="paper").fit(X, y)
     grown.set_params(n_estimators=6).fit(X, y)
     assert_array_equal(grown.forest_.params, whole.forest_.params)
     with pytest.raises(ValueError, match=r"goes on with the dtype of the first fit, 'float32'; got 'float16'\.$"):
@@ -328,7 +330,9 @@ def test_the_parts_of_an_int8_forest_make_the_whole():
 @pytest.mark.parametrize(("params", "dtype"), [({}, "int8"), ({"bootstrap": False}, "float16")])
 def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dtype):
     X, y = example_data("regression", n=300, d=5)
-    forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params).fit(X, y)
+    forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params, preset="paper").fit(
+        X, y
+    )
     exact = clone(forest).set_params(dtype="float64").fit(X, y)
     assert forest.forest_.dtype == dtype and forest.dtype == "auto"
     assert_array_equal(forest.forest_.params, exact.forest_.astype(dtype).params)
@@ -339,13 +343,15 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
 def test_auto_keeps_digits_that_the_loss_needs():
     X = np.random.default_rng(0).normal(size=(200, 2))
     y = X @ [1.0, 1e-3]  # known to six digits: the loss sees all of them
-    forest = BoostForestRegressor(20, dtype="auto", random_state=0, reg_lambda=1e-9, clip=False).fit(X, y)
+    forest = BoostForestRegressor(20, dtype="auto", random_state=0, reg_lambda=1e-9, clip=False, preset="paper").fit(
+        X, y
+    )
     assert forest.forest_.dtype in ("float64", "float32")
 
 
 def test_auto_goes_on_with_the_type_of_the_first_fit():
     X, y = example_data("regression", n=120, d=5)
-    forest = BoostForestRegressor(30, dtype="auto", warm_start=True, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(30, dtype="auto", warm_start=True, random_state=0, preset="paper").fit(X, y)
     dtype = forest.forest_.dtype
     assert forest.set_params(n_estimators=40).fit(X, y).forest_.dtype == dtype and forest.forest_.n_trees == 40
 
@@ -353,7 +359,7 @@ def test_auto_goes_on_with_the_type_of_the_first_fit():
 def test_auto_judges_all_stages_together():
     X, y = example_data("regression", n=200, d=5)
     params = {"n_stages": 2, "node_model": "constant", "max_leaf_nodes": 4}
-    forest = BoostForestRegressor(80, oob_score=True, random_state=0, **params).fit(X, y)
+    forest = BoostForestRegressor(80, oob_score=True, random_state=0, **params, preset="paper").fit(X, y)
     assert forest.n_stages_ == 2
     model, sampling = forest._model, forest._make_sampling(len(y), None, False, None)
     outputs, seen = model.out_of_bag_outputs(X, sampling, 1)

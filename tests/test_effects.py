@@ -43,7 +43,7 @@ def by_copies(outputs, table, column, values):
 )
 @pytest.mark.parametrize("table", [X, WITH_GAPS], ids=["whole", "with gaps"])
 def test_effects_are_predictions_of_copies(settings, table):
-    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings).fit(table, y)
+    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings, preset="paper").fit(table, y)
     for column in (0, 2, 3):
         effect = forest.effects(table[:40], column, individual=True, grid_resolution=12)
         assert effect.columns == (f"x{column}",) and len(effect.grid[0]) == (4 if column == 3 else 12)
@@ -57,7 +57,9 @@ def test_effects_are_predictions_of_copies(settings, table):
 )
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_effects_on_classes_are_predictions_of_copies(settings, n_classes):
-    forest = BoostForestClassifier(40, random_state=0, **settings).fit(X, np.minimum(LABELS, n_classes - 1))
+    forest = BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(
+        X, np.minimum(LABELS, n_classes - 1)
+    )
     for output, method in (("prediction", "predict_proba"), ("score", "decision_function")):
         effect = forest.effects(X[:20], 1, output=output, individual=True, grid_resolution=8)
         expected = by_copies(getattr(forest, method), X[:20], 1, effect.grid[0])
@@ -66,7 +68,7 @@ def test_effects_on_classes_are_predictions_of_copies(settings, n_classes):
 
 
 def test_effects_equal_those_of_scikit_learn():
-    forest = BoostForestRegressor(6, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(6, random_state=0, preset="paper").fit(X, y)
     weight = rng.random(150)
     for columns in (0, (0, 3), (1, 2)):
         features = [columns] if isinstance(columns, int) else list(columns)
@@ -82,7 +84,7 @@ def test_levels_of_categories_are_the_grid():
     pd = pytest.importorskip("pandas")
     colours = np.array(["red", "green", "blue", None], dtype=object)[np.arange(150) % 4]
     frame = pd.DataFrame(X, columns=list("abcde")).assign(c=colours)
-    forest = BoostForestRegressor(6, random_state=0, missing_indicator=True).fit(frame, y)
+    forest = BoostForestRegressor(6, random_state=0, missing_indicator=True, preset="paper").fit(frame, y)
     effect = forest.effects(frame, "c")
     assert effect.grid[0].tolist() == ["blue", "green", "red", None]
     expected = [forest.predict(frame.assign(c=colour)).mean() for colour in effect.grid[0]]
@@ -93,14 +95,14 @@ def test_levels_of_categories_are_the_grid():
 
 
 def test_effects_do_not_depend_on_threads():
-    forest = BoostForestRegressor(6, random_state=0, n_jobs=1).fit(X, y)
+    forest = BoostForestRegressor(6, random_state=0, n_jobs=1, preset="paper").fit(X, y)
     one, many = forest.effects(X, 0), forest.set_params(n_jobs=4).effects(X, 0)
     np.testing.assert_array_equal(one.average, many.average)
 
 
 def test_effects_are_quick():
     large = np.random.default_rng(1).normal(size=(600, 5))
-    forest = BoostForestRegressor(30, random_state=0, n_jobs=1).fit(X, y)
+    forest = BoostForestRegressor(30, random_state=0, n_jobs=1, preset="paper").fit(X, y)
     times = {"own": [], "copies": []}
     for _ in range(3):
         start = time.process_time()
@@ -128,6 +130,6 @@ def test_effects_are_quick():
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
-    forest = BoostForestRegressor(2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
     with pytest.raises(ValueError, match=message):
         forest.effects(X, **arguments)

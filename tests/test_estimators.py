@@ -105,7 +105,7 @@ def test_tree_parameters_are_drawn_evenly_and_independently():
         "max_features": ("sqrt", 1, 3, None),
         "max_leaf_nodes": range(2, 7),
     }
-    drawn = pd.DataFrame(BoostForestRegressor(3000, **pools, random_state=0).fit(X, y).tree_params_)
+    drawn = pd.DataFrame(BoostForestRegressor(3000, **pools, random_state=0, preset="paper").fit(X, y).tree_params_)
     for name, values in {
         "node_model": ["constant", "ridge"],
         "min_samples_leaf": range(5, 16),

@@ -60,7 +60,7 @@ REGRESSORS = {
 @pytest.mark.parametrize("settings", REGRESSORS.values(), ids=REGRESSORS)
 def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
     X, y = table()
-    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings).fit(X, y)
+    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings, preset="paper").fit(X, y)
     explanation = forest.explain(X[:4], X[20:30])
     compare(explanation, forest.predict, X[:4], X[20:30])
     np.testing.assert_array_equal(explanation.values, forest.explain(X[:4], X[20:30], output="score").values)
@@ -70,7 +70,7 @@ def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings):
     X, y = table()
-    forest = BoostForestClassifier(4, random_state=0, **settings).fit(X, classes(y, n_classes))
+    forest = BoostForestClassifier(4, random_state=0, **settings, preset="paper").fit(X, classes(y, n_classes))
     explanation = forest.explain(X[:3], X[20:26])
     assert explanation.values.shape == (3, 5, n_classes)
     compare(explanation, forest.predict_proba, X[:3], X[20:26])
@@ -82,9 +82,11 @@ def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings)
 def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
     X, y = table()
     counts = np.random.default_rng(0).poisson(np.exp(y / 4))
-    forest = BoostForestRegressor(4, loss="poisson", random_state=0, **settings).fit(X, counts)
+    forest = BoostForestRegressor(4, loss="poisson", random_state=0, **settings, preset="paper").fit(X, counts)
     compare(forest.explain(X[:3], X[20:26]), forest.predict, X[:3], X[20:26])
-    stages = BoostForestRegressor(40, loss="poisson", n_stages=2, random_state=0, **settings).fit(X, counts)
+    stages = BoostForestRegressor(40, loss="poisson", n_stages=2, random_state=0, **settings, preset="paper").fit(
+        X, counts
+    )
     for explanation in (stages.explain(X[:3], X[20:26]), stages.explain(X[:3], X[20:26], output="score")):
         assert explanation.values.any()
     sums = explanation.base_values + explanation.values.sum(axis=1)
@@ -93,7 +95,9 @@ def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
 
 def test_monotone_values_of_a_classifier_are_those_of_all_coalitions():
     X, y = table()
-    forest = BoostForestClassifier(4, random_state=0, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, classes(y, 2))
+    forest = BoostForestClassifier(4, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(
+        X, classes(y, 2)
+    )
     compare(forest.explain(X[:3], X[20:26]), forest.predict_proba, X[:3], X[20:26])
 
 
@@ -110,9 +114,9 @@ def test_the_features_of_a_category_move_together(max_one_hot):
         "missing_fill": "mean",
         "max_one_hot": max_one_hot,
     }
-    forest = BoostForestRegressor(6, random_state=0, **settings).fit(X, y)
+    forest = BoostForestRegressor(6, random_state=0, **settings, preset="paper").fit(X, y)
     compare(forest.explain(X[:8], X[20:30]), forest.predict, X[:8], X[20:30])
-    classifier = BoostForestClassifier(4, random_state=0, **settings).fit(X, classes(y, 3))
+    classifier = BoostForestClassifier(4, random_state=0, **settings, preset="paper").fit(X, classes(y, 3))
     compare(classifier.explain(X[:3], X[20:26]), classifier.predict_proba, X[:3], X[20:26])
 
 
@@ -140,7 +144,7 @@ def scores_of_trees(model, routed, filled):
 def test_missing_values_are_filled_before_rows_are_mixed():
     X, y = table(4)
     X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
-    forest = BoostForestRegressor(3, random_state=0, missing_fill="linear").fit(X, y)
+    forest = BoostForestRegressor(3, random_state=0, missing_fill="linear", preset="paper").fit(X, y)
     model, f = forest._model, forest._model.features
     assert f.fill is not None
     rows, others = X[:4], X[20:25]
@@ -176,7 +180,7 @@ def every_output():
         if "roles" not in name:
             cst = {"monotonic_cst": [1] + [0] * 7} if "monotonic_cst" in settings else {}
             yield (
-                BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst).fit(X, y),
+                BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst, preset="paper").fit(X, y),
                 X,
                 ("prediction", "score"),
             )
@@ -189,9 +193,13 @@ def every_output():
             {"calibrate": "temperature"},
             {"n_stages": 2, "calibrate": "temperature"},
         ):
-            yield BoostForestClassifier(40, random_state=0, **settings).fit(X, labels), X, outputs
+            yield BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(X, labels), X, outputs
         yield BoostTreeClassifier(random_state=0).fit(X, labels), X, outputs
-    yield BoostForestClassifier(40, random_state=0, calibrate="isotonic").fit(X, classes(y, 2)), X, outputs
+    yield (
+        BoostForestClassifier(40, random_state=0, calibrate="isotonic", preset="paper").fit(X, classes(y, 2)),
+        X,
+        outputs,
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["interventional", "path"])
@@ -221,7 +229,7 @@ def secant(function, start, end):
 @pytest.mark.parametrize("settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}], ids=str)
 def test_two_classes_are_rescaled_for_each_background_row(settings, output):
     X, y = table()
-    forest = BoostForestClassifier(40, random_state=0, **settings).fit(X, classes(y, 2))
+    forest = BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(X, classes(y, 2))
     model, rows, others = forest._model, X[:3], X[20:30]
     end = model.stages.ends[0]
     first = lambda X: model.sums(X, 1, False, slice(0, end)) / end  # noqa: E731
@@ -244,7 +252,7 @@ def test_two_classes_are_rescaled_for_each_background_row(settings, output):
 
 def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
     X, y = table()
-    forest = BoostForestClassifier(8, random_state=0).fit(X, classes(y, 3))
+    forest = BoostForestClassifier(8, random_state=0, preset="paper").fit(X, classes(y, 3))
     explanation = forest.explain(X[:2], X[20:24], output="score")
     for i in range(2):
         p = game(forest.predict_proba, X[i], X[20:24])
@@ -255,7 +263,9 @@ def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
 
 def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
     X, y = table()
-    forest = BoostForestClassifier(40, random_state=0, n_stages=2, calibrate="temperature").fit(X, classes(y, 3))
+    forest = BoostForestClassifier(40, random_state=0, n_stages=2, calibrate="temperature", preset="paper").fit(
+        X, classes(y, 3)
+    )
     model, row, others = forest._model, X[0], X[20:22]
     (_, end), (a, b) = model.stages.parts
     logs = lambda p: np.log(np.maximum(p, 1e-3))  # noqa: E731
@@ -279,7 +289,7 @@ def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
 def test_a_forest_without_splits_has_the_values_of_a_linear_model():
     X, y = table()
     with pytest.warns(UserWarning, match="min_samples_leaf"):
-        forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=N, clip=False).fit(X, y)
+        forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=N, clip=False, preset="paper").fit(X, y)
     assert (forest.n_nodes_ == 1).all()
     slopes = np.array([forest.predict(row[None])[0] for row in np.eye(5)]) - forest.predict(np.zeros((1, 5)))
     expected = slopes * (X[:9] - X[50:90].mean(axis=0))
@@ -290,20 +300,22 @@ def test_a_forest_without_splits_has_the_values_of_a_linear_model():
 def test_an_unused_column_contributes_exactly_nothing():
     X, y = table()
     for algorithm in ("interventional", "path"):
-        forest = BoostForestRegressor(8, random_state=0, split_features=[0, 1], model_features=[0, 3]).fit(X, y)
+        forest = BoostForestRegressor(
+            8, random_state=0, split_features=[0, 1], model_features=[0, 3], preset="paper"
+        ).fit(X, y)
         values = forest.explain(X[:9], algorithm=algorithm).values
         assert (values[:, [2, 4]] == 0).all() and (values[:, [0, 1, 3]] != 0).any(axis=0).all()
     X[:, 2] = 1.5
-    forest = BoostForestClassifier(8, random_state=0, node_model=["ridge", "elm"]).fit(X, classes(y, 3))
+    forest = BoostForestClassifier(8, random_state=0, node_model=["ridge", "elm"], preset="paper").fit(X, classes(y, 3))
     assert (forest.explain(X[:9]).values[:, 2] == 0).all()
 
 
 def test_values_do_not_depend_on_threads_nor_on_other_rows():
     X, y = table(14)  # enough columns for samples
     for forest in (
-        BoostForestRegressor(6, random_state=0).fit(X, y),
-        BoostForestRegressor(3, random_state=0, node_model="elm").fit(X, y),
-        BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 3)),
+        BoostForestRegressor(6, random_state=0, preset="paper").fit(X, y),
+        BoostForestRegressor(3, random_state=0, node_model="elm", preset="paper").fit(X, y),
+        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper").fit(X, classes(y, 3)),
     ):
         one = forest.set_params(n_jobs=1).explain(X[:12])
         many = forest.set_params(n_jobs=8).explain(X[:12])
@@ -319,7 +331,7 @@ def test_values_do_not_depend_on_threads_nor_on_other_rows():
 @pytest.mark.parametrize("settings", [{}, {"node_model": "elm"}], ids=str)
 def test_sampled_values_are_as_near_as_their_noise_says(settings):
     X, y = table(12)
-    forest = BoostForestRegressor(3, random_state=0, **settings).fit(X, y)
+    forest = BoostForestRegressor(3, random_state=0, **settings, preset="paper").fit(X, y)
     explanation = forest.explain(X[:3], X[20:30])
     values = np.stack([shapley(game(forest.predict, row, X[20:30])).mean(axis=0)[:, 0] for row in X[:3]])
     error = np.abs(explanation.values - values)
@@ -333,11 +345,11 @@ def test_interactions_are_those_of_all_coalitions():
     X, y = table()
     labels = classes(y, 2)
     forests = [
-        (BoostForestRegressor(5, random_state=0).fit(X, y), "predict"),
-        (BoostForestRegressor(5, random_state=0, clip=False).fit(X, y), "predict"),
-        (BoostForestRegressor(5, random_state=0, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y), "predict"),
-        (BoostForestClassifier(4, random_state=0).fit(X, labels), "predict_proba"),
-        (BoostForestClassifier(4, random_state=0).fit(X, classes(y, 3)), "predict_proba"),
+        (BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y), "predict"),
+        (BoostForestRegressor(5, random_state=0, clip=False, preset="paper").fit(X, y), "predict"),
+        (BoostForestRegressor(5, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(X, y), "predict"),
+        (BoostForestClassifier(4, random_state=0, preset="paper").fit(X, labels), "predict_proba"),
+        (BoostForestClassifier(4, random_state=0, preset="paper").fit(X, classes(y, 3)), "predict_proba"),
     ]
     for forest, method in forests:
         explanation = forest.explain(X[:3], X[20:28], interactions=True)
@@ -350,9 +362,9 @@ def test_interactions_are_those_of_all_coalitions():
 def test_interactions_add_up_to_contributions():
     X, y = table()
     for forest in (
-        BoostForestRegressor(40, random_state=0, n_stages=2).fit(X, y),
-        BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 2)),
-        BoostForestClassifier(40, random_state=0, calibrate="temperature").fit(X, classes(y, 3)),
+        BoostForestRegressor(40, random_state=0, n_stages=2, preset="paper").fit(X, y),
+        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper").fit(X, classes(y, 2)),
+        BoostForestClassifier(40, random_state=0, calibrate="temperature", preset="paper").fit(X, classes(y, 3)),
     ):
         pairs, alone = forest.explain(X[:5], interactions=True), forest.explain(X[:5])
         np.testing.assert_allclose(
@@ -364,22 +376,22 @@ def test_interactions_add_up_to_contributions():
 
 def test_interactions_of_many_columns_need_no_enumeration_where_scores_are_linear():
     X, y = table(15)
-    forest = BoostForestRegressor(4, random_state=0, clip=False).fit(X, y)
+    forest = BoostForestRegressor(4, random_state=0, clip=False, preset="paper").fit(X, y)
     pairs = forest.explain(X[:3], X[20:30], interactions=True)
     np.testing.assert_allclose(pairs.values.sum(axis=2), forest.explain(X[:3], X[20:30]).values, atol=1e-12)
 
 
 def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
     X, y = table()
-    forest = BoostForestRegressor(4, random_state=0).fit(X, y)
-    again = BoostForestRegressor(4, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
+    again = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
     rows = forest._model.known.background.table
     assert rows.shape == (100, 5) and (rows == again._model.known.background.table).all()
     np.testing.assert_array_equal(forest.explain(X[:3]).values, forest.explain(X[:3], rows).values)
     np.testing.assert_allclose(forest.explain(X[:3]).base_values, forest.predict(rows).mean())
     weight = np.zeros(N)
     weight[:40] = 1 + np.arange(40)
-    weighted = BoostForestRegressor(4, random_state=0).fit(X, y, weight)
+    weighted = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y, weight)
     kept = weighted._model.known.background.table
     assert sorted(map(tuple, kept)) == sorted(map(tuple, X[:40]))
     assert copy.deepcopy(forest).explain(X[:3]).values.shape == (3, 5)
@@ -388,7 +400,7 @@ def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
 
 def test_no_file_and_no_pickle_holds_the_background(tmp_path):
     X, y = table()
-    forest = BoostForestRegressor(4, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
     forest.save_model(tmp_path / "forest.safetensors")
     for loaded in (load_model(tmp_path / "forest.safetensors"), pickle.loads(pickle.dumps(forest))):
         with pytest.raises(ValueError, match="background is needed: a model that was loaded has no training rows"):
@@ -400,7 +412,7 @@ def test_frames_keep_their_names_and_values():
     pd = pytest.importorskip("pandas")
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(b=np.where(X[:, 1] > 0, "high", "low"))
-    forest = BoostForestClassifier(4, random_state=0).fit(frame, classes(y, 3))
+    forest = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, classes(y, 3))
     wider = frame.iloc[:2].assign(more=1)[["more", *"edcba"]]
     explanation = forest.explain(wider, frame.iloc[20:30])
     assert explanation.feature_names == list("abcde") and explanation.output_names == ["0", "1", "2"]
@@ -417,7 +429,7 @@ def test_frames_keep_their_names_and_values():
 def test_one_class_has_nothing_to_explain():
     X, _ = table()
     with pytest.warns(UserWarning, match="one class only"):
-        forest = BoostForestClassifier(3, random_state=0).fit(X, np.zeros(N))
+        forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, np.zeros(N))
     explanation = forest.explain(X[:2])
     assert explanation.values.shape == (2, 5, 1)
     assert not explanation.values.any() and (explanation.base_values == 1).all()
@@ -425,14 +437,21 @@ def test_one_class_has_nothing_to_explain():
 
 def test_progress_is_drawn_if_asked_for(capsys):
     X, y = table()
-    forest = BoostForestClassifier(40, random_state=0, n_stages=2).fit(X, classes(y, 2)).set_params(verbose=1)
+    forest = (
+        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper")
+        .fit(X, classes(y, 2))
+        .set_params(verbose=1)
+    )
     forest.explain(X[:4])
     assert "8/8 rows" in capsys.readouterr().err
 
 
 def test_trees_and_forests_of_real_data_are_explained():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    for model in (BoostTreeRegressor(random_state=0).fit(X, y), BoostForestRegressor(10, random_state=0).fit(X, y)):
+    for model in (
+        BoostTreeRegressor(random_state=0).fit(X, y),
+        BoostForestRegressor(10, random_state=0, preset="paper").fit(X, y),
+    ):
         explanation = model.explain(X.iloc[:5])
         np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, model.predict(X.iloc[:5]))
         assert repr(explanation) == "<Explanation: contributions, 5 × 10, of age, sex, bmi, …>"

@@ -63,7 +63,9 @@ def node_means(forest, X):
 )
 def test_values_are_those_of_the_recursion_over_the_tree(settings):
     X, y = table()
-    model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings).fit(X, y)
+    model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings, preset="paper").fit(
+        X, y
+    )
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -78,7 +80,7 @@ def test_values_are_those_of_the_recursion_over_the_tree(settings):
 
 def test_probabilities_are_lines_between_means_and_the_row():
     X, y = table()
-    model = BoostForestClassifier(5, random_state=0, scale=False).fit(X, y > 0)
+    model = BoostForestClassifier(5, random_state=0, scale=False, preset="paper").fit(X, y > 0)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -90,7 +92,7 @@ def test_probabilities_are_lines_between_means_and_the_row():
 
 def test_deep_trees_on_many_columns_add_up():
     X, y = table(40, n=2000)
-    forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=2, max_features=3).fit(X, y)
+    forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=2, max_features=3, preset="paper").fit(X, y)
     explanation = forest.explain(X[:5], algorithm="path")
     np.testing.assert_allclose(
         explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:5]), rtol=1e-9
@@ -129,7 +131,7 @@ def shap_trees(model):
 def test_forests_of_constants_have_the_values_of_shap(algorithm):
     shap = pytest.importorskip("shap", reason="needs shap")
     X, y = table()
-    model = BoostForestRegressor(8, random_state=0, node_model="constant", scale=False).fit(X, y)
+    model = BoostForestRegressor(8, random_state=0, node_model="constant", scale=False, preset="paper").fit(X, y)
     if algorithm == "path":
         explainer = shap.TreeExplainer(shap_trees(model), feature_perturbation="tree_path_dependent")
     else:
@@ -146,7 +148,7 @@ def test_shap_takes_the_explanation_for_its_plots():
     matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib")
     matplotlib.use("Agg")
     X, y = table()
-    explanation = BoostForestRegressor(4, random_state=0).fit(X, y).explain(X[:30])
+    explanation = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y).explain(X[:30])
     found = explanation.to_shap()
     np.testing.assert_array_equal(found.values, explanation.values)
     assert found.feature_names == explanation.feature_names

@@ -176,7 +176,9 @@ def test_categories(tmp_path, arguments):
     y = X["area"] + 2 * (X["town"] == "Köln") + X["zone"]
     X["town"] = X["town"].astype(object).mask(np.arange(n) % 7 == 0, None)
     X.loc[::11, "zone"] = np.nan
-    forest = BoostForestRegressor(5, categorical_features=["town", "side", "zone"], random_state=0, **arguments)
+    forest = BoostForestRegressor(
+        5, categorical_features=["town", "side", "zone"], random_state=0, **arguments, preset="paper"
+    )
     forest.fit(X, y)
     new = X.copy()
     new.loc[:4, "town"], new.loc[5:9, "zone"] = "Rom", 3.0

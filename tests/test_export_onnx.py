@@ -203,7 +203,7 @@ def rows():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_stages_and_calibration(rows, n_classes, calibrate, dtype):
     X, _, y = rows
-    forest = BoostForestClassifier(60, n_stages=2, calibrate=calibrate, random_state=0)
+    forest = BoostForestClassifier(60, n_stages=2, calibrate=calibrate, random_state=0, preset="paper")
     forest.fit(X, np.minimum(y, n_classes - 1))
     assert len(forest._model.stages) > 1 and not forest._model.calibration.is_identity
     X = X.astype(dtype)
@@ -223,7 +223,7 @@ def test_later_stages_add_their_share_to_the_scores(rows, n_classes, node_model,
 
 def test_trees_of_constants_are_added_up_by_the_operator_itself(rows):
     X, y, _ = rows
-    model = to_onnx(BoostForestRegressor(10, node_model="constant", random_state=0).fit(X, y))
+    model = to_onnx(BoostForestRegressor(10, node_model="constant", random_state=0, preset="paper").fit(X, y))
     assert "Gather" not in {node.op_type for node in model.graph.node}
 
 
@@ -231,7 +231,7 @@ def test_no_node_has_a_leaf_and_a_node_of_the_same_number(rows):
     # ONNX Runtime 1.21 takes such a node for a leaf, and gives something else in silence.
     X, y, _ = rows
     for seed in range(10):
-        forest = BoostForestRegressor(3, min_samples_leaf=[5, 40, 200], random_state=seed).fit(X, y)
+        forest = BoostForestRegressor(3, min_samples_leaf=[5, 40, 200], random_state=seed, preset="paper").fit(X, y)
         for node in to_onnx(forest, leaves=True).graph.node:
             if node.op_type == "TreeEnsemble":
                 found = {attribute.name: attribute.ints for attribute in node.attribute}
@@ -242,7 +242,9 @@ def test_no_node_has_a_leaf_and_a_node_of_the_same_number(rows):
 
 def test_roles_of_columns(rows):
     X, y, _ = rows
-    forest = BoostForestRegressor(5, split_features=[0, 3], model_features=[2, 1], random_state=0).fit(X, y)
+    forest = BoostForestRegressor(5, split_features=[0, 3], model_features=[2, 1], random_state=0, preset="paper").fit(
+        X, y
+    )
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -251,7 +253,7 @@ def test_labels_come_back_as_they_were(rows, labels):
     X, _, y = rows
     y = np.array(labels)[np.minimum(y, len(labels) - 1)]
     with pytest.warns(UserWarning, match="one class") if len(labels) == 1 else contextlib.nullcontext():
-        forest = BoostForestClassifier(3, random_state=0).fit(X, y)
+        forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, y)
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -327,7 +329,9 @@ def test_categories_are_text_and_numbers_as_in_the_table(table, n_classes, argum
 
 def test_columns_without_names_are_numbered(table):
     X, y = table
-    forest = BoostForestRegressor(3, categorical_features=[2, 3], random_state=0).fit(X.to_numpy(object), y)
+    forest = BoostForestRegressor(3, categorical_features=[2, 3], random_state=0, preset="paper").fit(
+        X.to_numpy(object), y
+    )
     feed = {f"x{j}": values for j, values in enumerate(by_column(X).values())}
     found = run(to_onnx(forest, leaves=True), feed)
     assert_same(found, forest, X.to_numpy(object), "float64")
@@ -336,7 +340,9 @@ def test_columns_without_names_are_numbered(table):
 def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
     X, y = table
     X = X.assign(zone=X["zone"] + 0.1)
-    forest = BoostForestRegressor(3, categorical_features=["town", "side", "zone"], random_state=0).fit(X, y)
+    forest = BoostForestRegressor(3, categorical_features=["town", "side", "zone"], random_state=0, preset="paper").fit(
+        X, y
+    )
     with pytest.raises(ValueError, match=r"'zone' has the category 1\.1, .* float32 cannot be equal to"):
         to_onnx(forest, "float32")
     assert_same(run(to_onnx(forest, leaves=True), by_column(X)), forest, X, "float64")
@@ -345,7 +351,7 @@ def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
 def test_a_column_that_was_all_missing(table):
     X, y = table
     X = X.assign(nothing=np.full(len(X), None, dtype=object))[["area", "nothing"]]
-    forest = BoostForestRegressor(3, categorical_features=["nothing"], random_state=0).fit(X, y)
+    forest = BoostForestRegressor(3, categorical_features=["nothing"], random_state=0, preset="paper").fit(X, y)
     feed = {"area": X[["area"]].to_numpy(), "nothing": np.full((len(X), 1), np.nan)}
     assert_same(run(to_onnx(forest, leaves=True), feed), forest, X, "float64")
 
@@ -394,7 +400,7 @@ def test_a_model_says_where_it_comes_from(rows):
 
 def test_the_same_forest_gives_the_same_bytes(rows):
     X, y, _ = rows
-    forests = [BoostForestRegressor(5, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)]
+    forests = [BoostForestRegressor(5, random_state=0, n_jobs=n, preset="paper").fit(X, y) for n in (1, 2)]
     first, second = (to_onnx(forest).SerializeToString(deterministic=True) for forest in forests)
     assert first == second
 
@@ -407,9 +413,9 @@ def test_what_a_graph_cannot_say_is_refused(rows):
     X, y, _ = rows
     X = np.nan_to_num(X)
     with pytest.raises(ValueError, match="node models in Python"):
-        to_onnx(BoostForestRegressor(2, node_model=Ridge(), random_state=0).fit(X, y))
+        to_onnx(BoostForestRegressor(2, node_model=Ridge(), random_state=0, preset="paper").fit(X, y))
     with pytest.raises(ValueError, match="monotonic_cst"):
-        to_onnx(BoostForestRegressor(2, monotonic_cst=[1, 0, 0, 0], random_state=0).fit(X, y))
+        to_onnx(BoostForestRegressor(2, monotonic_cst=[1, 0, 0, 0], random_state=0, preset="paper").fit(X, y))
 
 
 def test_bad_arguments_are_refused(rows):
@@ -473,7 +479,7 @@ def test_a_column_transformer(skl2onnx, table):
         [("numbers", StandardScaler(), ["area", "rooms"]), ("text", OneHotEncoder(sparse_output=False), ["side"])]
     )
     labels = np.where(y > np.median(y), "dear", "cheap")
-    pipeline = make_pipeline(encode, BoostForestClassifier(5, random_state=0)).fit(X, labels)
+    pipeline = make_pipeline(encode, BoostForestClassifier(5, random_state=0, preset="paper")).fit(X, labels)
     model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
     found = run(model, by_column(X))
     assert_allclose(found["probabilities"], pipeline.predict_proba(X), rtol=1e-12)
@@ -485,7 +491,7 @@ def test_a_forest_that_reads_text_itself(skl2onnx, table):
 
     X, y = table
     X = X[["town", "area"]]
-    forest = BoostForestRegressor(5, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y)
     types = [("town", StringTensorType([None, 1])), ("area", DoubleTensorType([None, 1]))]
     found = run(skl2onnx.convert_sklearn(forest, initial_types=types), by_column(X))
     assert_allclose(found["variable"][:, 0], forest.predict(X), rtol=1e-12)

@@ -103,7 +103,7 @@ def test_loss_of_infinitely_many_trees_is_estimated_without_bias(power):
 def test_a_forest_of_depth_0_is_the_generalised_linear_model(power, reg_lambda):
     X, y = amounts(power)
     settings = {"min_samples_leaf": 1000, "reg_lambda": reg_lambda, "clip": False, "scale": False}
-    forest = BoostForestRegressor(1, bootstrap=False, **settings_of(power), **settings).fit(X, y)
+    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | settings_of(power) | settings)).fit(X, y)
     other = TweedieRegressor(power=power, link="log", alpha=reg_lambda / len(y), solver="newton-cholesky", tol=1e-12)
     other.set_params(max_iter=1000).fit(X, y)
     assert_allclose(forest.predict(X), other.predict(X), rtol=1e-6)
@@ -151,7 +151,9 @@ def fit_gamma(make, X, y, settings):
 def test_forest_explains_the_amounts_and_comes_back_from_a_file(tmp_path, power, settings):
     X, y = amounts(power, 450)
     train, test = slice(300), slice(300, None)
-    forest = BoostForestRegressor(80, **settings_of(power), **settings, random_state=0).fit(X[train], y[train])
+    forest = BoostForestRegressor(80, **({"preset": "paper"} | settings_of(power) | settings), random_state=0).fit(
+        X[train], y[train]
+    )
     p = forest.predict(X[test])
     deviance = mean_tweedie_deviance(y[test], p, power=power)
     assert deviance < 0.9 * mean_tweedie_deviance(y[test], np.full(150, y[train].mean()), power=power)
@@ -165,7 +167,8 @@ def test_forest_explains_the_amounts_and_comes_back_from_a_file(tmp_path, power,
 def test_units_of_the_target_do_not_matter(power):
     X, y = amounts(power)
     small, large = (
-        BoostForestRegressor(10, **settings_of(power), random_state=0).fit(X, factor * y) for factor in (1, 1e3)
+        BoostForestRegressor(10, **({"preset": "paper"} | settings_of(power)), random_state=0).fit(X, factor * y)
+        for factor in (1, 1e3)
     )
     assert_allclose(large.predict(X), 1e3 * small.predict(X))
 
@@ -197,7 +200,7 @@ def test_bad_input_is_refused(settings, y, says):
 
 def test_warm_start_goes_on_with_the_power():
     X, y = amounts(1.5, 60)
-    forest = BoostForestRegressor(3, loss="tweedie", warm_start=True, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(3, loss="tweedie", warm_start=True, random_state=0, preset="paper").fit(X, y)
     with pytest.raises(ValueError, match=r"goes on with the power of the first fit, 1.5; got 1.7"):
         forest.set_params(n_estimators=5, power=1.7).fit(X, y)
 

@@ -56,7 +56,13 @@ def test_forests_with_batches(node_model):
     X, y = table("normal", 2000)
     forests = [
         BoostForestRegressor(
-            10, node_model=node_model, min_samples_leaf=20, batch_size=500, max_leaf_nodes=limit, random_state=0
+            10,
+            node_model=node_model,
+            min_samples_leaf=20,
+            batch_size=500,
+            max_leaf_nodes=limit,
+            random_state=0,
+            preset="paper",
         ).fit(X, y)
         for limit in (None, NO_LIMIT)
     ]

@@ -189,7 +189,7 @@ def test_what_cannot_be_stored_is_named_and_comes_back_as_its_default(tmp_path):
     with pytest.warns(UserWarning, match="min_samples_leaf, oob_score, random_state, reg_lambda cannot be") as caught:
         loaded = through_file(fitted, tmp_path)
     assert caught[0].filename == __file__
-    default = BoostForestRegressor().get_params()
+    default = BoostForestRegressor(preset="paper").get_params()
     for name in ("min_samples_leaf", "oob_score", "random_state", "reg_lambda"):
         assert loaded.get_params()[name] == default[name]
     assert results(loaded, X) | {"repr": ""} == results(fitted, X) | {"repr": ""}

@@ -60,7 +60,7 @@ BAD_FILES = {
     "empty": (b"", "it has 0 bytes, too few for a header"),
     "short": (FOREST[:7], "it has 7 bytes"),
     "text": (b"Hello, this is not a model file at all.", "is not a model file"),
-    "pickle": (pickle.dumps(BoostForestRegressor()), "is not a model file"),
+    "pickle": (pickle.dumps(BoostForestRegressor(preset="paper")), "is not a model file"),
     "header longer than the file": ((2**63).to_bytes(8, "little") + FOREST[8:], "would have 9223372036854775808 bytes"),
     "header longer than allowed": ((2**24 + 8).to_bytes(8, "little") + b"{" + b" " * 2**24 + b"       ", "would have"),
     "no JSON": (seal(b"[" * 100, b""), "does not start with a safetensors header"),
@@ -229,7 +229,7 @@ def test_a_bad_file_is_refused_with_a_reason(content, reason, tmp_path):
 
 def test_parameters_are_checked_beside_defaults_too(tmp_path):
     path, rows = tmp_path / "a", np.arange(60.0).reshape(20, 3)
-    BoostForestRegressor(2, random_state=0).fit(rows, rows[:, 0]).save_model(path)
+    BoostForestRegressor(2, random_state=0, preset="paper").fit(rows, rows[:, 0]).save_model(path)
     content = path.read_bytes()
     wrong = {"n_estimators": (0, -1, 2.5, True, "many", None), "n_jobs": (0, "all"), "verbose": (-1,), "clip": (2,)}
     for name, values in wrong.items():

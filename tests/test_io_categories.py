@@ -66,7 +66,7 @@ def test_a_warm_start_goes_on_after_loading(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"town": rng.choice(list("abcdefgh"), 80), "x": rng.normal(size=80)})
     y = rng.normal(size=80) + (frame["town"] == "a")
-    forest = BoostForestRegressor(3, warm_start=True, random_state=0).fit(frame, y)
+    forest = BoostForestRegressor(3, warm_start=True, random_state=0, preset="paper").fit(frame, y)
     forest.save_model(tmp_path / "a")
     loaded = load_model(tmp_path / "a")
     for model in (loaded, forest):

@@ -120,7 +120,7 @@ def test_small_files_have_nothing_coded_and_the_version_before(tmp_path):
 def test_trees_grown_best_first_keep_the_order_of_their_nodes(tmp_path, everything_coded):
     X, y = example_data("regression", n=200)
     for leaves, way in ((None, coding._STRUCTURE), (9, coding._PLAIN)):
-        forest = BoostForestRegressor(5, max_leaf_nodes=leaves, random_state=0).fit(X, y)
+        forest = BoostForestRegressor(5, max_leaf_nodes=leaves, random_state=0, preset="paper").fit(X, y)
         forest.save_model(tmp_path / "a")
         assert tensors_of((tmp_path / "a").read_bytes())["coded.left"][0] == way
         assert_array_equal(load_model(tmp_path / "a").forest_.left, forest.forest_.left)

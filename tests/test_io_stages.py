@@ -49,8 +49,10 @@ def files(tmp_path_factory):
     """Return the bytes of a regressor with two stages and of a calibrated classifier."""
     folder = tmp_path_factory.mktemp("models")
     X, y = make_friedman1(120, noise=0.1, random_state=0)
-    BoostForestRegressor(40, n_stages=2, random_state=0).fit(X, y).save_model(folder / "r")
-    BoostForestClassifier(40, calibrate="isotonic", random_state=0).fit(X, y > y.mean()).save_model(folder / "c")
+    BoostForestRegressor(40, n_stages=2, random_state=0, preset="paper").fit(X, y).save_model(folder / "r")
+    BoostForestClassifier(40, calibrate="isotonic", random_state=0, preset="paper").fit(X, y > y.mean()).save_model(
+        folder / "c"
+    )
     assert "stage_end" in tensors_of((folder / "r").read_bytes()), "the example must have two stages"
     return {name: (folder / name).read_bytes() for name in "rc"}
 

@@ -63,7 +63,7 @@ def test_classes_of_other_kinds_are_refused(classes, tmp_path):
 def test_classes_that_no_file_can_hold_are_refused_by_the_fit(classes):
     X, codes = example_data("binary", n=40)
     with pytest.raises(ValueError, match=r"y must have classes that are integers, .*; got "):
-        BoostForestClassifier(2).fit(X, classes[codes])
+        BoostForestClassifier(2, preset="paper").fit(X, classes[codes])
 
 
 def test_a_path_that_cannot_be_written_is_named(tmp_path):
@@ -200,7 +200,9 @@ def test_pools_of_node_models_with_many_trees_come_back(tmp_path):
 def test_names_and_parameters_without_room_in_the_header_stand_behind_it(tmp_path, monkeypatch):
     X, y = example_data("regression", n=60)
     frame = pd.DataFrame(X, columns=["a" * 2**17, "ü😀", "c", "d"])
-    fitted = BoostForestRegressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist(), random_state=0).fit(frame, y)
+    fitted = BoostForestRegressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist(), random_state=0, preset="paper").fit(
+        frame, y
+    )
     fitted.save_model(tmp_path / "roomy")
     monkeypatch.setattr(_safetensors, "MAX_HEADER", 2**17)
     fitted.save_model(tmp_path / "a")
@@ -251,8 +253,8 @@ def test_a_fit_whose_missing_values_cannot_be_filled_says_so(size):
     X[:, 1] *= size
     X[::7] = np.nan
     with pytest.raises(ValueError, match=r"X has values too large or too small to compute with; rescale them, or use"):
-        BoostForestRegressor(2, scale=False, random_state=0).fit(X, y)
-    assert np.isfinite(BoostForestRegressor(2, random_state=0).fit(X, y).predict(X)).all()
+        BoostForestRegressor(2, scale=False, random_state=0, preset="paper").fit(X, y)
+    assert np.isfinite(BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).predict(X)).all()
 
 
 # ------------------------------------------------------------------------------

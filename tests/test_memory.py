@@ -42,7 +42,7 @@ def with_memory(monkeypatch):
 def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settings):
     with_memory(8e9)
     X, y = prices()
-    forest = BoostForestClassifier(random_state=0, max_one_hot=None, **settings)
+    forest = BoostForestClassifier(random_state=0, max_one_hot=None, **({"preset": "paper"} | settings))
     with pytest.raises(
         MemoryError,
         match=r"^\d+ trees of 1,201 features and 600 classes would take about [\d.]+ GB of memory, and 8 GB are "
@@ -58,7 +58,7 @@ def test_a_model_may_take_half_of_the_memory(with_memory):
     X, y = prices()
     with_memory(1e11)
     with pytest.raises(MemoryError, match=r"^250 trees .* 100 GB are available, half of which a model may take: use"):
-        BoostForestClassifier(max_one_hot=None).fit(X, y)
+        BoostForestClassifier(max_one_hot=None, preset="paper").fit(X, y)
 
 
 def test_one_tree_is_told_nothing_of_n_estimators(with_memory):
@@ -72,15 +72,15 @@ def test_a_table_of_too_many_features_is_refused_before_it_is_made(with_memory):
     with_memory(5e8)
     X, y = prices(n=3000, n_text=3)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become with 3,000 classes, would take"):
-        BoostForestClassifier(max_one_hot=None).fit(X, y)
+        BoostForestClassifier(max_one_hot=None, preset="paper").fit(X, y)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become, .* a smaller max_one_hot or"):
-        BoostForestRegressor(max_one_hot=None).fit(X, np.arange(3000.0))
+        BoostForestRegressor(max_one_hot=None, preset="paper").fit(X, np.arange(3000.0))
 
 
 def test_what_fits_is_fitted(with_memory):
     with_memory(3e8)
     X, y = example_data("multiclass", n=400)
-    assert BoostForestClassifier(250, random_state=0).fit(X, y).forest_.n_trees == 250
+    assert BoostForestClassifier(250, random_state=0, preset="paper").fit(X, y).forest_.n_trees == 250
 
 
 def test_rows_that_are_alike_make_no_leaves(with_memory):
@@ -88,7 +88,7 @@ def test_rows_that_are_alike_make_no_leaves(with_memory):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(20_000, 3)).astype(float)
     y = rng.integers(0, 40, size=20_000)
-    forest = BoostForestClassifier(300, min_samples_leaf=1, batch_size=100, random_state=0)
+    forest = BoostForestClassifier(300, min_samples_leaf=1, batch_size=100, random_state=0, preset="paper")
     assert forest.fit(X, y).n_leaves_.max() <= 8
 
 

@@ -249,7 +249,9 @@ def test_what_is_missing_is_learnt_from_the_other_columns(forest):
 
 def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
     X, whole = related_columns()
-    forest = BoostForestRegressor(20, oob_score=True, max_samples=0.5, random_state=0).fit(X, whole[:, 0])
+    forest = BoostForestRegressor(20, oob_score=True, max_samples=0.5, random_state=0, preset="paper").fit(
+        X, whole[:, 0]
+    )
     expected = forest.predict(X)
     assert_allclose(list(forest.staged_predict(X))[-1], expected, rtol=1e-12)
     assert_array_equal(np.concatenate([forest.predict(X[i : i + 1]) for i in range(20)]), expected[:20])

@@ -68,4 +68,7 @@ def test_a_column_of_gaps_that_tell_the_target_is_learnt():
     rng = np.random.default_rng(0)
     y = rng.normal(size=300) + 3 * (np.arange(300) % 2)
     rows = np.column_stack([np.where(np.arange(300) % 2, np.nan, 1.0), rng.normal(size=300)])
-    assert BoostForestRegressor(20, random_state=0).fit(rows[:200], y[:200]).score(rows[200:], y[200:]) > 0.5
+    assert (
+        BoostForestRegressor(20, random_state=0, preset="paper").fit(rows[:200], y[:200]).score(rows[200:], y[200:])
+        > 0.5
+    )

@@ -78,7 +78,13 @@ def test_regression_follows_its_constraints(table, signs, target, criterion, set
     weight = rng.choice([0.5, 1.0, 3.0], size=len(X))
     gappy = np.where(rng.random(X.shape) < gaps, np.nan, X)
     forest = BoostForestRegressor(
-        3, criterion=criterion, clip=clip, bootstrap=bootstrap, monotonic_cst=signs, missing_indicator=mark, **settings
+        3,
+        criterion=criterion,
+        clip=clip,
+        bootstrap=bootstrap,
+        monotonic_cst=signs,
+        missing_indicator=mark,
+        **({"preset": "paper"} | settings),
     ).fit(gappy, y, weight)
     assert np.isfinite(forest.predict(new_rows(rng, gappy))).all()
     assert_monotone(forest.predict, new_rows(rng, gappy), signs, rng)
@@ -91,7 +97,9 @@ def test_classification_follows_its_constraints(table, signs, criterion, setting
     signs = np.array(signs[: X.shape[1]])
     y = rng.random(len(X)) < expit(2 * np.nan_to_num(X[:, 0] / (1 + np.abs(X[:, 0]).max())))
     gappy = np.where(rng.random(X.shape) < gaps, np.nan, X)
-    forest = BoostForestClassifier(3, criterion=criterion, monotonic_cst=signs, **settings).fit(gappy, y)
+    forest = BoostForestClassifier(3, criterion=criterion, monotonic_cst=signs, **({"preset": "paper"} | settings)).fit(
+        gappy, y
+    )
     rows = new_rows(rng, gappy)
     assert_monotone(forest.get_tree(1).decision_function, rows, signs, rng)
     assert_monotone(probability(forest), rows, signs, rng, SIGMOID)
@@ -109,12 +117,14 @@ def test_constraints_hold_with_roles_and_in_every_form_of_the_model(seed, signs,
         "monotonic_cst": signs,
     }
     if task == "binary":
-        forest = BoostForestClassifier(4, max_features=2, batch_size=60, **columns).fit(X, y)
+        forest = BoostForestClassifier(4, max_features=2, batch_size=60, **({"preset": "paper"} | columns)).fit(X, y)
         for stage in range(1, 4):
             early = lambda rows, n=stage: list(forest.staged_predict_proba(rows))[n][:, 1]  # noqa: E731
             assert_monotone(early, X, signs, rng, SIGMOID)
         return
-    forest = BoostForestRegressor(4, max_features=2, batch_size=60, clip=clip, **columns).fit(X, y)
+    forest = BoostForestRegressor(4, max_features=2, batch_size=60, clip=clip, **({"preset": "paper"} | columns)).fit(
+        X, y
+    )
     assert_monotone(forest.predict, X, signs, rng)
     assert_monotone(lambda rows: list(forest.staged_predict(rows))[2], X, signs, rng)
 
@@ -124,7 +134,7 @@ def test_constraints_hold_with_roles_and_in_every_form_of_the_model(seed, signs,
 def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dtype, tmp_path):
     X, y = example_data("regression", n=300, d=5)
     signs = [1, -1, 1, 0, 1]
-    forest = BoostForestRegressor(5, monotonic_cst=signs, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(5, monotonic_cst=signs, random_state=0, preset="paper").fit(X, y)
     forest.save_model(tmp_path / "forest", dtype=dtype)
     assert_monotone(load_model(tmp_path / "forest").predict, X, signs, np.random.default_rng(0))
 
@@ -132,7 +142,7 @@ def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dty
 def test_a_warm_start_keeps_the_promise():
     X, y = example_data("regression", n=200, d=5)
     signs = [1, 0, -1, 0, 0]
-    forest = BoostForestRegressor(3, monotonic_cst=signs, warm_start=True, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(3, monotonic_cst=signs, warm_start=True, random_state=0, preset="paper").fit(X, y)
     forest.set_params(n_estimators=8).fit(X, y)
     assert_monotone(forest.predict, X, signs, np.random.default_rng(0))
 
@@ -141,10 +151,14 @@ def test_stages_and_calibration_keep_the_promise():
     X, y = example_data("regression", n=200, d=5)
     signs, rng = [1, -1, 0, 0, 1], np.random.default_rng(0)
     for params in ({"n_stages": 2}, {"preset": "best"}):
-        forest = BoostForestRegressor(60, monotonic_cst=signs, random_state=0, **params).fit(X, y)
+        forest = BoostForestRegressor(60, monotonic_cst=signs, random_state=0, **({"preset": "paper"} | params)).fit(
+            X, y
+        )
         assert_monotone(forest.predict, X, signs, rng)
     for params in ({"n_stages": 2, "calibrate": "temperature"}, {"calibrate": "isotonic"}):
-        forest = BoostForestClassifier(60, monotonic_cst=signs, random_state=0, **params).fit(X, y > 0)
+        forest = BoostForestClassifier(60, monotonic_cst=signs, random_state=0, **({"preset": "paper"} | params)).fit(
+            X, y > 0
+        )
         assert_monotone(probability(forest), X, signs, rng, 10 * SIGMOID)
 
 
@@ -179,8 +193,8 @@ def test_a_constraint_against_the_data_leaves_a_flat_line(node_model):
 def test_constraints_that_the_data_meet_change_little():
     X = np.random.default_rng(0).normal(size=(400, 3))
     y = 2 * X[:, 0] - X[:, 1] + np.abs(X[:, 2])
-    free = BoostForestRegressor(20, random_state=0).fit(X, y)
-    bound = BoostForestRegressor(20, monotonic_cst=[1, -1, 0], random_state=0).fit(X, y)
+    free = BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
+    bound = BoostForestRegressor(20, monotonic_cst=[1, -1, 0], random_state=0, preset="paper").fit(X, y)
     new = np.random.default_rng(1).normal(size=(500, 3))
     difference = bound.predict(new) - free.predict(new)
     assert np.sqrt(np.mean(difference**2)) < 0.05 * y.std()
@@ -191,7 +205,9 @@ def test_true_constraints_help_where_rows_are_few_and_noisy():
         rng = np.random.default_rng(seed)
         X, new = rng.normal(size=(120, 6)), rng.normal(size=(1000, 6))
         signal = lambda rows: 2 * np.tanh(rows[:, 0]) + np.exp(0.7 * rows[:, 1]) - rows[:, 2]  # noqa: E731
-        forest = BoostForestRegressor(30, random_state=seed, **params).fit(X, signal(X) + 2 * rng.normal(size=120))
+        forest = BoostForestRegressor(30, random_state=seed, **({"preset": "paper"} | params)).fit(
+            X, signal(X) + 2 * rng.normal(size=120)
+        )
         return np.sqrt(np.mean((forest.predict(new) - signal(new)) ** 2))
 
     free = np.mean([rmse(seed) for seed in range(6)])

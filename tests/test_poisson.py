@@ -18,7 +18,7 @@ from test_against_twin import assert_same, bootstrap_sample, fit_pair
 from twin import example_data
 
 TREE = partial(BoostTreeRegressor, loss="poisson")
-FOREST = partial(BoostForestRegressor, loss="poisson")
+FOREST = partial(BoostForestRegressor, loss="poisson", preset="paper")
 CODE = _core.LossCode.POISSON
 
 

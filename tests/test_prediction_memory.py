@@ -50,7 +50,7 @@ def test_rows_go_through_a_hidden_layer_in_parts_and_come_out_as_alone(n_hidden)
     rng = np.random.default_rng(1)
     X, rows = rng.normal(size=(60, 3)), rng.normal(size=(300, 3))
     settings = {"node_model": ELM(n_hidden), "max_leaf_nodes": 2, "scale": False, "clip": False}
-    forest = BoostForestRegressor(2, random_state=0, **settings).fit(X, X[:, 0])
+    forest = BoostForestRegressor(2, random_state=0, **settings, preset="paper").fit(X, X[:, 0])
     together = forest.predict(rows)
     assert (together == np.concatenate([forest.predict(rows[i : i + 1]) for i in range(300)])).all()
     columns, leaves = forest.forest_, forest.apply(rows)

@@ -87,7 +87,9 @@ def scores_allowed_by_clip(forest, paths):
 def test_clipped_regression_stays_within_what_the_clip_allows(table, target, criterion, tree_settings, bootstrap):
     rng, X = table
     y = TARGETS[target](rng, len(X))
-    forest = BoostForestRegressor(3, criterion=criterion, bootstrap=bootstrap, **tree_settings).fit(X, y)
+    forest = BoostForestRegressor(3, criterion=criterion, bootstrap=bootstrap, **tree_settings, preset="paper").fit(
+        X, y
+    )
     rows = new_rows(rng, X)
     predictions = forest.predict(rows)
     assert np.isfinite(predictions).all()
@@ -118,7 +120,9 @@ def test_unclipped_regression_is_finite(table, target, tree_settings):
 def test_probabilities_are_probabilities(table, n_classes, criterion, tree_settings, bootstrap):
     rng, X = table
     y = rng.integers(0, n_classes, size=len(X))
-    forest = BoostForestClassifier(3, criterion=criterion, bootstrap=bootstrap, **tree_settings).fit(X, y)
+    forest = BoostForestClassifier(3, criterion=criterion, bootstrap=bootstrap, **tree_settings, preset="paper").fit(
+        X, y
+    )
     rows = new_rows(rng, X)
     for estimator in (forest, forest.get_tree(1)):
         p = estimator.predict_proba(rows)
@@ -143,7 +147,7 @@ def test_a_constant_target_is_predicted(table, value, tree_settings, clip):
     rng, X = table
     # Without a clip, slopes that are nothing but rounding show far outside of the table, and where features are huge.
     tree_settings = {**tree_settings, "clip": clip, "scale": tree_settings["scale"] or not clip}
-    forest = BoostForestRegressor(2, **tree_settings).fit(X, np.full(len(X), value))
+    forest = BoostForestRegressor(2, **tree_settings, preset="paper").fit(X, np.full(len(X), value))
     assert_allclose(forest.predict(new_rows(rng, X) if clip else X), value, rtol=1e-9, atol=1e-300)
 
 
@@ -229,6 +233,6 @@ def test_a_constant_column_at_the_end_changes_nothing(case, seed, value):
 )
 def test_predictions_follow_an_affine_change_of_the_target(options, seed, factor, shift):
     X, y = example_data("regression", n=N_ROWS, seed=seed)
-    forest = BoostForestRegressor(3, min_samples_leaf=15, random_state=0, **options)
+    forest = BoostForestRegressor(3, min_samples_leaf=15, random_state=0, **options, preset="paper")
     expected = forest.fit(X, y).predict(X)
     assert_allclose(forest.fit(X, factor * (y + shift)).predict(X) / factor - shift, expected, rtol=1e-8, atol=1e-8)

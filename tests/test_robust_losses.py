@@ -85,7 +85,7 @@ def test_weighted_quantile_is_that_of_repeated_values():
 def test_a_forest_of_depth_0_has_the_penalised_least_loss(name, reg_lambda):
     X, y = table()
     settings = {"min_samples_leaf": 1000, "reg_lambda": reg_lambda, "clip": False, "scale": False}
-    forest = BoostForestRegressor(1, bootstrap=False, **LOSSES[name][0], **settings).fit(X, y)
+    forest = BoostForestRegressor(1, bootstrap=False, **({"preset": "paper"} | LOSSES[name][0] | settings)).fit(X, y)
     params = twin.Params("robust", **LOSSES[name][1])
     half = 0.5 if name == "huber" else 1.0
 
@@ -104,7 +104,9 @@ def test_a_forest_of_depth_0_has_the_penalised_least_loss(name, reg_lambda):
 def test_a_forest_of_depth_0_is_nearly_the_linear_quantile_regression(quantile):
     X, y = table()
     settings = {"min_samples_leaf": 1000, "reg_lambda": 0.0, "clip": False}
-    forest = BoostForestRegressor(1, bootstrap=False, loss="quantile", quantile=quantile, **settings).fit(X, y)
+    forest = BoostForestRegressor(
+        1, bootstrap=False, loss="quantile", quantile=quantile, **({"preset": "paper"} | settings)
+    ).fit(X, y)
     other = QuantileRegressor(quantile=quantile, alpha=0).fit(X, y)
     own, least = (mean_pinball_loss(y, model.predict(X), alpha=quantile) for model in (forest, other))
     assert least <= own < 1.005 * least
@@ -141,7 +143,7 @@ def test_root_that_cannot_split_equals_twin(name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_bootstrap_forest_equals_twin(name):
     X, y = example_data("robust")
-    make = partial(BoostForestRegressor, 3, loss=LOSSES[name][0]["loss"])
+    make = partial(BoostForestRegressor, 3, loss=LOSSES[name][0]["loss"], preset="paper")
     sample = bootstrap_sample(X, y, len(X))
     est, roots, params = fit_pair(make, X, y, "robust", LOSSES[name][1], None, sample)
     assert_same(est, roots, params, X)
@@ -162,7 +164,7 @@ def test_few_targets_that_are_far_off_do_not_ruin_the_others(loss, bad):
     ruined = np.where(np.arange(400) < number, factor * np.abs(y[:400]), y[:400])
 
     def error(loss, target):
-        forest = BoostForestRegressor(50, loss=loss, random_state=0).fit(X[:400], target)
+        forest = BoostForestRegressor(50, loss=loss, random_state=0, preset="paper").fit(X[:400], target)
         return np.median(np.abs(forest.predict(X[400:]) - f[400:]))
 
     assert error(loss, ruined) < 1.5 * error(loss, y[:400])
@@ -176,7 +178,11 @@ def test_quantiles_hold_their_share_of_the_rows(quantile):
     y = np.sin(3 * X[:, 0]) + (0.3 + 0.5 * (X[:, 1] + 1)) * rng.normal(size=1500)
     settings = {"loss": "quantile", "quantile": quantile, "random_state": 0}
     for more, off in (({"preset": "best"}, 0.05), ({"node_model": "constant"}, 0.05), ({}, 0.15)):
-        p = BoostForestRegressor(80, **settings, **more).fit(X[:1000], y[:1000]).predict(X[1000:])
+        p = (
+            BoostForestRegressor(80, **({"preset": "paper"} | settings | more))
+            .fit(X[:1000], y[:1000])
+            .predict(X[1000:])
+        )
         assert abs((y[1000:] <= p).mean() - quantile) < off
         constant = mean_pinball_loss(y[1000:], np.full(500, np.quantile(y[:1000], quantile)), alpha=quantile)
         assert mean_pinball_loss(y[1000:], p, alpha=quantile) < constant
@@ -186,7 +192,7 @@ def test_quantiles_hold_their_share_of_the_rows(quantile):
 @pytest.mark.parametrize("name", LOSSES)
 def test_file_keeps_the_loss(tmp_path, name, settings):
     X, y = table()
-    forest = BoostForestRegressor(80, **LOSSES[name][0], **settings, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(80, **({"preset": "paper"} | LOSSES[name][0] | settings), random_state=0).fit(X, y)
     forest.save_model(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded._model.loss == forest._model.loss and loaded.get_params() == forest.get_params()
@@ -198,8 +204,8 @@ def test_weights_are_as_good_as_repeated_rows(name):
     X, y = table(120)
     w = np.random.default_rng(0).integers(1, 4, size=len(y))
     settings = LOSSES[name][0] | {"bootstrap": False, "batch_size": None, "random_state": 0}
-    weighted = BoostForestRegressor(5, **settings).fit(X, y, sample_weight=w)
-    repeated = BoostForestRegressor(5, **settings).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighted = BoostForestRegressor(5, **({"preset": "paper"} | settings)).fit(X, y, sample_weight=w)
+    repeated = BoostForestRegressor(5, **({"preset": "paper"} | settings)).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6, atol=1e-8)
 
 
@@ -207,7 +213,8 @@ def test_weights_are_as_good_as_repeated_rows(name):
 def test_units_of_the_target_do_not_matter(name):
     X, y = table()
     small, large = (
-        BoostForestRegressor(10, **LOSSES[name][0], random_state=0).fit(X, t).predict(X) for t in (y, 1024 * y + 64)
+        BoostForestRegressor(10, **({"preset": "paper"} | LOSSES[name][0]), random_state=0).fit(X, t).predict(X)
+        for t in (y, 1024 * y + 64)
     )
     assert_allclose(large, 1024 * small + 64, rtol=1e-6, atol=1e-6)
 
@@ -215,7 +222,7 @@ def test_units_of_the_target_do_not_matter(name):
 def test_a_target_that_is_mostly_one_value_is_scaled_by_its_standard_deviation():
     X, y = table(100)
     y = np.where(np.arange(100) < 80, 3.0, y)
-    forest = BoostForestRegressor(5, loss="huber", random_state=0).fit(X, y)
+    forest = BoostForestRegressor(5, loss="huber", random_state=0, preset="paper").fit(X, y)
     assert_allclose([forest.target_mean_, forest.target_scale_], [3.0, y.std()])
 
 
@@ -236,6 +243,8 @@ def test_a_quantile_must_be_between_0_and_1(quantile):
 
 def test_warm_start_goes_on_with_the_quantile():
     X, y = table(60)
-    forest = BoostForestRegressor(3, loss="quantile", quantile=0.2, warm_start=True, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(
+        3, loss="quantile", quantile=0.2, warm_start=True, random_state=0, preset="paper"
+    ).fit(X, y)
     with pytest.raises(ValueError, match=r"goes on with the quantile of the first fit, 0.2; got 0.3"):
         forest.set_params(n_estimators=5, quantile=0.3).fit(X, y)

@@ -88,7 +88,9 @@ def test_without_model_features_nodes_are_constants(task):
 def test_max_features_counts_the_columns_that_may_be_cut():
     X, y = frame("regression")
     pool = [None, 1.0, 0.5, "sqrt", 2, 9]
-    forest = BoostForestRegressor(40, max_features=pool, split_features=NAMES[:3], random_state=0).fit(X, y)
+    forest = BoostForestRegressor(40, max_features=pool, split_features=NAMES[:3], random_state=0, preset="paper").fit(
+        X, y
+    )
     counts = {
         (str(drawn), tree["max_features"])
         for drawn, tree in zip(forest._model.params["max_features"], forest.tree_params_, strict=True)

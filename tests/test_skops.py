@@ -16,8 +16,8 @@ pd = pytest.importorskip("pandas")
     "estimator",
     [
         BoostTreeRegressor(),
-        BoostForestRegressor(3, node_model=HuberRegressor(), max_depth=1),
-        BoostForestClassifier(3),
+        BoostForestRegressor(3, node_model=HuberRegressor(), max_depth=1, preset="paper"),
+        BoostForestClassifier(3, preset="paper"),
     ],
 )
 def test_skops_keeps_the_predictions(estimator):

@@ -26,10 +26,10 @@ from twin import example_data
 ESTIMATORS = [
     BoostTreeRegressor(random_state=0),
     BoostTreeClassifier(random_state=0),
-    BoostForestRegressor(3, oob_score=True, random_state=0),
-    BoostForestRegressor(40, n_stages=2, random_state=0),
-    BoostForestClassifier(3, oob_score=True, random_state=0),
-    BoostForestClassifier(25, calibrate="temperature", random_state=0),
+    BoostForestRegressor(3, oob_score=True, random_state=0, preset="paper"),
+    BoostForestRegressor(40, n_stages=2, random_state=0, preset="paper"),
+    BoostForestClassifier(3, oob_score=True, random_state=0, preset="paper"),
+    BoostForestClassifier(25, calibrate="temperature", random_state=0, preset="paper"),
     PoolForestRegressor(LinearRegression(), 3, random_state=0),
     PoolForestClassifier(GaussianNB(), 3, random_state=0),
     ETForestClassifier(3, random_state=0),
@@ -172,7 +172,7 @@ def test_threads_that_predict_during_fits_see_whole_models(estimator):
 
 def test_an_error_leaves_the_estimator_as_it_was():
     X, y = example_data("regression")
-    model = BoostForestRegressor(3, random_state=0).fit(X, y)
+    model = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
     before, state = vars(model), vars(model).copy()
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.where(X > 1, np.inf, X), y)

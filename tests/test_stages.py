@@ -28,8 +28,8 @@ def smooth_table(n=400):
 
 def test_a_second_stage_lowers_the_error_on_a_smooth_table():
     X, y = smooth_table(800)
-    one = BoostForestRegressor(100, random_state=0).fit(X[:400], y[:400])
-    two = BoostForestRegressor(100, n_stages=2, random_state=0).fit(X[:400], y[:400])
+    one = BoostForestRegressor(100, random_state=0, preset="paper").fit(X[:400], y[:400])
+    two = BoostForestRegressor(100, n_stages=2, random_state=0, preset="paper").fit(X[:400], y[:400])
     assert two.n_stages_ == 2 and two.forest_.n_trees == 100 and two.stages_.ends == (50, 100)
     assert 0 < two.steps_[1] <= 1 and two.oob_losses_[1] < two.oob_losses_[0]
     assert mean_squared_error(y[400:], two.predict(X[400:])) < 0.85 * mean_squared_error(y[400:], one.predict(X[400:]))
@@ -37,8 +37,8 @@ def test_a_second_stage_lowers_the_error_on_a_smooth_table():
 
 def test_a_second_stage_lowers_the_log_loss_of_classes():
     X, y = make_hastie_10_2(1200, random_state=0)
-    one = BoostForestClassifier(60, random_state=0).fit(X[:600], y[:600])
-    two = BoostForestClassifier(60, n_stages=2, random_state=0).fit(X[:600], y[:600])
+    one = BoostForestClassifier(60, random_state=0, preset="paper").fit(X[:600], y[:600])
+    two = BoostForestClassifier(60, n_stages=2, random_state=0, preset="paper").fit(X[:600], y[:600])
     assert log_loss(y[600:], two.predict_proba(X[600:])) < 0.9 * log_loss(y[600:], one.predict_proba(X[600:]))
 
 
@@ -76,7 +76,7 @@ def test_batches_start_from_the_scores_as_whole_nodes_do():
     X, y = smooth_table(300)
     start = np.ascontiguousarray(y[:, None] / 2)
     common = {"n_stages": 2, "random_state": 0, "batch_size": 100}
-    forest = BoostForestRegressor(80, **common).fit(X, y)
+    forest = BoostForestRegressor(80, **({"preset": "paper"} | common)).fit(X, y)
     assert forest.n_stages_ == 2 and np.isfinite(forest.predict(X)).all()
     tree = BoostTreeRegressor(batch_size=100, random_state=0, scale=False)
     tree.fit(X, y - start[:, 0])
@@ -125,8 +125,8 @@ def test_a_table_keeps_its_target():
 def test_trees_with_models_in_python_start_from_the_scores_too():
     X, y = smooth_table(120)
     common = {"n_estimators": 40, "n_stages": 2, "random_state": 0, "min_samples_leaf": 15, "reg_lambda": 1.0}
-    in_python = BoostForestRegressor(node_model=Ridge(1.0), **common).fit(X, y)
-    in_core = BoostForestRegressor(**common).fit(X, y)
+    in_python = BoostForestRegressor(node_model=Ridge(1.0), **({"preset": "paper"} | common)).fit(X, y)
+    in_core = BoostForestRegressor(**({"preset": "paper"} | common)).fit(X, y)
     assert_allclose(in_python.steps_, in_core.steps_, rtol=1e-6)
     assert_allclose(in_python.predict(X), in_core.predict(X), rtol=1e-6, atol=1e-8)
 
@@ -169,7 +169,7 @@ def test_predictions_add_up_the_stages(task):
 
 def test_importances_weigh_trees_as_predictions_do():
     X, y = smooth_table()
-    forest = BoostForestRegressor(80, n_stages=2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(80, n_stages=2, random_state=0, preset="paper").fit(X, y)
     weights = forest.stages_.tree_weights()
     shares = np.array([forest.get_tree(i).feature_importances_ for i in range(80)])
     assert_allclose(forest.feature_importances_, weights @ shares / weights.sum())
@@ -182,7 +182,7 @@ def test_importances_weigh_trees_as_predictions_do():
 def test_a_tree_of_a_later_stage_predicts_a_correction():
     X, y = smooth_table()
     y = y + 100
-    forest = BoostForestRegressor(60, n_stages=2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(60, n_stages=2, random_state=0, preset="paper").fit(X, y)
     assert abs(forest.get_tree(0).predict(X).mean() - y.mean()) < 2
     assert abs(forest.get_tree(-1).predict(X).mean()) < 2
 
@@ -191,8 +191,10 @@ def test_rows_without_weight_do_not_matter_to_stages():
     X, y = smooth_table()
     weight = np.where(np.arange(len(y)) < 200, 1.0, 0.0)
     settings = {"n_estimators": 60, "n_stages": 2, "random_state": 0, "scale": False, "max_samples": 200}
-    forest = BoostForestRegressor(**settings).fit(X, y, sample_weight=weight)
-    other = BoostForestRegressor(**settings).fit(X, np.where(weight > 0, y, -50.0), sample_weight=weight)
+    forest = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, y, sample_weight=weight)
+    other = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(
+        X, np.where(weight > 0, y, -50.0), sample_weight=weight
+    )
     assert_array_equal(forest.predict(X), other.predict(X))
     assert_array_equal(forest.steps_, other.steps_)
 
@@ -200,15 +202,17 @@ def test_rows_without_weight_do_not_matter_to_stages():
 def test_noise_gets_no_second_stage_by_itself():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
-    assert BoostForestRegressor(120, n_stages="auto", random_state=0).fit(X, y).n_stages_ == 1
+    assert BoostForestRegressor(120, n_stages="auto", random_state=0, preset="paper").fit(X, y).n_stages_ == 1
 
 
 def test_enough_trees_are_found_out():
     X, y = smooth_table()
-    strict = BoostForestRegressor("auto", random_state=0).fit(X, y)
-    noisy = BoostForestRegressor("auto", random_state=0).fit(X, y + np.random.default_rng(0).normal(size=len(y)) * 20)
+    strict = BoostForestRegressor("auto", random_state=0, preset="paper").fit(X, y)
+    noisy = BoostForestRegressor("auto", random_state=0, preset="paper").fit(
+        X, y + np.random.default_rng(0).normal(size=len(y)) * 20
+    )
     assert 50 <= noisy.forest_.n_trees < strict.forest_.n_trees <= 1000
-    assert contents(BoostForestRegressor(noisy.forest_.n_trees, random_state=0).fit(
+    assert contents(BoostForestRegressor(noisy.forest_.n_trees, random_state=0, preset="paper").fit(
         X, y + np.random.default_rng(0).normal(size=len(y)) * 20)) == contents(noisy)  # fmt: skip
 
 
@@ -230,33 +234,31 @@ def test_losses_of_infinitely_many_trees_are_estimated_without_bias():
         ({"n_stages": 0}, "n_stages must be None, 'auto' or an integer of at least 1; got 0"),
         ({"n_stages": "two"}, "n_stages must be None, 'auto' or an integer of at least 1; got 'two'"),
         ({"pool": "best"}, "pool must be None, 'uniform' or 'adaptive'; got 'best'"),
-        ({"preset": "fast"}, "preset must be 'paper' or 'best'; got 'fast'"),
+        ({"preset": "slow"}, "preset must be 'best', 'fast' or 'paper'; got 'slow'"),
+        ({"preset": None}, "preset must be 'best', 'fast' or 'paper'; got None"),
         ({"n_estimators": "many"}, "n_estimators must be"),
         ({"n_stages": 2, "bootstrap": False}, "n_stages=2 needs bootstrap=True"),
-        ({"preset": "best", "bootstrap": False}, "preset='best' needs bootstrap=True"),
         ({"n_estimators": "auto", "bootstrap": False}, "n_estimators='auto' needs bootstrap=True"),
-        ({"preset": "best", "warm_start": True}, "preset='best' does not go with warm_start=True"),
         ({"n_stages": 3, "n_estimators": 50}, "n_stages=3 needs n_estimators of at least 80; got 50"),
         ({"pool": "adaptive", "n_estimators": 50}, "pool='adaptive' needs n_estimators of at least 80; got 50"),
-        ({"preset": "best", "n_estimators": 30}, "preset='best' needs n_estimators of at least 40; got 30"),
     ],
 )
 def test_what_does_not_go_together_is_refused(params, message):
     X, y = example_data("regression")
     with pytest.raises(ValueError, match=message):
-        BoostForestRegressor(**{"n_estimators": 100, **params}).fit(X, y)
+        BoostForestRegressor(**({"preset": "paper"} | {"n_estimators": 100, **params})).fit(X, y)
 
 
 def test_rows_that_every_tree_has_drawn_are_warned_about():
     X, y = example_data("regression", n=60)
     with pytest.warns(UserWarning, match="rows were drawn by every tree"):
-        forest = BoostForestRegressor(40, n_stages=2, max_samples=300, random_state=0).fit(X, y)
+        forest = BoostForestRegressor(40, n_stages=2, max_samples=300, random_state=0, preset="paper").fit(X, y)
     assert np.isfinite(forest.predict(X)).all()
 
 
 def test_a_warm_start_does_not_go_on_from_stages():
     X, y = smooth_table(200)
-    forest = BoostForestRegressor(60, n_stages=2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(60, n_stages=2, random_state=0, preset="paper").fit(X, y)
     with pytest.raises(ValueError, match="warm_start=True cannot add to a forest that was fitted with stages"):
         forest.set_params(n_stages=1, warm_start=True, n_estimators=80).fit(X, y)
     assert forest.n_stages_ == 2
@@ -266,6 +268,8 @@ def test_a_warm_start_does_not_go_on_from_stages():
 def test_rows_that_no_tree_leaves_out_cannot_judge_but_do_no_harm(settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        forest = BoostForestRegressor(**{"n_estimators": 60, "random_state": 0, **settings}).fit([[1.0, 2.0]], [3.0])
+        forest = BoostForestRegressor(
+            **({"preset": "paper"} | {"n_estimators": 60, "random_state": 0, **settings})
+        ).fit([[1.0, 2.0]], [3.0])
     assert forest.n_stages_ == 1
     assert_allclose(forest.predict([[1.0, 2.0], [5.0, 5.0]]), 3.0)

@@ -18,7 +18,7 @@ SMALL = TorchNode(MLP((4,)), epochs=2, device="cpu")
 
 
 def fitted(node_model, n=3):
-    return BoostForestClassifier(n, node_model=node_model, **SHAPE).fit(X, Y)
+    return BoostForestClassifier(n, node_model=node_model, **SHAPE, preset="paper").fit(X, Y)
 
 
 def saved(model, folder, **options):

@@ -148,7 +148,7 @@ def test_children_start_from_their_parents_weights():
 def test_trees_start_from_different_weights():
     X, y = NUMBERS
     still = TorchNode(torch.nn.Linear(4, 1), epochs=1, lr=1e-12, device="cpu")
-    forest = BoostForestRegressor(2, node_model=still, **SHAPE).fit(X, y)
+    forest = BoostForestRegressor(2, node_model=still, **SHAPE, preset="paper").fit(X, y)
     first, second = (next(m for m in forest.get_tree(t).forest_.models if m is not None) for t in range(2))
     assert np.abs(first.arrays["weight"] - second.arrays["weight"]).max() > 0.01
 
@@ -166,7 +166,10 @@ def test_networks_learn_images():
 
 def test_a_forest_of_networks_is_the_same_on_several_processes_and_after_pickling():
     X, y = CLASSES
-    one, two = (BoostForestClassifier(2, node_model=small(device="cpu"), n_jobs=n, **SHAPE).fit(X, y) for n in (1, 2))
+    one, two = (
+        BoostForestClassifier(2, node_model=small(device="cpu"), n_jobs=n, **SHAPE, preset="paper").fit(X, y)
+        for n in (1, 2)
+    )
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), one.predict_proba(X))
     assert one.score(X, y) > 0.5
@@ -175,7 +178,7 @@ def test_a_forest_of_networks_is_the_same_on_several_processes_and_after_picklin
 
 def test_trees_that_grow_together_are_those_that_grow_alone(monkeypatch):
     X, y = CLASSES
-    forest = BoostForestClassifier(3, node_model=small(device="cpu", nodes_at_once=5), **SHAPE)
+    forest = BoostForestClassifier(3, node_model=small(device="cpu", nodes_at_once=5), **SHAPE, preset="paper")
     alone = forest.fit(X, y).predict_proba(X)
     monkeypatch.setattr(_python_grower, "grows_together", lambda node_model: True)
     monkeypatch.setattr(_python_grower, "_TREES_TOGETHER", 2)
@@ -200,7 +203,7 @@ def test_networks_see_all_rows_while_splits_take_batches():
 def test_each_tree_draws_its_training_from_pools():
     X, y = NUMBERS
     node = small(lr=[0.01, 0.001], epochs=(1, 2), device="cpu")
-    forest = BoostForestRegressor(8, node_model=node, **SHAPE).fit(X, y)
+    forest = BoostForestRegressor(8, node_model=node, **SHAPE, preset="paper").fit(X, y)
     drawn = {(t["node_model"].lr, t["node_model"].epochs) for t in forest.tree_params_}
     assert {lr for lr, _ in drawn} == {0.01, 0.001} and {epochs for _, epochs in drawn} == {1, 2}
 
@@ -292,5 +295,5 @@ def test_a_missing_gpu_is_said_and_prediction_does_without():
 def test_a_gpu_gives_what_a_cpu_gives(module):
     X, y = make_classification(400, 4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1)
     nodes = [TorchNode(module, epochs=3, device=device) for device in ("cpu", "cuda")]
-    cpu, gpu = (BoostForestClassifier(4, node_model=node, **SHAPE).fit(X, y) for node in nodes)
+    cpu, gpu = (BoostForestClassifier(4, node_model=node, **SHAPE, preset="paper").fit(X, y) for node in nodes)
     np.testing.assert_allclose(cpu.predict_proba(X), gpu.predict_proba(X), atol=0.02)

@@ -176,7 +176,7 @@ def test_the_picture_shows_every_node_and_none_above_another(task, max_depth):
 
 def test_trees_of_forests_and_of_other_models_can_be_shown():
     X, y = example_data("multiclass")
-    forest = BoostForestClassifier(2, random_state=0).fit(X, y)
+    forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(X, y)
     assert export_text(forest.get_tree(1)).startswith("x")
     elm = BoostTreeRegressor(node_model="elm", random_state=0).fit(X, y)
     assert "a linear model of 20 hidden units" in export_text(elm)
@@ -195,7 +195,7 @@ def test_a_tree_without_a_split_is_its_model():
 
 def test_later_stages_show_corrections_and_monotone_trees_their_sums():
     X, y = example_data("regression")
-    forest = BoostForestRegressor(40, n_stages=2, random_state=0).fit(X, y)
+    forest = BoostForestRegressor(40, n_stages=2, random_state=0, preset="paper").fit(X, y)
     assert "LM1: y = " in export_text(forest.get_tree(-1))
     text = export_text(BoostTreeRegressor(monotonic_cst=[1, 0, 0, 0], random_state=0).fit(X, y))
     assert not re.search(r"- \S+ \* x0", text)

@@ -36,27 +36,30 @@ def fit(estimator, y=Y):
 
 
 CALLS = {
-    "warm start": ("Warm-start fitting", go_on(BoostForestRegressor(2))),
+    "warm start": ("Warm-start fitting", go_on(BoostForestRegressor(2, preset="paper"))),
     "warm start of a pool": ("Warm-start fitting", go_on(PoolForestRegressor(LinearRegression(), 2))),
-    "out of bag": ("drawn by every tree", fit(BoostForestRegressor(1, oob_score=True))),
+    "out of bag": ("drawn by every tree", fit(BoostForestRegressor(1, oob_score=True, preset="paper"))),
     "out of bag, stages": (
         "drawn by every tree",
-        fit(BoostForestRegressor(40, n_stages=2, max_samples=800, random_state=0)),
+        fit(BoostForestRegressor(40, n_stages=2, max_samples=800, random_state=0, preset="paper")),
     ),
     "out of bag, pool": ("drawn by every member", fit(PoolForestRegressor(LinearRegression(), 1, oob_score=True))),
     "one class, tree": ("one class only", fit(BoostTreeClassifier(), ONE)),
-    "one class, forest": ("one class only", fit(BoostForestClassifier(2), ONE)),
+    "one class, forest": ("one class only", fit(BoostForestClassifier(2, preset="paper"), ONE)),
     "one class, best": ("one class only", fit(BoostForestClassifier(40, preset="best"), ONE)),
     "one class, named forest": ("one class only", fit(ETForestClassifier(2), ONE)),
     "one class, LMT": ("one class only", fit(LMTClassifier(), ONE)),
     "one class, SimpleLogistic": ("one class only", fit(SimpleLogisticClassifier(), ONE)),
     "no split, rows": ("min_samples_leaf=.* rows to split", fit(BoostTreeRegressor(min_samples_leaf=100))),
-    "no split, batch": ("batch_size=12 takes fewer", fit(BoostForestRegressor(2, batch_size=12, min_samples_leaf=9))),
+    "no split, batch": (
+        "batch_size=12 takes fewer",
+        fit(BoostForestRegressor(2, batch_size=12, min_samples_leaf=9, preset="paper")),
+    ),
     "member": ("rows to split", fit(PoolForestRegressor(BoostTreeRegressor(min_samples_leaf=100), 2))),
     "unconverged": ("failed to converge", fit(BoostTreeRegressor(node_model=LinearSVR(max_iter=1)))),
     "unconverged, stages": (
         "failed to converge",
-        fit(BoostForestRegressor(40, n_stages=2, node_model=LinearSVR(max_iter=1))),
+        fit(BoostForestRegressor(40, n_stages=2, node_model=LinearSVR(max_iter=1), preset="paper")),
     ),
     "pipeline": (
         "rows to split",
@@ -68,7 +71,11 @@ CALLS = {
     ),
     "intervals": (
         "Intervals are infinite",
-        lambda: BoostForestRegressor(30, oob_score=True, random_state=0).fit(X, Y).predict_interval(X, 0.999),
+        lambda: (
+            BoostForestRegressor(30, oob_score=True, random_state=0, preset="paper")
+            .fit(X, Y)
+            .predict_interval(X, 0.999)
+        ),
     ),
 }
 

@@ -36,13 +36,14 @@ from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from model_files import GOLDEN, with_tensors
+from models import FORESTS as PAPER
 from models import TREES, out_of_bag, output
 from twin import example_data
 
 FORESTS = {
-    "regression": (BoostForestRegressor, PoolForestRegressor),
-    "binary": (BoostForestClassifier, PoolForestClassifier),
-    "multiclass": (BoostForestClassifier, PoolForestClassifier),
+    "regression": (PAPER["regression"], PoolForestRegressor),
+    "binary": (PAPER["binary"], PoolForestClassifier),
+    "multiclass": (PAPER["multiclass"], PoolForestClassifier),
 }
 
 
@@ -98,10 +99,10 @@ def test_out_of_bag_scores_are_weighted_by_sample_weight_and_not_by_class_weight
 def test_intervals_are_those_of_the_table_without_the_rows_of_no_weight():
     X, y, weight = spoiled("regression")
     settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestRegressor(**settings).fit(X, y, weight)
-    clean = BoostForestRegressor(**settings).fit(X, clean_labels("regression"), weight)
+    forest = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, y, weight)
+    clean = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, clean_labels("regression"), weight)
     assert_array_equal(forest.predict_interval(X), clean.predict_interval(X))
-    without = BoostForestRegressor(**settings).fit(X[weight > 0], y[weight > 0])
+    without = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X[weight > 0], y[weight > 0])
     widths = [np.diff(f.predict_interval(X), axis=1).mean() for f in (forest, without)]
     assert_allclose(widths[0], widths[1], rtol=0.2)
 
@@ -110,8 +111,8 @@ def test_intervals_are_those_of_the_table_without_the_rows_of_no_weight():
 def test_sets_are_those_of_the_table_without_the_rows_of_no_weight(task):
     X, y, weight = spoiled(task)
     settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestClassifier(**settings).fit(X, y, weight)
-    clean = BoostForestClassifier(**settings).fit(X, clean_labels(task), weight)
+    forest = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, y, weight)
+    clean = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, clean_labels(task), weight)
     assert_array_equal(forest.predict_set(X), clean.predict_set(X))
 
 
@@ -205,8 +206,8 @@ def test_weighted_intervals_hold_the_targets_of_the_weighted_population():
     weight = np.where(noisy, 1 / 9, 1.0)
     train, test = slice(800), slice(800, None)
     settings = {"n_estimators": 100, "oob_score": True, "max_samples": 0.5, "random_state": 0}
-    forest = BoostForestRegressor(**settings).fit(X[train], y[train], weight[train])
-    plain = BoostForestRegressor(**settings).fit(X[train], y[train])
+    forest = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X[train], y[train], weight[train])
+    plain = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X[train], y[train])
     for coverage in (0.8, 0.9):
         lower, upper = forest.predict_interval(X[test], coverage=coverage).T
         inside = (lower <= y[test]) & (y[test] <= upper)
@@ -220,7 +221,9 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
     random = rng.random(2400) < 0.5
     y = np.where(random, rng.integers(0, 3, 2400), y)
     weight = np.where(random, 0.1, 1.0)
-    forest = BoostForestClassifier(60, oob_score=True, random_state=0).fit(X[:900], y[:900], weight[:900])
+    forest = BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(
+        X[:900], y[:900], weight[:900]
+    )
     sets = forest.predict_set(X[900:], coverage=0.9)
     inside = sets[np.arange(1500), y[900:]]
     assert abs(np.average(inside, weights=weight[900:]) - 0.9) < 0.04
@@ -229,9 +232,9 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
 def test_too_few_weighted_rows_give_infinite_intervals_and_the_warning_counts_them():
     X, y = example_data("regression", n=200)
     weight = np.r_[np.full(4, 1000.0), np.ones(196)]
-    forest = BoostForestRegressor(60, oob_score=True, max_samples=5, min_samples_leaf=1, random_state=0).fit(
-        X, y, weight
-    )
+    forest = BoostForestRegressor(
+        60, oob_score=True, max_samples=5, min_samples_leaf=1, random_state=0, preset="paper"
+    ).fit(X, y, weight)
     with pytest.warns(UserWarning, match=r"needs at least 9 training rows .* that count as 4\.\d+ by their weights"):
         assert np.isinf(forest.predict_interval(X[:2], coverage=0.9)).all()
 
@@ -298,7 +301,7 @@ def test_oob_score_takes_scorers_by_name_and_as_objects_and_metrics(task, kind, 
 def test_scorers_know_text_labels():
     X, y = example_data("binary", n=80)
     labels = np.array(["no", "yes"])[y.astype(int)]
-    by_name = BoostForestClassifier(30, oob_score="roc_auc", random_state=0).fit(X, labels)
+    by_name = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper").fit(X, labels)
     assert by_name.oob_score_ == roc_auc_score(labels, by_name.oob_decision_function_[:, 1])
 
 
@@ -312,7 +315,7 @@ def test_an_oob_score_that_is_none_is_refused(cls, bad):
 
 def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
     X, y = example_data("multiclass", n=80)
-    forest = BoostForestClassifier(30, oob_score="roc_auc", random_state=0)
+    forest = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper")
     with pytest.raises(ValueError, match="oob_score could not be computed from out-of-bag predictions"):
         forest.fit(X, y)
     assert not hasattr(forest, "forest_")
@@ -321,7 +324,7 @@ def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
 
 def test_files_keep_the_name_of_a_scorer(tmp_path):
     X, y = example_data("binary", n=80)
-    forest = BoostForestClassifier(30, oob_score="neg_log_loss", random_state=0).fit(X, y)
+    forest = BoostForestClassifier(30, oob_score="neg_log_loss", random_state=0, preset="paper").fit(X, y)
     forest.save_model(tmp_path / "f")
     loaded = load_model(tmp_path / "f")
     assert loaded.oob_score == "neg_log_loss" and loaded.oob_score_ == forest.oob_score_ < 0
@@ -366,7 +369,7 @@ def test_ctrl_c_is_seen_inside_of_long_draws(what, weighted):
     X, y = example_data("regression", n=40)
     weight = np.linspace(1, 2, 40) if weighted else None
     if what == "fit":
-        forest = BoostForestRegressor(2, max_samples=2**31 - 1, random_state=0)
+        forest = BoostForestRegressor(2, max_samples=2**31 - 1, random_state=0, preset="paper")
         draw = lambda: forest.fit(X, y, weight)  # noqa: E731
     else:
         draw = lambda: _core.bootstrap_counts(0, 40, 2**31 - 1, np.cumsum(weight) if weighted else None)  # noqa: E731

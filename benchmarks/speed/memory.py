@@ -30,7 +30,7 @@ def fit_once(rows: int, features: int, trees: int, dtype: str, threads: int) -> 
     import resource  # not on every system
 
     X, y = generators.regression(rows, features)
-    forest = BoostForestRegressor(trees, dtype=dtype, n_jobs=threads, random_state=0)
+    forest = BoostForestRegressor(trees, dtype=dtype, n_jobs=threads, random_state=0, preset="paper")
     seconds = seconds_of(lambda: forest.fit(X, y))
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

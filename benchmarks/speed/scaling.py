@@ -111,7 +111,8 @@ def make_data(point: Point) -> tuple[Floats, npt.NDArray]:
 def make_forest(point: Point, seed: int) -> Any:
     """Make the unfitted forest of a point."""
     forest = BoostForestRegressor if point.n_classes == 1 else BoostForestClassifier
-    return forest(point.trees, max_leaf_nodes=point.leaves, n_jobs=point.threads, random_state=seed)
+    arguments = {"max_leaf_nodes": point.leaves, "preset": "paper", "n_jobs": point.threads, "random_state": seed}
+    return forest(point.trees, **arguments)
 
 
 def measure_point(point: Point, n_repeats: int) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._base.declare import argument, declared
+from ._base.declare import BOOL, argument, declared, pooled
 from ._base.sampling import Sampling
 from ._base.typing import Floats, Labels, Mask
 from ._base.validation import check_coverage
@@ -30,7 +30,8 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
     """A forest of boosted regression trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeRegressor` grown on a bootstrap replica with parameters drawn from pools; the forest
-    predicts the mean of the trees. The defaults are the paper's and need no tuning.
+    predicts the mean of the trees. That is all of it with ``preset="paper"``. By default the pool adapts to the table,
+    and stages and boosted trees are added where the rows that were not drawn say that they help; nothing needs tuning.
 
     {parameters}
 
@@ -75,8 +76,8 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
         By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
         know it; what these forests predict, plus and minus their errors on the rows that they do not know, gives the
-        interval. Needs a forest that was fitted with ``oob_score=True``, or with stages, an adaptive pool or
-        ``preset="best"``.
+        interval. Needs a forest that was fitted with ``oob_score=True``, or with stages, an adaptive pool or boosted
+        trees, as the default has them from 40 trees on.
 
         Parameters
         ----------
@@ -130,7 +131,9 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
     """A forest of boosted classification trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeClassifier` grown on a bootstrap replica with parameters drawn from pools; the
-    forest averages the trees' probabilities. The defaults are the paper's and need no tuning.
+    forest averages the trees' probabilities. That is all of it with ``preset="paper"``. By default the pool adapts to
+    the table, stages and boosted trees are added where the rows that were not drawn say that they help, and
+    probabilities are calibrated; nothing needs tuning.
 
     {parameters}
 
@@ -162,11 +165,23 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
         lambda m: m.known.prediction, "Out-of-bag probabilities of the training rows."
     )
 
+    _left_open = frozenset({"shared_hessian"})
+
+    shared_hessian: Any = pooled(
+        default=None,
+        rule=BOOL,
+        doc="""bool or None
+        With three and more classes: give a row the same weight in the node models of all classes, the largest of its
+        second derivatives, instead of one for each. All classes of a node are then solved at once, which takes half of
+        the time and less with many classes; the probabilities are about as good once they are calibrated, and too
+        cautious before. Node models in Python do not share. None: in forests that are calibrated, unless
+        `preset="paper"`.""",
+    )
     calibrate: Any = argument(
         default=None,
         doc="""{False, "temperature", "isotonic", "auto"} or None
         Calibrate probabilities by what was seen out of bag: all log-odds times one factor, or a rising step function
-        per class; "auto" is the factor. None: as the preset has it (False, "auto").""",
+        per class; "auto" is the factor. None: as the preset has it ("auto", "temperature", False).""",
     )
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
@@ -184,7 +199,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
 
         A class is in the set if it is no less probable than the true classes of that share of the training rows were,
         out of bag (conformal prediction). Needs a forest that was fitted with ``oob_score=True``, or with stages, an
-        adaptive pool, calibration or ``preset="best"``.
+        adaptive pool or calibration, as the default is.
 
         Parameters
         ----------

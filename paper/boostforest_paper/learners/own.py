@@ -17,8 +17,14 @@ LEAF_SIZES = (5, 10, 15)  # of table Ex_alpha_MSL
 HIGGS_ROWS = 2_000_000  # that each tree of BoostForest-DNN draws at the most
 
 
-# The paper's settings are its defaults.
-boost_forest = imported("BoostForest", "boostforest", "boostforest:BoostForest{}", staged=staged_outputs, **OWN)
+boost_forest = imported(
+    "BoostForest",
+    "boostforest",
+    "boostforest:BoostForest{}",
+    defaults={"preset": "paper"},
+    staged=staged_outputs,
+    **OWN,
+)
 boost_tree = imported(
     "BoostTree",
     "boostforest",

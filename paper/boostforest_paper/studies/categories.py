@@ -80,7 +80,7 @@ def cross_validate(frame: pd.DataFrame, y: npt.NDArray, args: argparse.Namespace
     splitter = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=args.repeats, random_state=0)
     for seed, (train, test) in enumerate(splitter.split(frame, y)):
         for way, make in WAYS.items():
-            model = make(BoostForestClassifier(args.trees, random_state=seed), frame)
+            model = make(BoostForestClassifier(args.trees, preset="paper", random_state=seed), frame)
             model.fit(frame.iloc[train], y[train])
             scores[way].append(score(model, frame.iloc[test], y[test]))
     return {way: np.array(values) for way, values in scores.items()}

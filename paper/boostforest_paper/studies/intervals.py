@@ -21,7 +21,8 @@ Intervals = Callable[[Fold, int, int], Floats]  # fold, seed, trees -> lower and
 
 def boost_forest(part: Fold, seed: int, trees: int) -> Floats:
     """Predict by jackknife+ after bootstrap on the paper's forest."""
-    return BoostForestRegressor(trees, oob_score=True, random_state=seed).fit(*part[:2]).predict_interval(part.X_test)
+    forest = BoostForestRegressor(trees, preset="paper", oob_score=True, random_state=seed)
+    return forest.fit(*part[:2]).predict_interval(part.X_test)
 
 
 def boost_forest_best(part: Fold, seed: int, trees: int) -> Floats:

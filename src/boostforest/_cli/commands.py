@@ -58,7 +58,7 @@ def fit(
     table: options.Table = None,
     task: options.TaskOption = options.Task.auto,
     trees: options.Trees = 250,
-    preset: options.PresetOption = options.Preset.paper,
+    preset: options.PresetOption = options.Preset.best,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
     categorical: options.Categorical = [],  # noqa: B006 - typer's way
@@ -297,7 +297,7 @@ def evaluate(
     task: options.TaskOption = options.Task.auto,
     folds: Annotated[int, typer.Option(min=2, help="Parts of the cross-validation.")] = 5,
     trees: options.Trees = 250,
-    preset: options.PresetOption = options.Preset.paper,
+    preset: options.PresetOption = options.Preset.best,
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
     categorical: options.Categorical = [],  # noqa: B006

@@ -193,22 +193,24 @@ class ForestArguments(BaggingArguments, TreeArguments):
         doc="""int or "auto"
         Number of trees. "auto": as many as it takes until more of them could lower the out-of-bag error by half a
         percent at the most. With `pool="adaptive"` or several stages it is the number of trees that are grown; those
-        that were only tried are not kept. `preset="best"` grows up to twice as many.""",
+        that were only tried are not kept. `preset="best"` then grows up to twice as many.""",
     )
     preset: str = argument(
-        default="paper",
-        doc="""{"paper", "best"}
-        What `n_stages`, `pool`, `boost`{and_calibrate} stand for where they are None. "paper": the forest of the paper.
-        "best": several stages, an adaptive pool and boosted trees{calibrated}, all decided out of bag; about 3.5 times
-        the time of a fit.""",
+        default="best",
+        doc="""{"best", "fast", "paper"}
+        What `n_stages`, `pool`, `boost`{and_calibrate} stand for where they are None. "best": several stages, an
+        adaptive pool and boosted trees{calibrated}, all decided out of bag. "fast": {fast}. "paper": the forest of the
+        paper. Parts that the other arguments exclude are left out without a word: all of them without bootstrap and
+        with `warm_start`; stages, adaptive pool and boosted trees with fewer than 40 trees and with node models in
+        Python; boosted trees with `monotonic_cst`. Only what is asked for by its own name and cannot be had is an
+        error. `stages_`, `pool_report_` and `calibration_` tell what the forest has got.""",
     )
     n_stages: int | str | None = argument(
         default=None,
         doc="""int, "auto" or None
         Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
         corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage
-        has half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it (1,
-        "auto").""",
+        has half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it.""",
     )
     pool: str | None = argument(
         default=None,
@@ -224,5 +226,5 @@ class ForestArguments(BaggingArguments, TreeArguments):
         Whether bags of boosted trees may join the forest, beside it or on top of it, with weights that are best out of
         bag; what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too, in
         tables of fewer than 150 rows, or of more than 3,000,000 rows × features (× classes, if more than two). Not with
-        `monotonic_cst`. None: as the preset has it (False, True), and never with `monotonic_cst`.""",
+        `monotonic_cst`. None: as the preset has it.""",
     )

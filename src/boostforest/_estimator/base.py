@@ -6,6 +6,7 @@ import hashlib
 import numbers
 import os
 from abc import abstractmethod
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -70,6 +71,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     _task: ClassVar[str]
     _shorthands: ClassVar[dict[str, NodeModel]] = SHORTHANDS
+    _left_open: ClassVar[Set[str]] = frozenset()  # tree parameters that a preset decides where they are None
 
     _model: Model  # all that a fit has learned, set in one assignment
 
@@ -102,7 +104,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         return self
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any) -> Model:
-        pools = tree_pools(self, self._task)
+        pools = tree_pools(self, self._task, self._left_open)
         self._check_parameters()
         before = self._continued()
         X, y, columns = read_training(
@@ -138,12 +140,17 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         data = TrainingData(X, features, encoded, loss, sampling, roles)
         chooses = self.dtype == "auto" and before is None
         dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
+        pools = self._pools_for(pools, loss, len(y))
         request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
         digest = hashlib.sha256(encoded.tobytes()).digest()
         model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
+        """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
+        return pools
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         """Grow the trees that are not there yet; ``y`` is the target as the user has it."""
@@ -254,7 +261,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _check_arguments(self) -> None:
         """Check all arguments as a fit does."""
-        tree_pools(self, self._task)
+        tree_pools(self, self._task, self._left_open)
         self._check_parameters()
 
 

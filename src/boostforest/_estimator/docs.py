@@ -21,6 +21,7 @@ REGRESSION = {
     "score": "R²",
     "and_calibrate": "",
     "calibrated": "",
+    "fast": "a single stage",
     "pools": _POOLS.format(last="clip"),
     "oob_outputs": "oob_prediction_ : ndarray of shape (n_samples,)\n    Out-of-bag prediction",
 }
@@ -37,6 +38,7 @@ CLASSIFICATION = {
     "score": "the accuracy",
     "and_calibrate": " and `calibrate`",
     "calibrated": ", calibrated probabilities",
+    "fast": "a single stage of trees with large leaves, calibrated",
     "pools": _POOLS.format(last="batch_size"),
     "oob_outputs": "oob_decision_function_ : ndarray of shape (n_samples, n_classes)\n    Out-of-bag probabilities",
 }

@@ -155,6 +155,7 @@ def learned(known: Any, method: str) -> Any:
     """Return what was kept of the out-of-bag rows, or say why there is nothing."""
     if known is None:
         raise AttributeError(
-            f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or preset='best'."
+            f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or, with 40 trees and "
+            "more, preset='best'."
         )
     return known

@@ -23,21 +23,27 @@ from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
+from .._losses import Loss
 from .._model.model import CALIBRATIONS, Calibration, Known, Model
-from ..nodes._native import FOREST_SHORTHANDS
+from ..nodes._native import FOREST_SHORTHANDS, has_python_models
 from .arguments import BaggingArguments, ForestArguments
 from .base import n_threads
 from .fitted_forest import FittedForestMixin
 from .scoring import check_oob_score
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
     "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True},
+    "fast": {"n_stages": 1, "pool": "uniform", "calibrate": "temperature", "boost": False},
+    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
 }
 POOLS = ("uniform", "adaptive")
 _MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
-_MORE_TREES = {"paper": 1, "best": 2}  # trees that a preset grows, in multiples of n_estimators
 _LEAST_ADAPTIVE = 80  # trees: eight for each setting of the first round, and some of what is found
+_FEW_TREES = 40  # fewer: preset="best" is a single stage
+_COMPACT_LEAVES, _ROWS_OF_COMPACT = (
+    tuple(range(15, 46)),
+    450,
+)  # of preset="fast" in classification; fewer rows: as usual
 
 
 class BaggingMixin(BaggingArguments):
@@ -157,11 +163,15 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _needs_out_of_bag(self) -> bool:
         return super()._needs_out_of_bag() or not self._plan().is_plain
 
+    def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
+        changed = preset_settings(self, self._plan(), loss, n_rows)
+        return pools | {p.name: p.pool(changed[p.name]) for p in TREE_PARAMETERS if p.name in changed}
+
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         if before is not None and before.known.losses is not None:
             raise ValueError(
                 "warm_start=True cannot add to a forest that was fitted with stages, an adaptive pool, boosted trees, "
-                "calibration or n_estimators='auto'; set warm_start=False."
+                "calibration or n_estimators='auto'; set it before the first fit, or to False."
             )
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
@@ -197,7 +207,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
 
     def _judged(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Model:
         """Return the model with what its out-of-bag outputs tell; ``seen``: rows that have them."""
-        self._warn_if_always_drawn(seen)
+        if self.oob_score or self._plan().asked:  # otherwise nobody has asked for out-of-bag predictions
+            self._warn_if_always_drawn(seen)
         return replace(model, known=self._learned_out_of_bag(model, outputs, seen, y, sampling))
 
     @abstractmethod
@@ -210,25 +221,26 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
 
 @dataclass(frozen=True)
 class Plan:
-    """The arguments of a forest, with the preset's values for those that were left open."""
+    """The arguments of a forest, with the preset's values for those that were left open and can be had."""
 
     budget: int | None  #: trees to grow; None: as many as it takes
     n_stages: int | str
     calibrate: Any  #: False, or how
     boost: bool  #: boosted stages, if they are worth it
     own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
+    asked: tuple[str, ...]  #: what was asked for by name and is judged out of bag, as it is written
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the paper's forest."""
+        """Whether it is one forest of which nothing is judged out of bag."""
         is_one_forest = self.n_stages == 1 and not self.calibrate and not self.boost
         return self.budget is not None and is_one_forest and self.own is None
 
 
 def read_plan(forest: Any, task: str) -> Plan:
-    """Check the arguments, and that they go together."""
+    """Check the arguments, and that they go together; of the preset only what goes with them is taken."""
     if not isinstance(forest.preset, str) or forest.preset not in PRESETS:
-        raise ValueError(f"preset must be 'paper' or 'best'; got {forest.preset!r}.")
+        raise ValueError(f"preset must be 'best', 'fast' or 'paper'; got {forest.preset!r}.")
     preset = PRESETS[forest.preset]
     asked = {name: value for name in preset if (value := getattr(forest, name, None)) is not None}
     _check("n_stages", asked, "None, 'auto' or an integer of at least 1", _is_stages)
@@ -236,16 +248,46 @@ def read_plan(forest: Any, task: str) -> Plan:
     _check("boost", asked, "None, True or False", lambda v: isinstance(v, bool))
     shown = ", ".join(map(repr, CALIBRATIONS))
     _check("calibrate", asked, f"None, {shown}", lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
-    plan = {**preset, **asked}
+    plan = preset | dict.fromkeys(_excluded(forest), None) | asked
+    plan = {name: PRESETS["paper"][name] if value is None else value for name, value in plan.items()}
     if task == "regression":
         plan["calibrate"] = False
-    auto = isinstance(forest.n_estimators, str)
-    budget = None if auto else int(forest.n_estimators) * _MORE_TREES[forest.preset]
+    budget = None
+    if not isinstance(forest.n_estimators, str):
+        searches = plan["pool"] == "adaptive" or plan["n_stages"] != 1
+        budget = int(forest.n_estimators) * (2 if forest.preset == "best" and searches else 1)
     own = _set_parameters(forest) if plan["pool"] == "adaptive" else None
-    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own)
-    if not made.is_plain:
-        _check_out_of_bag(forest, made, asked)
+    judged = {name for name in asked if plan[name] != PRESETS["paper"][name]}
+    named = [f"{name}={asked[name]!r}" for name in ("pool", "n_stages", "boost", "calibrate") if name in judged]
+    named += ["n_estimators='auto'"] if budget is None else []
+    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own, tuple(named))
+    if named:
+        _check_out_of_bag(forest, made, judged)
     return made
+
+
+def _excluded(forest: Any) -> Set[str]:
+    """Return the parts of a preset that other arguments exclude; without a word, as nobody has asked for them."""
+    if not forest.bootstrap or forest.warm_start:
+        return {"n_stages", "pool", "calibrate", "boost"}  # all are decided out of bag, and no tree comes later
+    n_trees = forest.n_estimators
+    few = not isinstance(n_trees, str) and n_trees < _FEW_TREES
+    if few or has_python_models(forest.node_model):  # those take their time
+        return {"n_stages", "pool", "boost"}
+    return {"boost"} if forest.monotonic_cst is not None else set()
+
+
+def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[str, Any]:
+    """Return the tree parameters that the preset has of its own, unless they were set."""
+    if forest.preset == "paper" or loss.n_classes == 0:
+        return {}
+    settings: dict[str, Any] = {}
+    if plan.calibrate and loss.n_classes > 2 and forest.shared_hessian is None:  # too cautious, unless calibrated
+        settings["shared_hessian"] = True
+    large = n_rows >= _ROWS_OF_COMPACT
+    if forest.preset == "fast" and large and "min_samples_leaf" not in _set_parameters(forest):
+        settings["min_samples_leaf"] = _COMPACT_LEAVES
+    return settings
 
 
 def _check(name: str, asked: dict[str, Any], allowed: str, is_allowed: Any) -> None:
@@ -259,29 +301,21 @@ def _is_stages(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _check_out_of_bag(forest: Any, plan: Plan, asked: dict[str, Any]) -> None:
-    """Refuse what cannot be judged out of bag."""
-    reasons = {
-        "preset='best'": forest.preset == "best",
-        "pool='adaptive'": plan.own is not None,
-        f"n_stages={plan.n_stages!r}": plan.n_stages != 1,
-        "boost=True": plan.boost,
-        f"calibrate={plan.calibrate!r}": bool(plan.calibrate),
-        "n_estimators='auto'": plan.budget is None,
-    }
-    reason = next(name for name, holds in reasons.items() if holds)
+def _check_out_of_bag(forest: Any, plan: Plan, judged: Set[str]) -> None:
+    """Refuse what was asked for by name and cannot be judged out of bag."""
+    reason = plan.asked[0]
     if not forest.bootstrap:
         raise ValueError(f"{reason} needs bootstrap=True: it is decided by the rows that a tree has not drawn.")
     if forest.warm_start:
         raise ValueError(f"{reason} does not go with warm_start=True: the trees depend on each other.")
-    if asked.get("boost") and forest.monotonic_cst is not None:
+    if "boost" in judged and forest.monotonic_cst is not None:
         raise ValueError("boost=True does not go with monotonic_cst: boosted trees keep no constraints.")
     if plan.budget is None:
         return
-    stages = 1 if plan.n_stages == "auto" else int(plan.n_stages)
-    least = max(2 * LEAST_TREES * (stages - 1), _LEAST_ADAPTIVE if plan.own is not None else 1)
+    stages = int(plan.n_stages) if "n_stages" in judged and plan.n_stages != "auto" else 1
+    least = max(2 * LEAST_TREES * (stages - 1), _LEAST_ADAPTIVE if "pool" in judged else 1)
     if plan.budget < least:
-        per = _MORE_TREES[forest.preset]
+        per = plan.budget // int(forest.n_estimators)
         raise ValueError(f"{reason} needs n_estimators of at least {-(-least // per)}; got {forest.n_estimators}.")
 
 

@@ -50,7 +50,8 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None}
+_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -62,7 +63,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
     if "int8" in (dtype, model.columns.dtype):
         model = replace(model, columns=_quantised(model.columns, dtype))
-    stored, lost = encode_params({name: v for name, v in params.items() if not (name in _LATER and v == _LATER[name])})
+    used = {name: v for name, v in params.items() if not (name in _LATER and _is_default(v, _LATER[name]))}
+    stored, lost = encode_params(used)
     features, known, draws = model.features, model.known, model.draws
     classes, kind = classes_as_numbers(model.loss.classes) if isinstance(model.loss, CrossEntropy) else (None, None)
     tensors: dict[str, Any] = {
@@ -209,6 +211,8 @@ def decode(
     params = decode_params(parsed["params"], parsed["not_stored"], list(defaults))
     if "node_model" in params:
         params["node_model"] = _with_networks(params["node_model"], own_module)
+    if "preset" in defaults:
+        params.setdefault("preset", _FIRST_PRESET)
     estimator = cls(**params)
     if not all(_is_usual(key, value, defaults[key]) for key, value in params.items()):
         estimator._check_arguments()
@@ -236,7 +240,8 @@ def _is_default(value: Any, default: Any) -> bool:
 def _is_usual(name: str, value: Any, default: Any) -> bool:
     """Tell whether a parameter needs no check: it is a default, a number of trees, or a seed, which only fits read."""
     is_count = name == "n_estimators" and type(value) is int and value > 0
-    return is_count or name == "random_state" or _is_default(value, default)
+    is_first = name == "preset" and value == _FIRST_PRESET
+    return is_count or is_first or name == "random_state" or _is_default(value, default)
 
 
 def _with_networks(value: Any, own_module: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -172,9 +172,11 @@ TREE_PARAMETERS = tuple(_DECLARED[name].rule for name in _ORDER)
 MAX_FEATURES = _DECLARED["max_features"].rule
 
 
-def tree_pools(estimator: object, task: str) -> dict[str, Any]:
-    """Check all tree parameters of an estimator and return their pools."""
-    pools = {p.name: p.pool(getattr(estimator, p.name, False)) for p in TREE_PARAMETERS}
+def tree_pools(estimator: object, task: str, left_open: Set[str] = frozenset()) -> dict[str, Any]:
+    """Check all tree parameters of an estimator and return their pools; None stands for False in those left open."""
+    values = {p.name: getattr(estimator, p.name, False) for p in TREE_PARAMETERS}
+    values |= {name: False for name in left_open if values[name] is None}
+    pools = {p.name: p.pool(values[p.name]) for p in TREE_PARAMETERS}
     if not is_distribution(pools["criterion"]):
         check_criteria(pools["criterion"], task)
     return pools

@@ -256,6 +256,11 @@ def is_python_model(node_model: object) -> bool:
     return is_regressor_object(node_model)
 
 
+def has_python_models(node_model: object) -> bool:
+    """Tell whether the core knows nothing of a node model, or of one in a pool."""
+    return any(map(is_python_model, node_model if isinstance(node_model, list | tuple) else [node_model]))
+
+
 def own_copies(models: list[Any]) -> list[Any]:
     """Return the node models of all trees, those in Python cloned: the user's objects stay the user's."""
     copies = {key: clone(m, safe=False) for key, m in distinct(models).items() if is_python_model(m)}

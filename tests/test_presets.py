@@ -1,0 +1,157 @@
+"""Presets: what the default takes from users, what it leaves out then, and what is an error all the same."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.linear_model import LinearRegression
+
+from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from model_files import GOLDEN
+from models import assert_same_trees, output
+from twin import example_data
+
+CLASSES = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
+
+
+def fit(task, n=160, **params):
+    X, y = example_data(task, n=n)
+    return CLASSES[task](**{"random_state": 0, **params}).fit(X, y)
+
+
+def test_the_default_is_the_best_preset():
+    assert BoostForestRegressor().preset == BoostForestClassifier().preset == "best"
+    forest = fit("regression", n_estimators=40)
+    assert len(forest.pool_report_) > 1
+
+
+@pytest.mark.parametrize("excluding", [{"bootstrap": False}, {"warm_start": True}], ids=str)
+@pytest.mark.parametrize("task", CLASSES)
+def test_without_out_of_bag_rows_the_default_is_the_papers_forest(task, excluding):
+    forest = fit(task, n_estimators=50, **excluding)
+    assert_same_trees(forest, fit(task, n_estimators=50, preset="paper", **excluding))
+    assert not hasattr(forest, "oob_losses_") and forest.calibration_.factor == 1
+
+
+def test_a_warm_start_goes_on_with_the_default():
+    grown = fit("multiclass", n_estimators=20, warm_start=True)
+    grown.set_params(n_estimators=50).fit(*example_data("multiclass", n=160))
+    assert_same_trees(grown, fit("multiclass", n_estimators=50, preset="paper"))
+
+
+def test_a_warm_start_that_comes_too_late_says_what_to_do():
+    forest = fit("binary", n_estimators=5).set_params(warm_start=True, n_estimators=8)
+    with pytest.raises(ValueError, match=r"calibration .*; set it before the first fit, or to False"):
+        forest.fit(*example_data("binary", n=160))
+
+
+@pytest.mark.parametrize("n_estimators", [1, 5, 39])
+def test_few_trees_are_a_single_stage(n_estimators):
+    paper = {"preset": "paper", "n_estimators": n_estimators}
+    assert_same_trees(fit("regression", n_estimators=n_estimators), fit("regression", **paper))
+    classes = fit("binary", n_estimators=n_estimators)
+    assert_same_trees(classes, fit("binary", **paper))
+    assert classes.n_stages_ == 1 and classes.calibration_.factor != 1
+
+
+def test_node_models_in_python_are_a_single_stage():
+    forest = fit("regression", n_estimators=40, node_model=["ridge", LinearRegression()], max_leaf_nodes=2)
+    assert forest.n_stages_ == 1 and forest.forest_.n_trees == 40 and not hasattr(forest, "pool_report_")
+
+
+def test_constraints_leave_out_boosted_trees_only():
+    forest = fit("regression", n_estimators=40, monotonic_cst=[1, 0, 0, 0])
+    assert not forest.stages_.units and len(forest.pool_report_) > 1
+
+
+@pytest.mark.parametrize("preset", ["best", "fast"])
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+@pytest.mark.parametrize("task", CLASSES)
+def test_tiny_tables_can_be_fitted(task, n, preset):
+    X, y = example_data(task, n=160)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "min_samples_leaf=5 needs|y has one class only", UserWarning)
+        forest = CLASSES[task](40, preset=preset, random_state=0).fit(X[:n], y[:n])
+    assert np.isfinite(output(forest, X)).all()
+
+
+@pytest.mark.parametrize("params", [{"max_samples": 1}, {"max_samples": 3000}, {"n_estimators": "auto"}], ids=str)
+@pytest.mark.parametrize("task", CLASSES)
+def test_any_number_of_draws_and_of_trees_can_be_had(task, params):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "min_samples_leaf=5 needs", UserWarning)
+        forest = fit(task, n=100, **({"n_estimators": 40} | params))
+    assert np.isfinite(output(forest, example_data(task, n=100)[0])).all()
+
+
+def test_rows_that_every_tree_has_drawn_are_nobodys_business_unless_asked_for():
+    fit("binary", n_estimators=3)
+    for asked in ({"oob_score": True}, {"calibrate": "temperature"}):
+        with pytest.warns(UserWarning, match="rows were drawn by every tree"):
+            fit("binary", n_estimators=3, **asked)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_stages": 2, "bootstrap": False}, "n_stages=2 needs bootstrap=True"),
+        ({"calibrate": "auto", "bootstrap": False}, "calibrate='auto' needs bootstrap=True"),
+        ({"boost": True, "warm_start": True}, "boost=True does not go with warm_start=True"),
+        ({"n_estimators": "auto", "warm_start": True}, "n_estimators='auto' does not go with warm_start=True"),
+        ({"boost": True, "monotonic_cst": [1, 0, 0, 0]}, "boost=True does not go with monotonic_cst"),
+        ({"pool": "adaptive", "n_estimators": 30}, "pool='adaptive' needs n_estimators of at least 40; got 30"),
+        ({"n_stages": 4, "n_estimators": 50}, "n_stages=4 needs n_estimators of at least 60; got 50"),
+    ],
+)
+def test_what_is_asked_for_by_name_and_cannot_be_had_is_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        fit("binary", **params)
+
+
+def test_parts_can_be_had_by_name_where_the_preset_leaves_them_out():
+    forest = fit("regression", n_estimators=30, n_stages=2)
+    assert not hasattr(forest, "pool_report_") and len(forest.oob_losses_) == forest.n_stages_
+
+
+def shared(forest):
+    return {drawn["shared_hessian"] for drawn in forest.tree_params_}
+
+
+def test_classes_share_their_weights_unless_the_forest_is_the_papers_or_not_calibrated():
+    for preset in ("best", "fast"):
+        assert shared(fit("multiclass", n_estimators=5, preset=preset)) == {True}
+        assert shared(fit("multiclass", n_estimators=5, preset=preset, shared_hessian=False)) == {False}
+        assert shared(fit("multiclass", n_estimators=5, preset=preset, calibrate=False)) == {False}
+        assert shared(fit("binary", n_estimators=5, preset=preset)) == {False}
+    assert shared(fit("multiclass", n_estimators=5, preset="paper")) == {False}
+    assert shared(fit("multiclass", n_estimators=5, preset="paper", shared_hessian=True)) == {True}
+
+
+def leaves(forest):
+    return {drawn["min_samples_leaf"] for drawn in forest.tree_params_}
+
+
+def test_the_fast_preset_has_compact_trees_where_there_are_rows_for_them():
+    forest = fit("binary", n=600, preset="fast")
+    assert min(leaves(forest)) == 15 and max(leaves(forest)) == 45
+    assert forest.n_stages_ == 1 and forest.forest_.n_trees == 250 and forest.calibration_.factor != 1
+    assert max(leaves(fit("binary", n=160, preset="fast"))) == 15
+    assert leaves(fit("binary", n=600, preset="fast", min_samples_leaf=7)) == {7}
+    paper = fit("regression", n=600, preset="paper", n_estimators=20)
+    assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20), paper)
+
+
+@pytest.mark.parametrize("preset", ["best", "fast", "paper"])
+def test_files_keep_the_preset_and_what_was_drawn(tmp_path, preset):
+    forest = fit("multiclass", n_estimators=5, preset=preset)
+    forest.save_model(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.get_params() == forest.get_params() and loaded.tree_params_ == forest.tree_params_
+    assert_array_equal(*(f.predict_proba(example_data("multiclass")[0]) for f in (forest, loaded)))
+
+
+def test_files_from_before_there_were_presets_are_the_papers_forests():
+    path = next(p for p in GOLDEN if "v1-forest-multiclass" in str(p))
+    loaded = load_model(path)
+    assert loaded.preset == "paper" and loaded.shared_hessian is None and shared(loaded) == {False}
