@@ -473,3 +473,12 @@ def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp
     more = loaded.set_params(n_estimators=4, warm_start=True).fit(frame, y)
     whole = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, y)
     assert_array_equal(more.predict_proba(frame), whole.predict_proba(frame))
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%:UserWarning")
+def test_as_many_classes_as_rows_share_features_too():
+    rng, n = np.random.default_rng(0), 600
+    texts = {f"text{j}": [f"v{k}" for k in rng.permutation(n)] for j in range(2)}
+    X, y = pd.DataFrame({"number": rng.normal(size=n), **texts}), np.array([f"${k}" for k in range(n)])
+    forest = BoostForestClassifier(1, max_depth=1, random_state=0, preset="paper").fit(X, y)
+    assert len(forest._model.feature_names) == 1 + 2 * 8

@@ -13,7 +13,6 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from .._base.arrays import mean_and_deviation
 from .._base.threads import ONE_BLAS_THREAD
@@ -160,7 +159,7 @@ def leading_directions(
             share = share / max(share.sum(), np.finfo(np.float64).tiny)
             apart = means[j] - share @ means[j]
             spread += apart.T @ (share[:, None] * apart)
-        last = len(spread) - 1
-        directions = np.asarray(eigh(spread, subset_by_index=[last - n + 1, last])[1][:, ::-1], dtype=np.float64)
+        # All of them: asked for some, LAPACK may give fewer where eigenvalues are equal.
+        directions = np.asarray(np.linalg.eigh(spread)[1][:, : -n - 1 : -1], dtype=np.float64)
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(n)]
     return np.ascontiguousarray(directions * np.sign(largest))  # either sign would do: always the same one
