@@ -471,3 +471,13 @@ def test_boosted_stages_are_explained(name):
         np.testing.assert_allclose(
             explanation.values.sum(axis=1) + explanation.base_values, seen, rtol=1e-9, atol=1e-12
         )
+
+
+def test_values_of_sure_classes_add_up_to_the_last_digits():
+    X, _ = table(n=300)
+    forest = BoostForestClassifier(40, random_state=0, calibrate="temperature", preset="paper")
+    forest.fit(X, np.digitize(3 * X[:, 0] + X[:, 1], [-1, 1]))
+    for output, outputs in (("score", forest.decision_function), ("probability", forest.predict_proba)):
+        explanation = forest.explain(X[:30], X[50:70], output=output)
+        total = explanation.values.sum(axis=1) + explanation.base_values
+        np.testing.assert_allclose(total, outputs(X[:30]), rtol=0, atol=1e-12)

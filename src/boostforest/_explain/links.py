@@ -252,12 +252,13 @@ def _mean_softmax(start: Floats, end: Floats) -> Floats:
     """Return the mean of the softmax from one logarithm of probabilities to another, rows × others × classes.
 
     It is what log Σ e^s follows: the sum of w · (end - start) is its change, which is 0 here. What the rule leaves of
-    it is put right along the change.
+    it is put right along the change, less its mean: w adds up to 1 as before.
     """
     change = end - start
     w = np.zeros_like(start)
     for point, weight in zip(*_RULE, strict=True):
         powers = np.exp(start + (1 + point) / 2 * change)
         w += weight / 2 * powers / powers.sum(axis=2, keepdims=True)
-    square = np.maximum((change**2).sum(axis=2, keepdims=True), _TINY)
-    return np.asarray(w - (w * change).sum(axis=2, keepdims=True) * change / square)
+    apart = change - change.mean(axis=2, keepdims=True)
+    square = np.maximum((apart**2).sum(axis=2, keepdims=True), _TINY)
+    return np.asarray(w - (w * change).sum(axis=2, keepdims=True) * apart / square)
