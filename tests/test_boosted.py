@@ -316,6 +316,18 @@ def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regr
     assert_allclose(regressor.oob_prediction_[complete], model.loss.decode(total[:, None])[complete])
 
 
+def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
+    X, y = wavy()
+    sampling = Sampling(bootstrap=True, n_draws=len(y))
+    outputs, seen = regressor._model.out_of_bag_outputs(X, sampling, 1)
+    assert 0.9 < seen.mean() < 1
+    assert_allclose(regressor._model.loss.decode(outputs)[seen], regressor.oob_prediction_[seen])
+    report = regressor.compress(X=X, y=y).compression_report_
+    errors = regressor.oob_prediction_[seen] - y[seen]
+    assert report[0]["loss"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert report[-1]["bytes"] < report[0]["bytes"] and report[-1]["loss"] <= 1.001 * report[0]["loss"]
+
+
 def test_intervals_of_boosted_forests_hold_their_share(regressor):
     X, y = wavy(1500, seed=3)
     ends = regressor.predict_interval(X, coverage=0.9)

@@ -70,16 +70,10 @@ def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
         return Judge(X, objective, None, threads)
     unweighted = hashlib.sha256(b"").digest()
-    if (
-        any(model.stages.boosted)
-        or model.draws is None
-        or not model.draws[0]
-        or model.draws[3] != unweighted
-        or model.draws[1] != len(y)
-    ):
+    if model.draws is None or not model.draws[0] or model.draws[3] != unweighted or model.draws[1] != len(y):
         raise ValueError(
             "compress cannot judge the training rows out of bag: all trees must have drawn from them with "
-            "bootstrap=True and without weights, and none be boosted; give rows that the forest has not seen."
+            "bootstrap=True and without weights; give rows that the forest has not seen."
         )
     return Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads)
 

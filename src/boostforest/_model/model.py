@@ -238,10 +238,13 @@ class Model:
 
     def out_of_bag_outputs(self, X: Floats, sampling: Sampling, threads: int) -> tuple[Floats, Mask]:
         """Return predictions of training rows by the trees that have not drawn them, and which rows have such trees."""
-        means, seen = [], np.full(len(X), not any(self.stages.boosted))  # bags of boosted trees are judged as they grow
-        for stage, (first, end) in enumerate(self.stages.parts):
+        means, seen = [], np.ones(len(X), dtype=bool)
+        for stage, ((first, end), boosted) in enumerate(zip(self.stages.parts, self.stages.boosted, strict=True)):
             part = self if len(self.stages) == 1 else self.take(first, end)
             oob = part.out_of_bag(X, sampling, threads, stage > 0)
+            if boosted:  # its trees add up to bags, each with one seed
+                n_bags = sum(sampling.counts(seed, len(X))[:, None] == 0 for seed in np.unique(part.seeds))
+                oob = replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
             means.append(oob.mean)
             seen &= oob.seen
         return means[0] if self._is_plain else self._combined(means), seen
