@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, _core, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, _core, export_text, load_model, plot
 from boostforest._base.sampling import Sampling
 from boostforest._grow import boosted
 from boostforest._grow.objective import Objective
@@ -342,6 +342,11 @@ def test_single_trees_and_importances_of_boosted_forests(regressor, classifier):
         tree = forest.get_tree(-1)
         assert tree.get_params()["max_leaf_nodes"] in (15, 64) and tree._model.columns.kind[0] == 0
     assert regressor.get_tree(-1).feature_mean_.shape == (8,)
+
+
+def test_text_of_boosted_trees_has_no_losses_that_were_not_computed(regressor):
+    assert "RMSE" in export_text(regressor.get_tree(0)) and "RMSE" not in export_text(regressor.get_tree(-1))
+    assert "RMSE" not in plot.to_dot(regressor, -1) and " rows" in plot.to_dot(regressor, -1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

@@ -74,7 +74,9 @@ def _conditions(words: Words, threshold: float, missing_left: bool, digits: int)
     return sides[0], sides[1]
 
 
-def _summary(model: Model, n_rows: float, loss: float, digits: int) -> str:
+def _summary(model: Model, n_rows: float, loss: float | None, digits: int) -> str:
+    if loss is None:
+        return f"{n_rows:g} rows"
     mean_loss = max(loss, 0.0) / max(n_rows, np.finfo(np.float64).tiny)
     name, value = model.loss.figure(mean_loss)
     return f"{n_rows:g} rows, {name} {number(value, digits)}"
@@ -110,9 +112,11 @@ def shown_nodes(model: Model, names: list[str], digits: int) -> list[ShownNode]:
     words = _feature_words(model, names)
     thresholds, models = raw_thresholds(model), leaf_models(model)
     has_model = forest.has_model
+    is_boosted = len(forest.loss) > 1 and not forest.loss.any()  # then losses were not computed
     shown = []
     for i, feature in enumerate(forest.feature.tolist()):
-        summary = _summary(model, float(forest.n_samples[i]), float(forest.loss[i]), digits)
+        loss = None if is_boosted else float(forest.loss[i])
+        summary = _summary(model, float(forest.n_samples[i]), loss, digits)
         if feature < 0:
             shown.append(ShownNode(summary, model=_model_lines(model, models, i, words, digits)))
             continue
