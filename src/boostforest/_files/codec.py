@@ -28,7 +28,7 @@ from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, Regressio
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
-from .container import Metadata, Tensors, to_json
+from .container import Metadata, Tensors
 from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
@@ -174,7 +174,7 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
 def _encode_drawn(values: list[Any]) -> list[Any]:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
     plain = [encode_value(v) for v in values]
-    return plain[:1] if len({to_json(v) for v in plain}) == 1 else plain
+    return plain[:1] if len({repr(v) for v in plain}) == 1 else plain  # as JSON tells them apart, and faster
 
 
 def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
