@@ -328,6 +328,26 @@ def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
     assert report[-1]["bytes"] < report[0]["bytes"] and report[-1]["loss"] <= 1.001 * report[0]["loss"]
 
 
+def test_compress_leaves_whole_bags_out(tmp_path, monkeypatch):
+    X, y = wavy(300, seed=4)
+    monkeypatch.setattr(boosted, "_KINDS", (replace(boosted.LEAF_WISE, max_rounds=12),))
+    forest = BoostForestRegressor(40, boost=True, random_state=0, preset="paper").fit(*wavy(200))
+    assert any(forest.stages_.boosted)
+    most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] // 2
+    small = forest.compress(max_bytes=most, X=X, y=y)
+    small.save_model(tmp_path / "small.bf")
+    assert (tmp_path / "small.bf").stat().st_size <= most
+    before, after = forest.stages_, small.stages_
+    assert after.steps == before.steps and all(1 <= a < b for a, b in zip(after.units, before.units, strict=True))
+    for n, own, of_all in zip(after.units, after.parts, before.parts, strict=True):  # all trees of a bag, or none
+        kept = np.unique(small.tree_seeds_[slice(*own)])
+        assert len(kept) == n
+        all_seeds = forest.tree_seeds_[slice(*of_all)]
+        assert_array_equal(small.tree_seeds_[slice(*own)], all_seeds[np.isin(all_seeds, kept)])
+    assert_array_equal(load_model(tmp_path / "small.bf").predict(X), small.predict(X))
+    assert np.mean((small.predict(X) - y) ** 2) < 1.2 * np.mean((forest.predict(X) - y) ** 2)
+
+
 def test_intervals_of_boosted_forests_hold_their_share(regressor):
     X, y = wavy(1500, seed=3)
     ends = regressor.predict_interval(X, coverage=0.9)

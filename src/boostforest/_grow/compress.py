@@ -100,11 +100,6 @@ def compress(
     if step:
         note(step, small, judge.loss(small))
     if max_bytes is not None and report[-1]["bytes"] > max_bytes:
-        if any(model.stages.boosted):
-            raise ValueError(
-                f"max_bytes={max_bytes} cannot be reached: boosted trees cannot be left out, and fewer digits make "
-                f"{report[-1]['bytes']} bytes with a loss of {report[-1]['loss']:.6g}."
-            )
         step, small, loss = _fewer_trees(exact, judge, max_bytes, size_of)
         note(step, small, loss)
     return replace(small, known=replace(small.known, compression_report=report))
@@ -212,15 +207,22 @@ def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callabl
 
 
 def _best_trees(model: Model, order: list[int], n: int) -> Model:
-    """Return the first trees of an order as a forest, stage by stage."""
+    """Return the first members of an order, trees or bags of boosted ones, as a forest, stage by stage."""
+    stages, members = model.stages, model.stages.members(model.seeds)
+    stage_of, every = np.repeat(np.arange(len(stages)), [len(m) for m in members]), list(itertools.chain(*members))
     kept = np.sort(order[:n])
-    ends = tuple(int(np.searchsorted(kept, end)) for end in model.stages.ends)
+    trees = [t for member in kept for t in range(*every[member])]
+    units = np.bincount(stage_of[kept], minlength=len(stages))
     return replace(
         model,
-        columns=ForestColumns.concatenate([model.columns.take(int(t)) for t in kept]),
-        seeds=model.seeds[kept],
-        params={name: [values[t] for t in kept] for name, values in model.params.items()},
-        stages=Stages(ends, model.stages.steps),
+        columns=ForestColumns.concatenate([model.columns.take(*every[member]) for member in kept]),
+        seeds=model.seeds[trees],
+        params={name: [values[t] for t in trees] for name, values in model.params.items()},
+        stages=Stages(
+            tuple(int(np.searchsorted(trees, end)) for end in stages.ends),
+            stages.steps,
+            tuple(units.tolist()) if stages.units else (),
+        ),
         known=Known(),  # what was learned out of bag is of all trees
     )
 
@@ -228,13 +230,11 @@ def _best_trees(model: Model, order: list[int], n: int) -> Model:
 def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
     """Return trees, at most so many, of which the first ones make the best forest that can be built tree by tree.
 
-    The trees of several stages correct each other: they keep their order, and each stage its share.
+    The trees of several stages correct each other: they keep their order, and each stage its share. Of boosted stages
+    it is the bags that are counted.
     """
     if len(model.stages) > 1:
-        share = [
-            (np.arange(end - first) - (np.arange(end - first) == 0)) / (end - first)
-            for first, end in model.stages.parts
-        ]
+        share = [(np.arange(n) - (np.arange(n) == 0)) / n for n in map(len, model.stages.members(model.seeds))]
         return [int(t) for t in np.argsort(np.concatenate(share), kind="stable")]
     outputs, absent = _outputs_of_trees(model, judge)
     losses_of = replace(judge.objective, y=judge.objective.y[: outputs.shape[1]]).losses
