@@ -69,9 +69,11 @@ class FittedForestMixin(BoostEstimator):
             thousandth.
         max_bytes : int, default=None
             Largest size of the file that ``save_model`` writes. None: no trees are left out.
-        X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+        X : array-like of shape (n_samples, n_features)
             Rows to judge by. They are needed: a forest does not keep its training rows. The training rows themselves
             (in the order of the fit) are judged out of bag; other rows should not have been seen in the fit.
+        y : array-like of shape (n_samples,)
+            Their target.
 
         Returns
         -------
