@@ -104,7 +104,7 @@ def test_evaluate_reports_the_metrics_of_the_task(house, target, metrics):
 
 
 def test_compress_makes_a_smaller_file_and_shows_what_each_step_costs(house):
-    fit(house, "-t", "sold")
+    fit(house, "-t", "sold", "--param", "preset=paper")
     shown, _ = run("compress", house / "model.bf", house / "house.csv", "-t", "sold", "-o", house / "small.bf")
     assert "forest as it is" in shown and "log-loss" in shown
     size = (house / "small.bf").stat().st_size

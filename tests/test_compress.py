@@ -18,13 +18,12 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest import load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import _coarser, judge_of, tree_order
 from boostforest._model.pruning import prune, without_weak_subtrees
+from models import FORESTS
 from twin import example_data
-
-FORESTS = {"regression": BoostForestRegressor, "binary": BoostForestClassifier, "multiclass": BoostForestClassifier}
 
 
 def fitted(task, n_trees=40, **params):
