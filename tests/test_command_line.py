@@ -110,11 +110,9 @@ def test_compress_makes_a_smaller_file_and_shows_what_each_step_costs(house):
     size = (house / "small.bf").stat().st_size
     assert size < (house / "model.bf").stat().st_size
     arguments = "compress", house / "model.bf", house / "house.csv", "-t", "sold", "-o", house / "tiny.bf"
-    report = json.loads(run(*arguments, "--max-bytes", f"{0.7 * size / 1e3}k", "--json")[0])
-    assert report["bytes"] == (house / "tiny.bf").stat().st_size == report["steps"][-1]["bytes"] <= 0.7 * size
-    forests = [boostforest.load_model(house / name).forest_ for name in ("model.bf", "tiny.bf")]
-    assert forests[1].n_trees == report["steps"][-1]["n_trees"]
-    assert len(forests[1].feature) < len(forests[0].feature)  # fewer trees, or fewer nodes in them
+    report = json.loads(run(*arguments, "--max-bytes", f"{size / 1e3 - 1}k", "--json")[0])
+    assert report["bytes"] == (house / "tiny.bf").stat().st_size == report["steps"][-1]["bytes"] <= size - 1000
+    assert boostforest.load_model(house / "tiny.bf").forest_.n_trees == report["steps"][-1]["n_trees"] < 10
 
 
 @pytest.mark.parametrize(

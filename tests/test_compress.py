@@ -27,9 +27,9 @@ from twin import example_data
 
 
 def fitted(task, n_trees=40, **params):
-    """Return a forest, the paper's unless a preset is named, its training rows, and others."""
+    """Return a forest, its training rows, and others."""
     X, y = example_data(task, n=400, d=4)
-    forest = FORESTS[task](n_trees, random_state=0, **({"preset": "paper"} | params)).fit(X[:250], y[:250])
+    forest = FORESTS[task](n_trees, random_state=0, **params).fit(X[:250], y[:250])
     return forest, (X[:250], y[:250]), (X[250:], y[250:])
 
 
@@ -68,7 +68,7 @@ def test_fewer_digits_keep_the_loss_of_rows_that_are_given(task, tmp_path):
 def test_other_losses_are_reported_in_units_of_the_target(arguments, metric):
     X, y = example_data("regression", n=400, d=4)
     y = np.exp(y / y.std()) * 30
-    forest = BoostForestRegressor(20, random_state=0, **arguments).fit(X[:250], y[:250])
+    forest = FORESTS["regression"](20, random_state=0, **arguments).fit(X[:250], y[:250])
     report = forest.compress(X=X[250:], y=y[250:]).compression_report_
     assert_allclose(report[0]["loss"], metric(y[250:], forest.predict(X[250:])), rtol=1e-9)
 
