@@ -23,7 +23,7 @@ BUILD_REQUIRES := scikit-build-core nanobind cmake ninja
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cmake/*.cmake) \
 	$(shell find src -type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 CXX_FILES = $(shell find src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) 2>/dev/null)
-SPELLED = $(wildcard src tests paper benchmarks examples docs *.md Makefile CMakeLists.txt pyproject.toml)
+SPELLED = $(wildcard src tests paper benchmarks examples tools docs *.md Makefile CMakeLists.txt pyproject.toml)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -184,7 +184,7 @@ clean: ## Remove builds, caches and reports; keep the virtual environments
 	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .coverage htmlcov demo_convergence.png
 	rm -f $(VENV)/.stamp-build $(VENV)/.stamp-paper* .venv-asan/.stamp-build .venv-tsan/.stamp-build
-	find $(wildcard src tests paper benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(wildcard src tests paper benchmarks examples tools) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the virtual environments as well
 	rm -rf $(VENV) .venv-asan .venv-tsan

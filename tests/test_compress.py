@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics import log_loss, root_mean_squared_error
+from sklearn.metrics import (
+    log_loss,
+    mean_absolute_error,
+    mean_pinball_loss,
+    mean_poisson_deviance,
+    mean_tweedie_deviance,
+    root_mean_squared_error,
+)
 
 from boostforest import load_model
 from boostforest._base.sampling import Sampling
@@ -46,6 +53,24 @@ def test_fewer_digits_keep_the_loss_of_rows_that_are_given(task, tmp_path):
         model.save_model(tmp_path / "a")
         assert abs((tmp_path / "a").stat().st_size - row["bytes"]) < 64
     assert_array_equal(load_model(tmp_path / "a").predict(X), small.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "metric"),
+    [
+        ({"loss": "absolute_error"}, mean_absolute_error),
+        ({"loss": "quantile", "quantile": 0.8}, lambda y, p: mean_pinball_loss(y, p, alpha=0.8)),
+        ({"loss": "poisson"}, mean_poisson_deviance),
+        ({"loss": "tweedie", "power": 1.7}, lambda y, p: mean_tweedie_deviance(y, p, power=1.7)),
+    ],
+    ids=lambda value: value.get("loss") if isinstance(value, dict) else "",
+)
+def test_other_losses_are_reported_in_units_of_the_target(arguments, metric):
+    X, y = example_data("regression", n=400, d=4)
+    y = np.exp(y / y.std()) * 30
+    forest = FORESTS["regression"](20, random_state=0, **arguments).fit(X[:250], y[:250])
+    report = forest.compress(X=X[250:], y=y[250:]).compression_report_
+    assert_allclose(report[0]["loss"], metric(y[250:], forest.predict(X[250:])), rtol=1e-9)
 
 
 def test_training_rows_are_judged_out_of_bag():

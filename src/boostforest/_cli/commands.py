@@ -1,4 +1,4 @@
-"""The six commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
+"""The commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -271,7 +271,8 @@ def compress(
             [s["step"], f"{s['n_trees']:,}", reports.bytes_text(s["bytes"]), reports.figure_text(s["loss"])]
             for s in steps
         ]
-        what = "log-loss" if hasattr(small, "classes_") else "RMSE"
+        other = "RMSE" if small.get_params().get("loss") == "squared_error" else "loss"
+        what = "log-loss" if hasattr(small, "classes_") else other
         title = f"{output}, {reports.bytes_text(output.stat().st_size)}"
         reports.print_table(out, title, ["step", "trees", "file", what], cells)
     return None

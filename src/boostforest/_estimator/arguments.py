@@ -224,7 +224,7 @@ class ForestArguments(BaggingArguments, TreeArguments):
         default=None,
         doc="""bool or None
         Whether bags of boosted trees may join the forest, beside it or on top of it, with weights that are best out of
-        bag; what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too, in
-        tables of fewer than 150 rows, or of more than 3,000,000 rows × features (× classes, if more than two). Not with
-        `monotonic_cst`. None: as the preset has it.""",
+        bag; what does not lower the out-of-bag loss is left out. They come on top of `n_estimators`. Left out, too,
+        in tables of fewer than 150 rows, or of more than 3,000,000 rows × features (× classes, if more than
+        two){other_losses}. Not with `monotonic_cst`. None: as the preset has it.""",
     )

@@ -65,7 +65,7 @@ class FittedForestMixin(BoostEstimator):
         Parameters
         ----------
         tolerance : float, default=0.001
-            By how much fewer digits may raise the loss (log-loss, or the root of the mean squared error): 0.001 is a
+            By how much fewer digits may raise the loss (log-loss, RMSE, or that of another `loss`): 0.001 is a
             thousandth.
         max_bytes : int, default=None
             Largest size of the file that ``save_model`` writes. None: no trees are left out.

@@ -38,12 +38,12 @@ class Judge:
     threads: int
 
     def loss(self, model: Model) -> float:
-        """Return log-loss, or the root of the mean squared error in the target's units."""
+        """Return the loss as people read it (see `Objective.figure`)."""
         if self.sampling is None:
             outputs, seen = model.outputs(self.X, self.threads), np.ones(len(self.X), dtype=bool)
         else:
             outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads)
-        return self.objective.figure(outputs, seen) * model.loss.unit
+        return self.objective.figure(outputs, seen)
 
 
 def check_compression(tolerance: Any, max_bytes: Any) -> None:

@@ -46,9 +46,8 @@ class Objective:
         return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
 
     def figure(self, outputs: Floats, rows: Mask) -> float:
-        """Return the loss of outputs as people read it: log-loss, or the root of the mean squared error."""
-        mean = self.average(self.losses(self.loss.scores(outputs)), rows)
-        return float(np.sqrt(mean)) if self.loss.task == "regression" else mean
+        """Return the loss of outputs as people read it, in the target's units: log-loss, RMSE, deviance and others."""
+        return self.loss.figure(self.average(self.losses(self.loss.scores(outputs)), rows))[1]
 
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""

@@ -49,7 +49,8 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     Raises
     ------
     ValueError
-        If the estimator has what ONNX cannot express: node models in Python, such as networks, or `monotonic_cst`.
+        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, or a
+        `loss` other than squared error.
 
     See Also
     --------
@@ -119,7 +120,8 @@ def to_c(estimator: Any, name: str = "model", dtype: str = "float64") -> str:
     Raises
     ------
     ValueError
-        If the estimator has what tables cannot express: node models in Python, such as networks, or `monotonic_cst`.
+        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, or a
+        `loss` other than squared error.
 
     See Also
     --------
