@@ -346,7 +346,9 @@ def test_target_that_has_no_logarithm_is_refused(y, says):
 
 def test_export_is_refused_in_one_sentence():
     tree = TREE(random_state=0).fit(*counts(60))
-    with pytest.raises(ValueError, match=r"to_c cannot express the loss Poisson\.$"):
+    with pytest.raises(
+        ValueError, match=r"to_c cannot express loss='poisson': regressors need loss='squared_error'\.$"
+    ):
         to_c(tree)
 
 

@@ -158,6 +158,6 @@ def learned(known: Any, method: str) -> Any:
     if known is None:
         raise AttributeError(
             f"{method} needs what the forest has learned out of bag: fit it with oob_score=True or, with 40 trees and "
-            "more, preset='best'."
+            "more, preset='best'; compress keeps it only while no tree is left out."
         )
     return known

@@ -196,7 +196,7 @@ def check(model: Model) -> None:
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
     if type(model.loss) not in _LINKS:
-        raise ValueError(f"to_c cannot express the loss {type(model.loss).__name__}.")
+        raise ValueError(f"to_c cannot express loss={model.loss.name!r}: regressors need loss='squared_error'.")
 
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -84,7 +84,7 @@ def loss_graph(loss: Loss) -> LossGraph[Any]:
     """Return the loss as a graph has it."""
     found = _GRAPHS.get(type(loss))
     if found is None:
-        raise ValueError(f"to_onnx cannot express the loss {type(loss).__name__}.")
+        raise ValueError(f"to_onnx cannot express loss={loss.name!r}: regressors need loss='squared_error'.")
     return found(loss)
 
 
