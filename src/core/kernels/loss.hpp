@@ -111,7 +111,8 @@ void exponential(const double* x, Index n, double* out) {
 }
 
 void logarithm(const double* x, Index n, double* out) {
-    for (Index i = 0; i < n; i += kVec) store(out + i, log_of(load<Vec>(x + i)));
+    // What lies behind the end may be anything: the logarithm of a negative number overflows.
+    for (Index i = 0; i < n; i += kVec) store(out + i, log_of(first(n - i) ? load<Vec>(x + i) : splat<Vec>(1)));
 }
 
 void sigmoid(const double* f, Index n, double* p) {
