@@ -38,6 +38,7 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "onnx": has_package("onnx"),
     "onnxruntime": has_package("onnxruntime"),
     "skl2onnx": has_package("skl2onnx"),
+    "shap": has_package("shap"),
     "weka": lambda: weka.why_not() is None,
     "java": lambda: weka.why_not() is None,
     # A module of the library that only an optional package can have kept from being imported.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -30,9 +31,9 @@ class LogLink(RegressionLoss):
     information: float = 1.0  #: the counts that a row of the mean stands for
 
     @property
+    @abstractmethod
     def exponent(self) -> float:
         """The power of the mean that the variance goes with."""
-        raise NotImplementedError
 
     @property
     def numbers(self) -> tuple[float, ...]:  # type: ignore[override]

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._base.arrays import mean_and_deviation
 from .._base.typing import Floats
-from .._core import Link, LossCode
+from .._core import LossCode
 from .loss import OutOfBag
-from .regression import RegressionLoss
+from .squared_error import IdentityLink
 
 _TO_DEVIATIONS = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 
@@ -25,10 +25,8 @@ def weighted_quantile(values: Floats, weight: Floats | None, quantile: float) ->
 
 
 @dataclass(frozen=True)
-class RobustLoss(RegressionLoss):
+class RobustLoss(IdentityLink):
     """A loss of the residual of the target less its quantile, over its median absolute deviation from it."""
-
-    link = Link.IDENTITY
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool, **own: float) -> Self:
@@ -43,33 +41,6 @@ class RobustLoss(RegressionLoss):
         if not spread > 0:  # most targets are the same
             spread = float(mean_and_deviation(numbers[:, None], weight)[1][0])
         return cls(weighted_quantile(numbers, weight, own.get("quantile", 0.5)), spread, **own)
-
-    def encode(self, y: Any) -> Floats:
-        numbers: Floats = np.ascontiguousarray(y, dtype=np.float64)
-        return (numbers - self.mean) / self.scale
-
-    def category_targets(self, y: Floats) -> Floats:
-        return (y * self.scale + self.mean)[:, None]
-
-    @property
-    def category_target_names(self) -> list[str]:
-        return ["mean"]
-
-    def outputs(self, scores: Floats) -> Floats:
-        return scores
-
-    def scores(self, outputs: Floats) -> Floats:
-        return outputs
-
-    def targets(self, y: Floats) -> Floats:
-        return y[:, None]
-
-    def decode(self, outputs: Floats) -> Floats:
-        return outputs[:, 0] * self.scale + self.mean
-
-    @property
-    def score_names(self) -> list[str]:
-        return ["y"]
 
     def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
         return self.losses(y, oob.mean)  # nearly straight: noise of the mean adds little

@@ -15,20 +15,10 @@ from .regression import RegressionLoss
 
 
 @dataclass(frozen=True)
-class SquaredError(RegressionLoss):
-    """(y - F)² of the scaled target."""
+class IdentityLink(RegressionLoss):
+    """A loss whose outputs are the scores: what is predicted, in scaled units."""
 
-    name = "squared_error"
-    code = LossCode.SQUARED_ERROR
     link = Link.IDENTITY
-    boosts = True
-
-    @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
-        if not scale:
-            return cls()
-        mean, deviation = mean_and_deviation(np.ascontiguousarray(y, dtype=np.float64)[:, None], weight)
-        return cls(float(mean[0]), float(deviation[0]))
 
     def encode(self, y: Any) -> Floats:
         numbers: Floats = np.ascontiguousarray(y, dtype=np.float64)
@@ -56,6 +46,22 @@ class SquaredError(RegressionLoss):
     @property
     def score_names(self) -> list[str]:
         return ["y"]
+
+
+@dataclass(frozen=True)
+class SquaredError(IdentityLink):
+    """(y - F)² of the scaled target."""
+
+    name = "squared_error"
+    code = LossCode.SQUARED_ERROR
+    boosts = True
+
+    @classmethod
+    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
+        if not scale:
+            return cls()
+        mean, deviation = mean_and_deviation(np.ascontiguousarray(y, dtype=np.float64)[:, None], weight)
+        return cls(float(mean[0]), float(deviation[0]))
 
     def figure(self, mean_loss: float) -> tuple[str, float]:
         return "RMSE", float(np.sqrt(mean_loss)) * self.scale
