@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 
 #include "../core/boost/booster.hpp"
@@ -165,10 +166,18 @@ void check_params(const TrainingTable& table, const std::vector<TreeParams>& par
     }
 }
 
+using Counts = std::optional<Array<std::int32_t, 1>>;
+
+bool are_counts(const Array<std::int32_t, 1>& counts, std::int64_t total) {
+    const std::int32_t *first = counts.data(), *last = first + counts.shape(0);
+    return std::all_of(first, last, [](std::int32_t n) { return n > 0; }) &&
+           std::accumulate(first, last, std::int64_t{0}) == total;
+}
+
 nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
               const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
               const nb::object& progress, const FeatureNumbers& split_features,
-              const std::optional<Array<double, 2>>& start, const std::string& dtype) {
+              const std::optional<Array<double, 2>>& start, const std::string& dtype, const Counts& drawn) {
     const std::vector<TreeParams> tree_params = read_params(params);
     check_params(table, tree_params);
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
@@ -180,12 +189,15 @@ nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap
     require(
         !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
         "start needs the scores of every row");
+    require(!drawn || (bootstrap && drawn->shape(0) == n_rows && are_counts(*drawn, n_draws)),
+            "drawn needs a count of every row, n_draws in all");
     const Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
     const Sampling sampling{.bootstrap = bootstrap,
                             .n_draws = n_draws,
                             .cumulative = cumulative ? cumulative->data() : nullptr,
                             .weight = weight ? weight->data() : nullptr,
-                            .balance_classes = balance_classes};
+                            .balance_classes = balance_classes,
+                            .drawn = drawn ? drawn->data() : nullptr};
     JoinedTrees trees(tree_params, read_stored(dtype));
     run_without_gil(progress,
                     [&](Control& control) { grow_forest(data, sampling, tree_params, n_threads, control, trees); });
@@ -432,10 +444,12 @@ void register_training_table(nb::module_& module) {
              nb::arg("n_threads"), nb::arg("progress").none(),
              nb::arg("split_features").noconvert().none() = nb::none(),
              nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
+             nb::arg("drawn").noconvert().none() = nb::none(),
              nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                      "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
-                     "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64', "
+                     "drawn: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
         .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("row_weight").noconvert().none(),

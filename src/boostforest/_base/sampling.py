@@ -20,6 +20,7 @@ class Sampling:
     cumulative: Floats | None = None  #: running sum of the weights that rows are drawn by; None: all the same
     weight: Floats | None = None  #: without bootstrap: what the rows weigh; None: all the same
     balance_classes: bool = False  #: the drawn rows weigh as much for every class
+    drawn: npt.NDArray[np.int32] | None = None  #: how often each row was drawn, if these are the rows of one member
     sample_weight: Floats | None = None  #: the user's, without class weights: what rows count out of bag
 
     def counts(self, seed: int | np.uint64, n_rows: int) -> npt.NDArray[np.int32]:

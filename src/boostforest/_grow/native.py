@@ -187,6 +187,7 @@ def _core_columns(
             data.roles.split_features,
             data.start,
             dtype,
+            sampling.drawn,
         )
     return columns
 

@@ -35,7 +35,11 @@ Replica::Replica(const Dataset& data, const Sampling& sampling)
 
 void Replica::draw(Key seed, Worker& worker) {
     if (!sampling_.bootstrap) return;  // the same rows for every tree
-    draw_bootstrap(seed, data_.n_rows, sampling_, worker, counts_.data());
+    if (sampling_.drawn != nullptr) {
+        std::copy_n(sampling_.drawn, data_.n_rows, counts_.data());
+    } else {
+        draw_bootstrap(seed, data_.n_rows, sampling_, worker, counts_.data());
+    }
     std::copy(counts_.begin(), counts_.end(), weights_.begin());
     if (sampling_.balance_classes) balance_classes();
 }

@@ -12,11 +12,12 @@ namespace boostforest {
 
 // How a tree gets its rows.
 struct Sampling {
-    bool bootstrap = false;              // draw rows with replacement; otherwise every row once
-    std::int64_t n_draws = 0;            // rows drawn, below 2^31
-    const double* cumulative = nullptr;  // running sum of the draw weights; null: all the same
-    const double* weight = nullptr;      // without bootstrap: weight of each row; null: all 1
-    bool balance_classes = false;        // weigh the drawn rows so that every class has the same total
+    bool bootstrap = false;               // draw rows with replacement; otherwise every row once
+    std::int64_t n_draws = 0;             // rows drawn, below 2^31
+    const double* cumulative = nullptr;   // running sum of the draw weights; null: all the same
+    const double* weight = nullptr;       // without bootstrap: weight of each row; null: all 1
+    bool balance_classes = false;         // weigh the drawn rows so that every class has the same total
+    const std::int32_t* drawn = nullptr;  // how often each row was drawn, if the table is what one tree has drawn
 };
 
 // How often each row was drawn. Draws may be many more than rows, so the worker looks up now and then.
