@@ -50,6 +50,16 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
     return counts;
 }
 
+auto bootstrap_draws(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_draws) {
+    require(n_rows > 0 && n_draws >= 0 && n_draws < std::int64_t{1} << 31, "1 row or more, fewer than 2^31 draws");
+    auto rows = new_array<std::int64_t>(n_draws);
+    run_without_gil(nb::none(), [&](Control&) {
+        const Key key = child(seed, kBootstrap);
+        for (std::int64_t i = 0; i < n_draws; ++i) rows(i) = below(key, i, n_rows);
+    });
+    return rows;
+}
+
 auto batch_positions(std::uint64_t key, std::int64_t n, std::int64_t b) {
     require(n >= 0 && n <= std::int64_t{1} << 32 && b >= 0 && b <= n, "0 to n of at most 2^32 positions");
     auto positions = new_array<std::int64_t>(b);
@@ -199,6 +209,8 @@ void register_parts(nb::module_& module) {
         "Use another instruction set from now on; False if this machine has none of that name.");
     module.def("bootstrap_counts", &bootstrap_counts, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
                nb::arg("cumulative").noconvert().none(), "How often a tree drew each row.");
+    module.def("bootstrap_draws", &bootstrap_draws, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
+               "The rows that a tree draws one after the other, all with the same probability.");
     module.def("batch_positions", &batch_positions, nb::arg("key"), nb::arg("n"), nb::arg("b"),
                "The positions that a batch takes.");
     module.def(

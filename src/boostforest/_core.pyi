@@ -256,6 +256,11 @@ def select_kernels(name: str) -> bool:
 def bootstrap_counts(seed: int, n_rows: int, n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """How often a tree drew each row."""
 
+def bootstrap_draws(seed: int, n_rows: int, n_draws: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    The rows that a tree draws one after the other, all with the same probability.
+    """
+
 def batch_positions(key: int, n: int, b: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """The positions that a batch takes."""
 

@@ -22,7 +22,17 @@ class Sampling:
     balance_classes: bool = False  #: the drawn rows weigh as much for every class
     drawn: npt.NDArray[np.int32] | None = None  #: how often each row was drawn, if these are the rows of one member
     sample_weight: Floats | None = None  #: the user's, without class weights: what rows count out of bag
+    rows: npt.NDArray[np.int64] | None = None  #: numbers of the rows, ascending, if they are some of a larger table,
+    n_all: int = 0  #:   which has so many
 
     def counts(self, seed: int | np.uint64, n_rows: int) -> npt.NDArray[np.int32]:
         """Return how often the member with this seed has drawn each row."""
+        if self.rows is not None:
+            drawn = self.draws(seed)
+            place = np.minimum(np.searchsorted(self.rows, drawn), len(self.rows) - 1)
+            return np.bincount(place[self.rows[place] == drawn], minlength=len(self.rows)).astype(np.int32)
         return _core.bootstrap_counts(int(seed), n_rows, self.n_draws, self.cumulative)
+
+    def draws(self, seed: int | np.uint64) -> npt.NDArray[np.int64]:
+        """Return the numbers of the rows that a member draws from the larger table, as they come."""
+        return _core.bootstrap_draws(int(seed), self.n_all, self.n_draws)

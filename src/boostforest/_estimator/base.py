@@ -26,6 +26,7 @@ from .._base.validation import classes_as_numbers
 from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
+from .._features.sources import RowSource
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 Class = TypeVar("Class", bound=type)
 
+MOST_JUDGES = 200_000  # rows of a source that features are fitted to, and that judge the trees out of bag
 _BACKGROUND_ROWS = 100  # that explanations compare with
 _MANY_ROWS, _BLOCK_ROWS = 20_000, 4096  # that other engines predict, and at a time: fewer are quicker done here
 
@@ -102,7 +104,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the trees.
 
         Parameters
@@ -132,6 +134,12 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         pools = tree_pools(self, self._task, self._left_open)
         self._check_parameters()
         before = self._continued()
+        entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        source = None
+        if isinstance(X, RowSource):
+            source = self._check_source(X, y, sample_weight)
+            rows = choose_rows(entropy, source.n_rows, MOST_JUDGES, None)
+            X, y = source.rows(rows)
         X, y, columns = read_training(
             X,
             y,
@@ -143,11 +151,17 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         own_weight = check_sample_weight(sample_weight, len(y))
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
-        loss = self._make_loss(y, own_weight, before)
+        has_all_labels = source is None or self._task == "regression"
+        loss = self._make_loss(y if has_all_labels else source.labels(), own_weight, before)
         encoded = loss.encode(y)
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
-        entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
+        if source is not None and source.n_rows > len(y):
+            sampling = self._make_sampling(source.n_rows, None, balance, None)
+            n_draws = min(MOST_JUDGES, sampling.n_draws) if self.max_samples is None else sampling.n_draws
+            sampling = replace(sampling, n_draws=n_draws, rows=rows, n_all=source.n_rows)
+        else:
+            source = None  # all rows are here
         background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
         arguments, threads = vars(self), self._threads()
         if before is None:
@@ -162,7 +176,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
-        data = TrainingData(X, features, encoded, loss, sampling, roles)
+        data = TrainingData(X, features, encoded, loss, sampling, roles, source=source)
         chooses = self.dtype == "auto" and before is None
         dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
         pools = self._pools_for(pools, loss, len(y))
@@ -173,6 +187,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         digest = hashlib.sha256(encoded.tobytes()).digest()
         model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
+        """Refuse a table that is read in parts, unless the estimator can take one."""
+        raise TypeError(f"X must be a table in memory: {type(self).__name__} does not read rows from a source.")
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""

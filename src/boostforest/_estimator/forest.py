@@ -16,6 +16,7 @@ from .._base.draws import tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
+from .._features.sources import RowSource
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.groups import Growth
@@ -147,6 +148,29 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         self._check_bagging()
         self._plan()
 
+    def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
+        wrong = {
+            "y": (y is not None, "None: the source has the target"),
+            "sample_weight": (sample_weight is not None, "None: all rows of a source weigh the same"),
+            "bootstrap": (not self.bootstrap, "True: a tree takes the rows of a source that it draws"),
+            "n_estimators": (isinstance(self.n_estimators, str), "an integer with a source of rows"),
+            "warm_start": (self.warm_start, "False with a source of rows"),
+            "class_weight": (
+                getattr(self, "class_weight", None) not in (None, "balanced_subsample"),
+                'None or "balanced_subsample" with a source of rows',
+            ),
+        }
+        for name, (is_wrong, allowed) in wrong.items():
+            if is_wrong:
+                raise ValueError(f"{name} must be {allowed}.")
+        if has_python_models(self.node_model):
+            raise ValueError(
+                "node_model must be one of the core's with a source of rows; those in Python need a table."
+            )
+        if named := [name for name in self._plan().asked if not name.startswith("calibrate")]:
+            raise ValueError(f"{named[0]} needs a table in memory: with a source of rows a forest is a single stage.")
+        return source
+
     def _check_n_estimators(self) -> None:
         if not (isinstance(self.n_estimators, str) and self.n_estimators == "auto"):
             super()._check_n_estimators()
@@ -176,6 +200,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
         plan = self._plan()
+        if data.source is not None:  # every stage, and every setting that is tried, would read the whole table again
+            plan = replace(plan, budget=int(self.n_estimators), n_stages=1, own=None, boost=False)
         if plan.is_plain:
             model = self._grow_plainly(request, data, before)
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())

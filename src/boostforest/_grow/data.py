@@ -13,6 +13,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats
 from .._features.features import Features
 from .._features.roles import Roles
+from .._features.sources import RowSource
 from .._losses import Loss
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class TrainingData:
     sampling: Sampling
     roles: Roles  #: which features may be split on, and which the models see
     start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
+    source: RowSource | None = None  #: the whole table, of which X and y are some rows; None: they are all
     kept: KeptTable | None = None  #: shared by the data of one fit, whatever their start; None: nothing is kept
 
     @property

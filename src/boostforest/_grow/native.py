@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,11 @@ def _grow_in_core(
     engine: Engine | None,
 ) -> ForestColumns:
     progress = Progress(len(seeds)) if verbose else None
-    if engine is None:
+    if data.source is not None:
+        from .gathered import grow_gathered
+
+        parts = grow_gathered(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
+    elif engine is None:
         parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
     else:
         parts = engine.run_in_groups(

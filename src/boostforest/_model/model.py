@@ -222,7 +222,7 @@ class Model:
         total, squares = np.zeros((2, len(X), self.columns.n_outputs))
         n_trees = np.zeros((len(X), 1))
         f = self.features
-        if not self.columns.models:
+        if not self.columns.models and sampling.rows is None:
             link = Link.IDENTITY if scores else self.loss.link
             draws = self.seeds, sampling.n_draws, sampling.cumulative
             self.columns.model.predict_oob(X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares)

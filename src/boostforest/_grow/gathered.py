@@ -1,0 +1,149 @@
+"""Trees of a table that does not fit into memory: the rows that each one has drawn are gathered, part by part.
+
+A tree needs no more than the rows that it has drawn, and draws are a function of its seed alone. One pass over the
+parts hands every tree its rows, in memory or in files; then each tree is grown as on the whole table, to the last bit.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._base.memory import available_memory
+from .._base.sampling import Sampling
+from .._base.typing import Floats, Seeds, TreeParams
+from .._features.sources import RowSource
+from .data import TrainingData
+
+_SHARE = 0.25  # of the available memory, for what was gathered and for the numbers of rows
+
+GrowOne = Callable[[TrainingData, TreeParams, Seeds], dict[str, Any]]
+
+
+class Drawn:
+    """The rows of one tree: their numbers, and how often each was drawn."""
+
+    def __init__(self, sampling: Sampling, seed: np.uint64) -> None:
+        self.rows, counts = np.unique(sampling.draws(seed), return_counts=True)
+        self.counts: npt.NDArray[np.int32] = counts.astype(np.int32)
+
+    def within(self, first: int, end: int) -> npt.NDArray[np.int64]:
+        """Return the rows of a part, counted from its first."""
+        a, b = np.searchsorted(self.rows, (first, end))
+        return self.rows[a:b] - first
+
+
+def grow_gathered(
+    data: TrainingData,
+    params: TreeParams,
+    seeds: Seeds,
+    grow_one: GrowOne,
+    threads: int,
+    progress: Callable[[int], None] | None,
+) -> list[dict[str, Any]]:
+    """Return the columns of a tree for each seed, grown on the rows that it draws from the data's source."""
+    assert data.source is not None
+    per_tree = 12.0 * data.sampling.n_draws
+    at_once = max(1, int(_SHARE * available_memory() / per_tree))
+    columns: list[dict[str, Any]] = []
+    for first in range(0, len(seeds), at_once):
+        some = seeds[first : first + at_once]
+        drawn = [Drawn(data.sampling, seed) for seed in some]
+        with Gathered(sum(len(d.rows) for d in drawn), data.X.shape[1]) as gathered:
+            _gather(data, data.source, drawn, gathered)
+
+            def grow(t: int, first: int = first, drawn: list[Drawn] = drawn, gathered: Gathered = gathered) -> Any:
+                own = {name: values[first + t : first + t + 1] for name, values in params.items()}
+                tree = rows_of_tree(data, *gathered.rows(t), drawn[t].counts)
+                return grow_one(tree, own, seeds[first + t : first + t + 1])
+
+            with ThreadPoolExecutor(threads) as pool:
+                for tree in pool.map(grow, range(len(some))):
+                    columns.append(tree)
+                    if progress is not None:
+                        progress(len(columns))
+    return columns
+
+
+def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: npt.NDArray[np.int32]) -> TrainingData:
+    """Return the data of one tree, which has drawn these rows so often."""
+    sampling = replace(data.sampling, drawn=counts, rows=None, n_all=0)
+    return replace(data, X=X, y=y, sampling=sampling, source=None, kept=None)
+
+
+def part_as_features(data: TrainingData, first: int, table: Any, target: Any) -> tuple[Floats, Floats]:
+    """Return features and encoded target of a part; rows that the features were fitted to have those of that fit."""
+    X = np.ascontiguousarray(data.features.transform(table, "BoostForest"))
+    rows = data.sampling.rows
+    assert rows is not None
+    a, b = np.searchsorted(rows, (first, first + len(X)))
+    if b > a:
+        X = X if X.flags.writeable else X.copy()
+        X[rows[a:b] - first] = data.X[a:b]
+    return X, data.loss.encode(target)
+
+
+def _gather(data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: Gathered) -> None:
+    """Hand every tree its rows, in one pass over the parts."""
+    for first, end, table, target in source.parts():
+        X, y = part_as_features(data, first, table, target)
+        for t, own in enumerate(drawn):
+            rows = own.within(first, end)
+            gathered.add(t, X[rows], y[rows])
+
+
+class Gathered:
+    """Rows for each tree: in memory if they are few, otherwise in temporary files."""
+
+    def __init__(self, n_rows: int, n_features: int) -> None:
+        self._n_features = n_features
+        self._n_bytes = 8.0 * n_rows * (n_features + 1)
+        self._in_memory = self._n_bytes <= _SHARE * available_memory()
+        self._pieces: dict[int, list[tuple[Floats, Floats]]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Gathered:
+        if not self._in_memory:
+            free = shutil.disk_usage(tempfile.gettempdir()).free
+            if self._n_bytes > free:
+                raise OSError(
+                    f"The rows of the trees take {self._n_bytes / 1e9:,.1f} GB in temporary files, and there are "
+                    f"{free / 1e9:,.1f} GB left in {tempfile.gettempdir()}: use a smaller max_samples, fewer trees, or "
+                    "another folder (TMPDIR)."
+                )
+            self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="boostforest-")))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add(self, tree: int, X: Floats, y: Floats) -> None:
+        """Add rows to those of a tree."""
+        if self._in_memory:
+            self._pieces.setdefault(tree, []).append((X, y))
+            return
+        for name, values in (("X", X), ("y", y)):
+            with (self._folder / f"{tree}.{name}").open("ab") as file:
+                values.tofile(file)
+
+    def rows(self, tree: int) -> tuple[Floats, Floats]:
+        """Return the rows of a tree, which are then forgotten."""
+        if self._in_memory:
+            pieces = self._pieces.pop(tree)
+            return np.concatenate([X for X, _ in pieces]), np.concatenate([y for _, y in pieces])
+        X, y = (np.fromfile(file) for file in self._files(tree))
+        for file in self._files(tree):
+            file.unlink()
+        return X.reshape(-1, self._n_features), y
+
+    def _files(self, tree: int) -> Iterator[Path]:
+        return (self._folder / f"{tree}.{name}" for name in ("X", "y"))
