@@ -30,6 +30,8 @@ LAYERS = [
     "pools",
     "named_forests",
     "export",
+    "sources",
+    "dask",
     "",
     "_cli",
     "__main__",

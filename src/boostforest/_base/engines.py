@@ -187,7 +187,7 @@ class DaskEngine(Engine):
 
         for left in reversed(range(_TRIES)):
             try:
-                return self._wait(futures[i])
+                return self.wait(futures[i])
             except (CancelledError, KilledWorker) as error:
                 if left == 0:
                     raise RuntimeError(f"The Dask cluster has lost a task {_TRIES} times: {error}") from error
@@ -205,7 +205,7 @@ class DaskEngine(Engine):
             _call, self._kernels, function, handles, task, pure=False, key=f"{name}-{id(task)}-{time.monotonic_ns()}"
         )
 
-    def _wait(self, future: Any) -> Any:
+    def wait(self, future: Any) -> Any:
         """Return the result of a task; an error if all workers are gone, or the client is."""
         from distributed import wait
 

@@ -151,8 +151,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         own_weight = check_sample_weight(sample_weight, len(y))
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
-        has_all_labels = source is None or self._task == "regression"
-        loss = self._make_loss(y if has_all_labels else source.labels(), own_weight, before)
+        known_labels = y if source is None or self._task == "regression" else source.labels()
+        loss = self._make_loss(known_labels, own_weight, before)
         encoded = loss.encode(y)
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)

@@ -164,9 +164,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             if is_wrong:
                 raise ValueError(f"{name} must be {allowed}.")
         if has_python_models(self.node_model):
-            raise ValueError(
-                "node_model must be one of the core's with a source of rows; those in Python need a table."
-            )
+            raise ValueError("node_model must be one of the core's with a source of rows; others need a table.")
         if named := [name for name in self._plan().asked if not name.startswith("calibrate")]:
             raise ValueError(f"{named[0]} needs a table in memory: with a source of rows a forest is a single stage.")
         return source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ Rows = npt.NDArray[np.int64]
 
 class RowSource(ABC):
     """A table with its target, in parts. What is learned from it does not depend on where one part ends."""
+
+    #: Grows trees where the parts are, as ``grow_gathered`` does here; None: here.
+    grow: Callable[..., list[dict[str, Any]]] | None = None
 
     @property
     @abstractmethod
@@ -156,7 +159,7 @@ class ParquetRows(RowSource):
         for file, other in zip(self.files, opened, strict=True):
             if missing := sorted({*names} ^ {*other.schema_arrow.names}):
                 raise ValueError(
-                    f"path must name files of equal columns; {file} and {self.files[0]} differ in {missing}."
+                    f"path must name files of equal columns; {file} and {self.files[0]} differ: {missing}."
                 )
         wanted = [name for name in names if name != target] if columns is None else list(columns)
         if absent := [name for name in [target, *wanted] if name not in names]:

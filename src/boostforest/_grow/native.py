@@ -150,7 +150,8 @@ def _grow_in_core(
     if data.source is not None:
         from .gathered import grow_gathered
 
-        parts = grow_gathered(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
+        grow = data.source.grow or grow_gathered
+        parts = grow(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
     elif engine is None:
         parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
     else:
