@@ -348,7 +348,8 @@ def copied(value):
 
 # Arrays that may have another shape: the problem is then another one.
 ALSO_RIGHT = {
-    ("Model.predict_oob", "seeds"), ("Model.predict_oob (some rows)", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
+    ("Model.predict_oob", "seeds"), ("Model.predict_oob (some rows)", "seeds"), ("Model.apply", "out"),
+    ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
     ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),

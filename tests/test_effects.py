@@ -1,6 +1,7 @@
 """Effects of columns: equal to predictions of copies with other values, and quick."""
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -135,7 +136,7 @@ def test_wrong_arguments_are_named(arguments, message):
         forest.effects(X, **arguments)
 
 
-# --------------------------------------------------------------------------------------------- accumulated local effects
+# -------------------------------------------------------------------------------------------- accumulated local effects
 
 
 def ale_by_hand(predict, table, column, edges, weight):
@@ -203,7 +204,7 @@ def test_accumulated_effects_of_levels_compare_neighbours():
     order = ["green", None, "red", "blue"]
     effect = forest.effects(frame, "c", kind="ale", grid=order)
     steps = []
-    for one, other in zip(order, order[1:], strict=False):
+    for one, other in pairwise(order):
         rows = frame[[value in (one, other) for value in colours]]
         steps.append((forest.predict(rows.assign(c=other)) - forest.predict(rows.assign(c=one))).mean())
     expected = np.array([0, *np.cumsum(steps)])
