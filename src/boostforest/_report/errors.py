@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Floats, Longs
-from .._features.frames import as_frame
 from . import html
-from .facts import Facts
+from .facts import Facts, take, thinned
 from .html import Cell
-from .quality import thinned
 
 _N_ERRORS = 10
 _MOST_STEPS = 8  # columns whose contributions are shown
@@ -59,9 +57,9 @@ def _value(facts: Facts, value: Any) -> str:
 def _explained(facts: Facts, rows: Longs) -> Callable[[int], str] | str:
     """Return what shows the contributions to one of the rows, or why there are none."""
     own = facts.model.known.background.table is not None
-    background = None if own else _take(facts.X, thinned(np.arange(len(facts.y)), 100))
+    background = None if own else take(facts.X, thinned(np.arange(len(facts.y)), 100))
     try:
-        explanation = facts.estimator.explain(_take(facts.X, rows), background)
+        explanation = facts.estimator.explain(take(facts.X, rows), background)
     except ValueError as error:
         return str(error)
 
@@ -103,11 +101,3 @@ def _datum(value: Any) -> str:
     if is_missing:
         return "missing"
     return value if isinstance(value, str) else html.tell(float(value))
-
-
-def _take(X: Any, rows: Longs) -> Any:
-    """Return some rows of a table of any kind."""
-    frame = as_frame(X)
-    if frame is None:
-        return np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)[rows]
-    return frame[rows.tolist()].to_native()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from .figures import Figures, class_figures, loss_figures, losses_of
 
 _MOST_JUDGED = 4000  # rows that importances are judged by
 _MOST_BASELINE = 20_000  # rows that simple models are fitted to
+_MOST_INTERVALS = 4000  # rows that have their prediction intervals computed
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,27 @@ class Row:
     name: str
     figures: Figures
     is_honest: bool = True  #: it has not seen the rows that it is judged by
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Prediction intervals."""
+
+    rows: Longs  #: that have them
+    ends: Floats  #: of all rows, NaN of others
+
+
+def thinned(rows: Longs, most: int) -> Longs:
+    """Return at most so many of some rows, evenly spaced."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+
+
+def take(X: Any, rows: Longs) -> Any:
+    """Return some rows of a table of any kind."""
+    frame = as_frame(X)
+    if frame is None:
+        return np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)[rows]
+    return frame[rows.tolist()].to_native()
 
 
 class Facts:
@@ -112,15 +135,19 @@ class Facts:
         return losses_of(self.model.loss, self.y, self.judged[0])
 
     @cached_property
-    def intervals(self) -> Floats | None:
-        """Ends of the 90 % intervals of all rows; None without them, or where the rows are those of the fit."""
-        if self.rows.is_training or not hasattr(self.estimator, "predict_interval"):
+    def intervals(self) -> Intervals | None:
+        """The 90 % intervals of some rows; None without them, or where the rows are those of the fit."""
+        if self.rows.is_training or self.model.known.left_out is None:
             return None
-        try:
-            ends = np.asarray(self.estimator.predict_interval(self.X))
-        except AttributeError:  # the fit was not asked for them
+        rows = thinned(self.counted, _MOST_INTERVALS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # too few rows to tell: there are none
+            ends = np.asarray(self.estimator.predict_interval(take(self.X, rows)))
+        if not np.isfinite(ends).all():
             return None
-        return ends if np.isfinite(ends).all() else None
+        of_all = np.full((len(self.y), 2), np.nan)
+        of_all[rows] = ends
+        return Intervals(rows, of_all)
 
     # ------------------------------------------------------------------------------------------------------- figures
 
@@ -147,9 +174,7 @@ class Facts:
         return rows + self._baselines()
 
     def _baselines(self) -> list[Row]:
-        rows = self.counted
-        if len(rows) > _MOST_BASELINE:
-            rows = rows[np.linspace(0, len(rows) - 1, _MOST_BASELINE).astype(np.intp)]
+        rows = thinned(self.counted, _MOST_BASELINE)
         X = baselines.design(self.table[rows], self.model.features.columns)
         weight = None if self.weight is None else self.weight[rows]
         found = baselines.cross_validated(self.model.loss, X, self.y[rows], weight)

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import plot
-from .._base.typing import Longs
 from ..plot._canvas import Canvas
 from . import html
-from .facts import Facts, Numbers, Probabilities
+from .facts import Facts, Numbers, Probabilities, thinned
 from .figures import MORE_IS_BETTER
 from .html import Cell
 from .pictures import Gallery
@@ -69,17 +68,14 @@ def _how_judged(facts: Facts) -> str:
     return told
 
 
-def thinned(rows: Longs, most: int) -> Longs:
-    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
-
-
 def _figure(picture: str, caption: str) -> str:
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
 
 def _numbers_pictures(facts: Facts, gallery: Gallery) -> str:
-    known = Numbers(facts.judged[0], facts.intervals)
-    some = thinned(facts.counted, _MOST_POINTS)
+    intervals = facts.intervals
+    known = Numbers(facts.judged[0], None if intervals is None else intervals.ends)
+    some = thinned(facts.counted if intervals is None else intervals.rows, _MOST_POINTS)
     y = facts.y.astype(np.float64)
     found = [
         _figure(
@@ -93,8 +89,8 @@ def _numbers_pictures(facts: Facts, gallery: Gallery) -> str:
             "lines are 95 % intervals.",
         ),
     ]
-    if facts.intervals is not None:
-        every = facts.counted
+    if intervals is not None:
+        every = intervals.rows
         picture = gallery.draw(
             lambda ax: plot.intervals(known, every, y[every], ax=ax), "coverage of intervals", 4.6, 4.0
         )
@@ -133,8 +129,9 @@ def _draw_calibration(facts: Facts, ax: Any) -> None:
 
 def _about_intervals(facts: Facts) -> str:
     if facts.intervals is not None:
-        low, high = facts.intervals[facts.counted].T
-        inside = np.mean((low <= facts.y[facts.counted]) & (facts.y[facts.counted] <= high))
+        rows = facts.intervals.rows
+        low, high = facts.intervals.ends[rows].T
+        inside = np.mean((low <= facts.y[rows]) & (facts.y[rows] <= high))
         width = html.tell(float(np.median(high - low)))
         held = html.percent(float(inside))
         return f"<p>The 90 % intervals hold {held} of the targets; half of them are no wider than {width}.</p>"
