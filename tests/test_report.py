@@ -44,7 +44,7 @@ LABELS = np.array(["cheap", "fair", "dear"])[np.searchsorted(np.quantile(y, [0.4
 class Page(HTMLParser):
     """What a page holds: its tags are closed, no two have the same identifier."""
 
-    VOID = ("meta", "br", "link", "img", "hr", "input")
+    VOID = ("meta", "wbr", "br", "link", "img", "hr", "input")
 
     def __init__(self, html):
         super().__init__()

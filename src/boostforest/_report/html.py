@@ -34,7 +34,7 @@ def words(content: object, longest: int = 60, look: str = "") -> Cell:
     whole = " ".join(str(content).split())
     short = whole if len(whole) <= longest else f"{whole[: longest - 1]}…"
     title = "" if short == whole else f' title="{escape(whole, quote=True)}"'
-    return Cell(f"<span{title}>{text(short)}</span>", whole.lower(), look=look)
+    return Cell(f"<span{title}>{text(short).replace('_', '_<wbr>')}</span>", whole.lower(), look=look)
 
 
 def number(value: float | None, look: str = "", sign: bool = False, digits: int = 4) -> Cell:

@@ -14,7 +14,7 @@ from ..plot._canvas import ON_LIGHT, check_axes
 GREYS = 20  # steps between the colour of the page and that of text: --g0 to --g20
 _INK = 0x1A  # brightness of text in what is drawn
 _SETTINGS: dict[str, Any] = {
-    "svg.fonttype": "none", "svg.hashsalt": "boostforest", "font.size": 9.0, "axes.linewidth": 0.7,
+    "svg.fonttype": "none", "svg.hashsalt": "boostforest", "font.size": 9.5, "axes.linewidth": 0.7,
     "xtick.major.width": 0.7, "ytick.major.width": 0.7, "axes.edgecolor": "#8c8c8c", "xtick.color": "#5a5a5a",
     "ytick.color": "#5a5a5a",
 }  # fmt: skip
