@@ -152,9 +152,9 @@ class ExplainedMixin:
         grid : array-like, or a list of two, default=None
             Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones
             between two quantiles if a column of numbers has more. With ``kind="ale"`` these are the ends of intervals
-            with about as many rows each, ten at least; rows outside, or without a value, are left out. Levels of a
-            category are accumulated in the order of the grid, by default such that neighbours are alike in the
-            other columns.
+            with about as many rows each, ten on average, or all values of a column that has few; rows outside, or
+            without a value, are left out. Levels of a category are accumulated in the order of the grid, by default such
+            that neighbours are alike in the other columns.
         grid_resolution : int, default=100
             Number of these, at most.
         percentiles : pair of float, default=(0.05, 0.95)

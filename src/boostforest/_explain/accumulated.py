@@ -82,13 +82,15 @@ class _Moved:
 
 
 def _edges(values: Floats, column: int, resolution: int, percentiles: tuple[float, float]) -> Floats:
-    """Return the ends of intervals that hold about the same number of rows: values that the column has."""
+    """Return the ends of intervals: all values of a column that has few, or such that each holds about as many rows."""
     known = values[~np.isnan(values)]
     if len(known) == 0:
         raise ValueError(f"column {column} of X has missing values only: pass its grid.")
     n_intervals = max(1, min(resolution - 1, len(known) // _LEAST_ROWS))
-    wanted = np.asarray(mquantiles(known, prob=np.linspace(*percentiles, n_intervals + 1), alphap=1, betap=1))
     distinct = np.unique(known)
+    if len(distinct) <= n_intervals + 1:
+        return distinct
+    wanted = np.asarray(mquantiles(known, prob=np.linspace(*percentiles, n_intervals + 1), alphap=1, betap=1))
     nearest = np.searchsorted((distinct[1:] + distinct[:-1]) / 2, wanted)
     return np.asarray(distinct[np.unique(nearest)])
 
@@ -103,20 +105,22 @@ def _of_numbers(moved: _Moved, table: Floats, weight: Floats, edges: Floats) -> 
     if n_intervals == 0 or len(rows) == 0:
         return np.zeros((len(edges), *moved.outputs(table[:1], edges[:1]).shape[1:]))
     changes = moved.changes(rows, edges[interval], edges[interval + 1])
-    steps, of_interval = _means(changes, weight, interval, n_intervals)
+    steps = _means(changes, weight, interval, n_intervals)
     effect = np.concatenate([np.zeros((1, *steps.shape[1:])), np.cumsum(steps, axis=0)])
-    middles = (effect[1:] + effect[:-1]) / 2
-    return np.asarray(effect - np.tensordot(of_interval, middles, axes=1) / max(of_interval.sum(), _tiny()))
+    part = (rows[:, moved.column] - edges[interval]) / (edges[interval + 1] - edges[interval])  # of its interval
+    share = weight / max(weight.sum(), _tiny())
+    at_ends = np.bincount(interval, share * (1 - part), n_intervals + 1)
+    at_ends += np.bincount(interval + 1, share * part, n_intervals + 1)
+    return np.asarray(effect - np.tensordot(at_ends, effect, axes=1))
 
 
-def _means(changes: Floats, weight: Floats, group: Longs, n_groups: int) -> tuple[Floats, Floats]:
-    """Return the weighted mean of changes in every group, 0 where there are none, and the weights of the groups."""
+def _means(changes: Floats, weight: Floats, group: Longs, n_groups: int) -> Floats:
+    """Return the weighted mean of changes in every group, 0 where there are none."""
     total = np.zeros((n_groups, *changes.shape[1:]))
     weighted = changes * (weight if changes.ndim == 1 else weight[:, None])
     np.add.at(total, group, weighted)
-    weights: Floats = np.bincount(group, weight, n_groups).astype(np.float64)
-    below = np.maximum(weights, _tiny())
-    return total / (below if changes.ndim == 1 else below[:, None]), weights
+    below = np.maximum(np.bincount(group, weight, n_groups), _tiny())
+    return np.asarray(total / (below if changes.ndim == 1 else below[:, None]))
 
 
 def _tiny() -> float:
@@ -151,7 +155,7 @@ def _of_levels(moved: _Moved, table: Floats, weight: Floats, shown: Labels, leve
     if len(rows) == 0:
         return shown, np.zeros((n, *moved.outputs(table[:1], levels[:1]).shape[1:]))
     changes = moved.changes(rows, levels[step], levels[step + 1])
-    steps, _ = _means(changes, of_rows, step, n - 1)
+    steps = _means(changes, of_rows, step, n - 1)
     effect = np.concatenate([np.zeros((1, *steps.shape[1:])), np.cumsum(steps, axis=0)])
     shares = weight @ own
     return shown, np.asarray(effect - np.tensordot(shares, effect, axes=1) / max(shares.sum(), _tiny()))

@@ -7,8 +7,8 @@ for (const head of document.querySelectorAll("table.sorts thead th")) {
     const down = head.getAttribute("aria-sort") === "descending";
     const key = (row) => {
       const cell = row.children[place];
-      const order = cell.dataset.order ?? cell.textContent;
-      return order !== "" && !isNaN(Number(order)) ? Number(order) : order.replace("-inf", "-Infinity");
+      const order = cell.dataset.order ?? cell.textContent, number = Number(order.replace(/^(-?)inf$/, "$1Infinity"));
+      return order === "" || isNaN(number) ? order : number;
     };
     const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
     const rows = [...body.rows].map((row) => [key(row), row]);

@@ -13,7 +13,6 @@ from .facts import Facts, Numbers, Probabilities, thinned
 from .figures import MORE_IS_BETTER
 from .html import Cell
 from .pictures import Gallery
-from .table import count
 
 _MOST_CLASSES = 12  # of a confusion matrix
 _MOST_POINTS = 1200  # of a picture
@@ -48,7 +47,9 @@ def _how_judged(facts: Facts) -> str:
     if facts.out_of_bag:
         told = "Out of bag: every row is predicted by the trees that have not drawn it in their bootstrap samples."
         left = len(facts.y) - len(facts.counted)
-        told += f" {count(left, 'row')} that all trees have drawn, or without weight, are left out." if left else ""
+        told += (
+            f" Rows without weight, or that all trees of a stage have drawn, are left out ({left:,})." if left else ""
+        )
     elif facts.rows.is_training:
         told = (
             "These are the rows of the fit, and there is no other way to judge them: figures of new rows will be worse."

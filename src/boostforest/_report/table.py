@@ -23,7 +23,7 @@ def the_table(facts: Facts) -> str:
     )
     kinds = [f"{n_columns - len(categories)} of numbers"] if n_columns > len(categories) else []
     kinds += [f"{len(categories)} of categories"] if categories else []
-    told = f"{n_rows:,} rows with {count(n_columns, 'column')} ({', '.join(kinds)})"
+    told = f"{n_rows:,} rows with {_count(n_columns, 'column')} ({', '.join(kinds)})"
     told += (
         f"; {html.percent(missing / max(facts.table.size, 1))} of the values are missing."
         if missing
@@ -95,5 +95,5 @@ def _missing(n: int, total: int) -> Cell:
     return Cell(html.percent(n / max(total, 1)) if n else "–", n, True)
 
 
-def count(n: int, noun: str) -> str:
+def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -49,8 +49,8 @@ def importances(forest: Any, kind: str = "gain", *, max_columns: int = 15, ax: A
     canvas.check_choice("kind", kind, ("gain", "slope"))
     most = canvas.check_count("max_columns", max_columns)
     if isinstance(forest, PermutationImportances):
-        of = f"{forest.figure}{' out of bag' if forest.out_of_bag else ''}, {canvas.tell_number(forest.loss)}"
-        label = f"rise of the {of},\nwhen the column is shuffled"
+        of = f"{forest.figure}{' out of bag' if forest.out_of_bag else ''} of {canvas.tell_number(forest.loss)}"
+        label = f"rise of the {of}\nwhen the column is shuffled"
         return _bars(forest.importances, forest.columns, forest.intervals.T, label, most, ax)
     canvas.check_estimator(forest, "a tree or a forest")
     name = "feature_importances_" if kind == "gain" else "slope_importances_"
