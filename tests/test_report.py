@@ -270,7 +270,7 @@ def test_what_cannot_be_reported_is_said_in_one_sentence(forest, monkeypatch):
 # ---------------------------------------------------------------------------------------------------- the command line
 
 
-def test_the_command_writes_the_page(forest, tmp_path):
+def test_the_command_writes_the_page(forest, tmp_path, monkeypatch):
     pytest.importorskip("typer")
     pytest.importorskip("duckdb")
     from typer.testing import CliRunner
@@ -296,6 +296,9 @@ def test_the_command_writes_the_page(forest, tmp_path):
     facts = Facts(load_model(tmp_path / "m.bf"), X.drop(index=3), y.drop(index=3), None, None)
     assert "Prices" in text and f"rown{facts.labels[int(np.argmax(facts.losses))]}" in text.replace(" ", "")
     assert "there is no folder" in report("-o", str(tmp_path / "no" / "r.html")).output.replace("\n", " ")
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
+    refused = report("--drop-missing-target")
+    assert refused.exit_code == 1 and "boostforest[plot]" in refused.output
 
 
 # ----------------------------------------------------------------------------------------------------------- a browser

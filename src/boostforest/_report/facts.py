@@ -20,7 +20,8 @@ from .._model.model import Model
 from . import baselines
 from .figures import Figures, class_figures, loss_figures, losses_of
 
-_MOST_JUDGED = 4000  # rows that importances are judged by
+_FEWEST_JUDGED, _MOST_JUDGED = 200, 4000  # rows that importances are judged by
+_MOST_SHUFFLED = 80_000  # the same, times columns
 _MOST_BASELINE = 20_000  # rows that simple models are fitted to
 _MOST_INTERVALS = 4000  # rows that have their prediction intervals computed
 
@@ -187,10 +188,9 @@ class Facts:
     @cached_property
     def importances(self) -> PermutationImportances:
         """Importances of the columns by shuffling."""
-        repeats = 3 if len(self.counted) <= _MOST_JUDGED else 1
-        found = self.estimator.permutation_importances(
-            self.X, self.y, self.weight, n_repeats=repeats, max_rows=_MOST_JUDGED
-        )
+        most = int(np.clip(_MOST_SHUFFLED // len(self.names), _FEWEST_JUDGED, _MOST_JUDGED))
+        repeats = 3 if 3 * len(self.counted) <= most else 1
+        found = self.estimator.permutation_importances(self.X, self.y, self.weight, n_repeats=repeats, max_rows=most)
         assert isinstance(found, PermutationImportances)
         return found
 
