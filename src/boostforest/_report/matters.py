@@ -37,6 +37,7 @@ def what_matters(facts: Facts) -> str:
         rows.append(cells if slope is None else [*cells, html.number(float(slope[j]), sign=True, digits=3)])
     heads = ["column", f"rise of the {found.figure}", "rise", "95 %", "share of gain"]
     unit = "in units of the target" if facts.classes is None else "in log-odds"
+    unit += " (root mean square over the classes)" if facts.model.loss.n_outputs > 1 else ""
     heads += [] if slope is None else ["effect of one SD"]
     where = "out of bag" if found.out_of_bag else "on these rows"
     judged = "" if found.n_rows == len(facts.counted) else f" for {found.n_rows:,} of the rows"
