@@ -160,7 +160,7 @@ def ale_by_hand(predict, table, column, edges, weight):
 @pytest.mark.parametrize("table", [X, WITH_GAPS], ids=["whole", "with gaps"])
 def test_accumulated_effects_are_those_of_the_definition(table):
     forest = BoostForestRegressor(40, random_state=0).fit(table, y)
-    weight = rng.random(150)
+    weight = np.random.default_rng(8).random(150)
     for column in (0, 3):
         effect = forest.effects(table, column, kind="ale", grid_resolution=8, sample_weight=weight)
         assert effect.kind == "ale" and effect.individual is None and 3 <= len(effect.grid[0]) <= 8
@@ -217,8 +217,9 @@ def test_accumulated_effects_of_levels_compare_neighbours():
 
 def test_levels_are_accumulated_in_the_order_of_their_likeness():
     pd = pytest.importorskip("pandas")
-    size = rng.normal(size=400)
-    names = np.array(["C", "A", "D", "B"])[np.searchsorted([-0.7, 0.0, 0.7], size + rng.normal(size=400) / 2)]
+    own = np.random.default_rng(9)
+    size = own.normal(size=400)
+    names = np.array(["C", "A", "D", "B"])[np.searchsorted([-0.7, 0.0, 0.7], size + own.normal(size=400) / 2)]
     frame = pd.DataFrame({"size": size, "name": names})
     forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(frame, size)
     assert forest.effects(frame, "name", kind="ale").grid[0].tolist() == ["C", "A", "D", "B"]

@@ -96,7 +96,7 @@ def test_other_rows_are_predicted_by_all_trees_as_scikit_learn_does():
 def test_all_features_of_a_category_are_shuffled_together():
     pd = pytest.importorskip("pandas")
     town = np.array(["Ulm", "Rom", "Bern", None], dtype=object)[np.arange(200) % 4]
-    many = np.array([f"level {k}" for k in rng.integers(40, size=200)], dtype=object)
+    many = np.array([f"level {k}" for k in np.random.default_rng(6).integers(40, size=200)], dtype=object)
     frame = pd.DataFrame({"a": X[:, 0], "town": town, "many": many})
     frame.loc[::7, "a"] = np.nan
     target = y + 9 * (frame["town"] == "Rom")
@@ -142,7 +142,7 @@ def test_stages_python_models_and_class_weights_are_judged_out_of_bag():
     ):
         found = forest.fit(X, target).permutation_importances(X, target, n_repeats=2)
         assert found.out_of_bag and found.importances.argmax() == 0
-    weights = 0.5 + rng.random(200)
+    weights = 0.5 + np.random.default_rng(7).random(200)
     forest = BoostForestRegressor(100, oob_score=True, random_state=0).fit(X, y, weights)
     found = forest.permutation_importances(X, y, weights, n_repeats=1)
     r2 = 1 - found.loss**2 / np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)

@@ -132,16 +132,17 @@ def test_the_figures_are_those_of_the_forest_and_of_simple_models(forest, page):
 
 
 def test_the_linear_model_is_ridge_regression_on_standardised_columns():
-    table = rng.normal(size=(50, 3))
-    target = table @ [1.0, 2.0, 3.0] + rng.normal(size=50)
+    own = np.random.default_rng(1)
+    table = own.normal(size=(50, 3))
+    target = table @ [1.0, 2.0, 3.0] + own.normal(size=50)
     forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(table, target)
     matrix = baselines.design(table, forest._model.features.columns)
     assert_allclose(matrix, (table - table.mean(axis=0)) / table.std(axis=0))
     constant, linear = baselines.cross_validated(forest._model.loss, matrix, target, None)
     fold = np.random.default_rng(0).permutation(np.arange(50) % 5)
     for k in range(5):
-        own = Ridge().fit(matrix[fold != k], target[fold != k])
-        assert_allclose(linear[fold == k], own.predict(matrix[fold == k]))
+        model = Ridge().fit(matrix[fold != k], target[fold != k])
+        assert_allclose(linear[fold == k], model.predict(matrix[fold == k]))
         assert_allclose(constant[fold == k], target[fold != k].mean())
 
 
@@ -219,9 +220,10 @@ def test_a_model_from_a_file_says_that_it_has_no_training_rows(forest, tmp_path)
 
 
 def test_arrays_lists_and_weights():
-    table = rng.normal(size=(60, 3))
+    own = np.random.default_rng(2)
+    table = own.normal(size=(60, 3))
     table[::5, 1] = np.nan
-    target, weight = table[:, 0] * 3 + rng.normal(size=60), rng.integers(0, 3, 60).astype(float)
+    target, weight = table[:, 0] * 3 + own.normal(size=60), own.integers(0, 3, 60).astype(float)
     forest = BoostForestRegressor(30, random_state=0, preset="paper").fit(table, target, weight)
     page = said(forest, table.tolist(), target.tolist(), sample_weight=weight)
     assert "The rows have weights, from 0 to 2" in page.text and "x0" in page.text
