@@ -22,6 +22,7 @@ LARGE = {
     "TrainingTable.boost": {"n_draws"},
     "TrainingTable.find_splits": {"rules"},
     "Model.predict_oob": {"n_draws"},
+    "Model.predict_oob (some rows)": {"n_draws", "n_rows"},
     "gbdt_pl_fit": {"n_rounds"},
     "lmt_fit": {"n_iter", "max_iter"},
 }
@@ -202,6 +203,10 @@ def calls(core):
         "Model": (core.Model, model_arguments(core)),
         "Model.predict": (model.predict, predict_arguments() | {"first": 0, "last": 4, "fill": FILL}),
         "Model.predict_oob": (model.predict_oob, predict_arguments() | oob | sums),
+        "Model.predict_oob (some rows)": (
+            model.predict_oob,
+            predict_arguments() | oob | sums | {"cumulative": None, "numbers": np.arange(N)[::-1].copy(), "n_rows": N},
+        ),
         "Model.apply": (model.apply, scaling | {"n_threads": 2, "out": np.zeros((N, 4), dtype=np.int32)}),
         "m5p_fit": (core.m5p_fit, m5p_arguments()),
         "m5p_predict": (core.m5p_predict, m5p),
@@ -343,7 +348,8 @@ def copied(value):
 
 # Arrays that may have another shape: the problem is then another one.
 ALSO_RIGHT = {
-    ("Model.predict_oob", "seeds"), ("Model.apply", "out"), ("TrainingTable", "model_features"),
+    ("Model.predict_oob", "seeds"), ("Model.predict_oob (some rows)", "seeds"), ("Model.apply", "out"),
+    ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),
     ("TrainingTable.grow (monotone)", "split_features"), ("TrainingTable.find_splits", "split_features"),
     ("TrainingTable.boost", "seeds"), ("TrainingTable.boost", "split_features"),

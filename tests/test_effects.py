@@ -1,12 +1,13 @@
 """Effects of columns: equal to predictions of copies with other values, and quick."""
 
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from sklearn.inspection import partial_dependence
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 5))
@@ -133,3 +134,125 @@ def test_wrong_arguments_are_named(arguments, message):
     forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
     with pytest.raises(ValueError, match=message):
         forest.effects(X, **arguments)
+
+
+# -------------------------------------------------------------------------------------------- accumulated local effects
+
+
+def ale_by_hand(predict, table, column, edges, weight):
+    """Return the effect at the edges, interval by interval, less its mean over the rows (Apley and Zhu 2020)."""
+    values = table[:, column]
+    effect = [0 * predict(table[:1])[0]]
+    for k in range(1, len(edges)):
+        first = (values == edges[0]) & (k == 1)
+        rows = first | ((values > edges[k - 1]) & (values <= edges[k]))
+        low, high = table[rows].copy(), table[rows].copy()
+        low[:, column], high[:, column] = edges[k - 1], edges[k]
+        w = weight[rows]
+        change = np.tensordot(w, predict(high) - predict(low), axes=1) / w.sum() if rows.any() else 0.0
+        effect.append(effect[-1] + change)
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    curves = np.array(effect).reshape(len(edges), -1).T
+    means = [np.average(np.interp(values[inside], edges, curve), weights=weight[inside]) for curve in curves]
+    return np.array(effect) - (means if np.ndim(effect[0]) else means[0])
+
+
+@pytest.mark.parametrize("table", [X, WITH_GAPS], ids=["whole", "with gaps"])
+def test_accumulated_effects_are_those_of_the_definition(table):
+    forest = BoostForestRegressor(40, random_state=0).fit(table, y)
+    weight = np.random.default_rng(8).random(150)
+    for column in (0, 3):
+        effect = forest.effects(table, column, kind="ale", grid_resolution=8, sample_weight=weight)
+        assert effect.kind == "ale" and effect.individual is None and 3 <= len(effect.grid[0]) <= 8
+        assert np.isin(effect.grid[0], table[:, column]).all()
+        expected = ale_by_hand(forest.predict, table, column, effect.grid[0], weight)
+        np.testing.assert_allclose(effect.average, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("output", ["prediction", "score"])
+def test_accumulated_effects_on_classes_are_those_of_the_definition(output):
+    forest = BoostForestClassifier(20, random_state=0, preset="paper").fit(X, LABELS)
+    predict = forest.predict_proba if output == "prediction" else forest.decision_function
+    effect = forest.effects(X, 1, kind="ale", grid=[-2.0, -1.0, 0.0, 1.0, 2.0], output=output)
+    assert effect.output_names == ["0", "1", "2"] and effect.average.shape == (5, 3)
+    expected = ale_by_hand(predict, X, 1, effect.grid[0], np.ones(150))
+    np.testing.assert_allclose(effect.average, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_accumulated_effects_of_a_linear_model_have_its_slopes_though_columns_go_together():
+    """Partial dependence has them too; what columns that go together do to trees, it does not leave out."""
+    table = np.random.default_rng(3).normal(size=(300, 2))
+    table[:, 1] += 3 * table[:, 0]
+    with pytest.warns(UserWarning, match="min_samples_leaf"):
+        tree = BoostTreeRegressor(min_samples_leaf=200, reg_lambda=1e-9, clip=False).fit(
+            table, 2 * table[:, 0] - table[:, 1]
+        )
+    for column, slope in ((0, 2.0), (1, -1.0)):
+        effect = tree.effects(table, column, kind="ale")
+        np.testing.assert_allclose(np.diff(effect.average) / np.diff(effect.grid[0]), slope, rtol=1e-6)
+        inside = (table[:, column] >= effect.grid[0][0]) & (table[:, column] <= effect.grid[0][-1])
+        centre = table[inside, column].mean()
+        np.testing.assert_allclose(effect.average, slope * (effect.grid[0] - centre), atol=1e-6)
+
+
+def test_accumulated_effects_of_levels_compare_neighbours():
+    pd = pytest.importorskip("pandas")
+    colours = np.array(["red", "green", "blue", None], dtype=object)[np.arange(150) % 4]
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(c=colours)
+    forest = BoostForestRegressor(6, random_state=0, missing_indicator=True, preset="paper").fit(
+        frame, y + 3 * (colours == "red")
+    )
+    order = ["green", None, "red", "blue"]
+    effect = forest.effects(frame, "c", kind="ale", grid=order)
+    steps = []
+    for one, other in pairwise(order):
+        rows = frame[[value in (one, other) for value in colours]]
+        steps.append((forest.predict(rows.assign(c=other)) - forest.predict(rows.assign(c=one))).mean())
+    expected = np.array([0, *np.cumsum(steps)])
+    shares = [np.mean([value == level for value in colours]) for level in order]
+    np.testing.assert_allclose(effect.average, expected - np.dot(shares, expected), rtol=1e-9, atol=1e-10)
+    own = forest.effects(frame, "c", kind="ale")
+    assert set(own.grid[0]) == set(order) and own.grid[0][own.average.argmax()] == "red"
+
+
+def test_levels_are_accumulated_in_the_order_of_their_likeness():
+    pd = pytest.importorskip("pandas")
+    own = np.random.default_rng(9)
+    size = own.normal(size=400)
+    names = np.array(["C", "A", "D", "B"])[np.searchsorted([-0.7, 0.0, 0.7], size + own.normal(size=400) / 2)]
+    frame = pd.DataFrame({"size": size, "name": names})
+    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(frame, size)
+    assert forest.effects(frame, "name", kind="ale").grid[0].tolist() == ["C", "A", "D", "B"]
+
+
+def test_accumulated_effects_of_a_column_that_says_nothing_are_0():
+    constant = np.column_stack([X[:, :2], np.full(150, 3.0)])
+    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(constant, y)
+    effect = forest.effects(constant, 2, kind="ale")
+    assert effect.grid[0].tolist() == [3.0] and effect.average.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"columns": (0, 1), "kind": "ale"}, "kind='ale' takes one column; got"),
+        ({"columns": 0, "kind": "ale", "individual": True}, "individual=True needs kind='partial'"),
+        ({"columns": 0, "kind": "both"}, "kind must be one of 'partial', 'ale'; got 'both'"),
+        ({"columns": 0, "kind": "ale", "percentiles": (1, 0)}, "percentiles must be two ascending numbers"),
+        ({"columns": 0, "kind": "ale", "grid": [np.inf]}, "grid must hold finite numbers"),
+    ],
+)
+def test_wrong_arguments_of_accumulated_effects_are_named(arguments, message):
+    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        forest.effects(X, **arguments)
+
+
+def test_trees_that_take_values_one_by_one_do_not_slow_down_the_others():
+    """A forest of both kinds is the sum of its runs."""
+    forest = BoostForestRegressor(9, node_model=["ridge", "elm"], random_state=0, preset="paper").fit(X, y)
+    assert len({str(params["node_model"]) for params in forest.tree_params_}) >= 2
+    effect = forest.effects(X[:30], 0, individual=True, grid_resolution=5)
+    np.testing.assert_allclose(
+        effect.individual, by_copies(forest.predict, X[:30], 0, effect.grid[0]), rtol=1e-10, atol=1e-10
+    )

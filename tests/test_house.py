@@ -23,6 +23,7 @@ LAYERS = [
     "_files",
     "_estimator",
     "plot",
+    "_report",
     "tree",
     "forest",
     "model_trees",

@@ -108,6 +108,7 @@ def adaptive(diabetes):
 def pictures(regressor, classifier, adaptive, diabetes, cancer):
     """Return every picture as a function of the axes."""
     (X, y), (C, c) = diabetes, cancer
+    small = regressor.compress(max_bytes=20_000, X=X[300:], y=y[300:])
     return {
         "importances": lambda ax=None: plot.importances(regressor, ax=ax),
         "tree": lambda ax=None: plot.tree(regressor, 2, ax=ax),
@@ -120,6 +121,7 @@ def pictures(regressor, classifier, adaptive, diabetes, cancer):
         "waterfall": lambda ax=None: plot.waterfall(explanation(), ax=ax),
         "beeswarm": lambda ax=None: plot.beeswarm(explanation(), ax=ax),
         "effect": lambda ax=None: plot.effect(regressor, X, "bmi", ax=ax),
+        "compression": lambda ax=None: plot.compression(small, ax=ax),
     }
 
 
@@ -213,6 +215,13 @@ def test_what_cannot_be_drawn_is_refused_before_a_figure_is_made(regressor, clas
         (lambda: plot.pool(plain), ValueError, "pool='adaptive' or preset='best'"),
         (lambda: plot.effect(regressor, X, "weight"), ValueError, "name of a column of X .*; got 'weight'"),
         (lambda: plot.effect(regressor, X, 10), ValueError, "a number from 0 to 9; got 10"),
+        (lambda: plot.effect(regressor, X, 0, kind="x"), ValueError, "kind must be 'partial' or 'ale'; got 'x'"),
+        (
+            lambda: plot.effect(LinearRegression().fit(X, y), X, 0, kind="ale"),
+            TypeError,
+            "needs a BoostForest or a BoostTree; got LinearRegression",
+        ),
+        (lambda: plot.compression(regressor), ValueError, "a forest that compress has made"),
         (lambda: plot.effect(regressor, X, "bmi", output=1), ValueError, "output must be None in regression; got 1"),
         (lambda: plot.effect(classifier, C, 0, output="x"), ValueError, "output must be one of the classes.*got 'x'"),
         (lambda: plot.effect(regressor, X.assign(bmi=np.nan), "bmi"), ValueError, "all of them are missing"),
@@ -254,6 +263,27 @@ def test_lines_on_bars_are_intervals_of_the_mean_over_trees(regressor):
     order = [list(regressor.feature_names_in_).index(label) for label in row_names(ax)]
     assert_allclose(ends.mean(axis=1), regressor.slope_importances_[order])
     assert_allclose(np.diff(ends, axis=1)[:, 0], 2 * half[order])
+
+
+def test_importances_by_shuffling_have_their_intervals(regressor, diabetes):
+    X, y = diabetes
+    found = regressor.permutation_importances(X[:300], y[:300])
+    ax = plot.importances(found)
+    order = [found.columns.index(label) for label in row_names(ax)]
+    assert_array_equal(bar_widths(ax), found.importances[order])
+    (lines,) = ax.collections
+    assert_allclose([segment[:, 0] for segment in lines.get_segments()], found.intervals[order])
+    assert "RMSE out of bag" in ax.get_xlabel()
+
+
+def test_bars_of_compression_are_the_sizes_of_the_files(regressor, diabetes):
+    X, y = diabetes
+    small = regressor.compress(max_bytes=20_000, X=X[300:], y=y[300:])
+    ax = plot.compression(small)
+    report = small.compression_report_
+    unit = 1e6 if report[0]["bytes"] >= 1e6 else 1e3
+    assert_allclose(bar_widths(ax), [row["bytes"] / unit for row in report])
+    assert f"{report[-1]['n_trees']} trees" in ax.texts[-1].get_text() and "%)" in ax.texts[-1].get_text()
 
 
 def test_a_single_tree_and_forests_of_other_members_have_no_such_lines(regressor, diabetes):
@@ -543,6 +573,30 @@ def test_missing_numbers_are_a_line_of_their_own(shop):
     curve, missing = plot.effect(forest, X, name).lines
     assert_allclose(missing.get_ydata(), forest.predict(X.assign(**{name: np.nan})).mean())
     assert np.isfinite(curve.get_ydata()).all()
+
+
+def test_accumulated_effects_are_those_of_the_forest(shop, iris, regressor, diabetes):
+    X = diabetes[0]
+    found = regressor.effects(X, "bmi", kind="ale", grid_resolution=9, percentiles=(0.01, 0.99))
+    ax = plot.effect(regressor, X, "bmi", kind="ale", n_points=9)
+    assert_allclose(ax.lines[0].get_xdata(), found.grid[0])
+    assert_allclose(ax.lines[0].get_ydata(), found.average)
+    assert ax.get_ylabel() == "accumulated effect on the prediction"
+    table, _, forest = shop
+    ax = plot.effect(forest, table, "town", kind="ale")
+    levels = forest.effects(table, "town", kind="ale")
+    expected = dict(zip([str(level or "missing") for level in levels.grid[0]], levels.average, strict=True))
+    names = [name.split(" (")[0] for name in row_names(ax)]
+    assert_allclose(ax.lines[0].get_xdata(), [expected[name] for name in names])
+    ax = plot.effect(iris[2], iris[0], 3, kind="ale")
+    assert_allclose(sum(line.get_ydata() for line in ax.lines), 0, atol=1e-9)
+
+
+def test_effects_of_other_estimators_are_predictions_of_copies(diabetes):
+    X, y = diabetes
+    model = LinearRegression().fit(X, y)
+    x, mean = plot.effect(model, X, "bmi", n_points=5).lines[0].get_data()
+    assert_allclose(mean, [model.predict(X.assign(bmi=at)).mean() for at in x])
 
 
 def test_several_classes_have_a_curve_each_unless_one_is_chosen(iris):

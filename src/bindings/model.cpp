@@ -131,10 +131,21 @@ void predict(const Model& model, const Array<double, 2>& x, const Array<double, 
 void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
                  const Array<double, 1>& scale, int link, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
                  const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out, Out& n_trees,
-                 const Fill& fill, std::optional<Out> squares) {
+                 const Fill& fill, std::optional<Out> squares, const std::optional<Array<std::int64_t, 1>>& numbers,
+                 std::int64_t n_rows) {
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
-    require(!cumulative || cumulative->shape(0) == x.shape(0), "cumulative needs one value per row");
+    TrainingPlaces places{.n_rows = static_cast<std::int64_t>(x.shape(0))};
+    if (numbers) {
+        require(numbers->shape(0) == x.shape(0), "numbers needs one value per row");
+        require(n_rows >= 0 && n_rows < std::int64_t{1} << 31, "n_rows must be 0 to 2^31 - 1");
+        for (std::size_t i = 0; i < numbers->shape(0); ++i)
+            require(numbers->data()[i] >= 0 && numbers->data()[i] < n_rows,
+                    "numbers must be rows of the training table");
+        places = {.n_rows = n_rows, .numbers = numbers->data()};
+    }
+    require(!cumulative || static_cast<std::int64_t>(cumulative->shape(0)) == places.n_rows,
+            "cumulative needs one value per row");
     require(n_draws >= 0 && n_draws < std::int64_t{1} << 31, "0 to 2^31 - 1 draws");
     require_shape(n_trees, x.shape(0), 1);
     const Sampling sampling{
@@ -145,7 +156,7 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     if (squares) require_shape(*squares, out.shape(0), out.shape(1));
     const Link as = link_of(link, model.n_outputs());
     run_without_gil(nb::none(), [&](Control& control) {
-        predict_out_of_bag(trees, keys, sampling, rows, as, n_threads, control, out.data(), n_trees.data(),
+        predict_out_of_bag(trees, keys, sampling, rows, places, as, n_threads, control, out.data(), n_trees.data(),
                            squares ? squares->data() : nullptr);
     });
 }
@@ -184,8 +195,10 @@ void register_model(nb::module_& module) {
              nb::arg("scale").noconvert(), nb::arg("link"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
              nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
-             nb::arg("squares").noconvert().none() = nb::none(),
-             "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs.")
+             nb::arg("squares").noconvert().none() = nb::none(), nb::arg("numbers").noconvert().none() = nb::none(),
+             nb::arg("n_rows") = 0,
+             "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs. "
+             "The rows are the training table, or those of its n_rows rows that numbers names.")
         .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("n_threads"), nb::arg("out").noconvert(), "Write the leaf of every row in every tree to out.");
 }

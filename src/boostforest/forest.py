@@ -21,12 +21,13 @@ from ._estimator.scoring import score_rows
 from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out
 from ._model.model import Known, Model
+from ._report.mixin import ReportMixin
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 
 
 @stored
 @declared
-class BoostForestRegressor(ForestMixin, BoostRegressor):
+class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
     """A forest of boosted regression trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeRegressor` grown on a bootstrap replica with parameters drawn from pools; the forest
@@ -127,7 +128,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
 @stored
 @declared
-class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
+class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostClassifier):
     """A forest of boosted classification trees with linear models at their nodes.
 
     Each tree is a :class:`BoostTreeClassifier` grown on a bootstrap replica with parameters drawn from pools; the

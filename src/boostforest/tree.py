@@ -12,9 +12,10 @@ from ._estimator import docs
 from ._estimator.base import BoostClassifier, BoostEstimator, BoostRegressor, stored
 from ._estimator.show import ShownNode
 from ._estimator.tree_words import CLIPPED, shown_nodes
+from ._report.mixin import ReportMixin
 
 
-class TreeMixin(BoostEstimator):
+class TreeMixin(ReportMixin, BoostEstimator):
     """What is specific to a single tree."""
 
     _words = docs.TREE

@@ -231,6 +231,45 @@ def _rows_with_target(
 
 
 @app.command()
+def report(
+    model: options.Model,
+    target: options.Target,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
+    table: options.Table = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column that rows are called by. [default: numbers from 1]")
+    ] = None,
+    weight: options.Weight = None,
+    drop_missing_target: options.DropMissing = False,
+    jobs: options.Jobs = -1,
+    sql: options.Sql = None,
+    sep: options.Sep = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.Encoding = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a page about a saved model, judged by a table that has the target: best one that its fit has not seen."""
+    with said_plainly(quiet):
+        source = _source(table, sql, sep, decimal, encoding)
+        if str(output) == "-":
+            raise Refused("--output - cannot be: a report is a file; name one")
+        tables.check_output(output, source, model)
+        estimator = _loaded(model, jobs)
+        choice = Choice(target, weight=weight)
+        read, rows, y = _rows_with_target(source, estimator, model, choice, drop_missing_target)
+        rows.X.index = tables.row_names(read, target, id_)
+        with err.status("writing the report") if not quiet else contextlib.nullcontext():
+            estimator.report(rows.X, y, output, sample_weight=rows.weight, title=title, target=target)
+        n_bytes = output.stat().st_size
+        if as_json:
+            return reports.print_json({"output": str(output), "n_rows": len(y), "bytes": n_bytes})
+        say(f"{output}: {reports.bytes_text(n_bytes)}, {count_text(len(y), 'row')}", quiet)
+    return None
+
+
+@app.command()
 def compress(
     model: options.Model,
     target: options.Target,

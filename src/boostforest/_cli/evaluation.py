@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn import metrics
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from .._report.figures import class_figures, number_figures
 from .messages import Refused, cut
 
 # Name -> whether more is better.
@@ -53,43 +53,9 @@ def cross_validate(
 
 def figures(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
     """Return the metrics of a model's predictions; None for those that these rows do not define."""
-    return _of_classes(model, X, y, weight) if hasattr(model, "classes_") else _of_numbers(model, X, y, weight)
-
-
-def _of_classes(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
-    probability = model.predict_proba(X)
-    predicted = model.classes_[probability.argmax(axis=1)]
-    truth = model.classes_[:, None] == y  # classes × rows
-    counted = np.ones(len(y), dtype=bool) if weight is None else weight > 0
-    area: Callable[..., float] = metrics.roc_auc_score
-    areas = [
-        area(truth[c], probability[:, c], sample_weight=weight)
-        for c in range(len(truth))
-        if 0 < truth[c, counted].sum() < counted.sum()
-    ]
-    return {
-        "accuracy": float(metrics.accuracy_score(y, predicted, sample_weight=weight)),
-        "balanced accuracy": _balanced_accuracy(truth, y == predicted, weight),
-        "log-loss": float(metrics.log_loss(y, probability, labels=model.classes_, sample_weight=weight)),
-        "ROC AUC": float(np.mean(areas)) if areas else None,
-    }
-
-
-def _balanced_accuracy(truth: npt.NDArray[np.bool_], hit: npt.NDArray[np.bool_], weight: Weights) -> float:
-    """Return the mean over the classes that there are; scikit-learn warns of classes that were only predicted."""
-    of_rows = np.ones(len(hit)) if weight is None else weight
-    sums = truth @ of_rows
-    return float(np.mean((truth @ (of_rows * hit))[sums > 0] / sums[sums > 0]))
-
-
-def _of_numbers(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
-    predicted = model.predict(X)
-    counted = y if weight is None else y[weight > 0]
-    return {
-        "RMSE": float(metrics.root_mean_squared_error(y, predicted, sample_weight=weight)),
-        "MAE": float(metrics.mean_absolute_error(y, predicted, sample_weight=weight)),
-        "R²": float(metrics.r2_score(y, predicted, sample_weight=weight)) if np.ptp(counted) > 0 else None,
-    }
+    if hasattr(model, "classes_"):
+        return class_figures(model.classes_, model.predict_proba(X), y, weight)
+    return number_figures(model.predict(X), y, weight)
 
 
 def summarise(folds: list[dict[str, float | None]]) -> dict[str, dict[str, float | None]]:

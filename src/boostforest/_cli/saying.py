@@ -36,7 +36,7 @@ def said_plainly(quiet: bool = False, params: list[str] | None = None) -> Iterat
         except BrokenPipeError:  # whoever read the output has seen enough
             sys.stdout = None
             raise typer.Exit(0) from None
-        except (Refused, ValueError, TypeError, OverflowError, OSError, MemoryError) as error:
+        except (Refused, ValueError, TypeError, OverflowError, OSError, MemoryError, ImportError) as error:
             err.print(f"[red]error:[/] {escape(_sentence(error, typed))}", soft_wrap=True, highlight=False)
             raise typer.Exit(1) from error
         except KeyboardInterrupt:

@@ -169,6 +169,14 @@ def id_columns(table: Table, names: list[str]) -> pd.DataFrame:
     return texts
 
 
+def row_names(table: Table, target: str, name: str | None) -> pd.Index[Any]:
+    """Return what the rows that have a target are called: by a column, or by their numbers from 1."""
+    kept = table.frame([target], [target])[target].notna().to_numpy()
+    if name is None:
+        return pd.Index(np.flatnonzero(kept) + 1)
+    return pd.Index(id_columns(table, [name])[name][kept])
+
+
 # -------------------------------------------------------------------------------------------------------------- output
 
 

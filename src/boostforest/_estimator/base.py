@@ -23,6 +23,7 @@ from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Ints, Labels
 from .._base.validation import classes_as_numbers
+from .._explain.judged import JudgedRows, judged_rows
 from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
@@ -262,6 +263,14 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             lambda a, b: (X[a * _BLOCK_ROWS : b * _BLOCK_ROWS],),
         )
         return model, np.concatenate(parts)
+
+    def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+        model = self._fitted()
+        return judged_rows(model, X, y, sample_weight, type(self).__name__, self._draws_of_fit)
+
+    def _draws_of_fit(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, Sampling | None]:
+        """Return the weights of the fit and how its trees got their rows; None: all of them have seen all rows."""
+        return self._combine_class_weight(self._fitted().loss, y, weight)[0], None
 
     def _leaves(self, X: Any) -> tuple[Model, Ints]:
         model, X = self._read(X)

@@ -6,9 +6,12 @@ from abc import abstractmethod
 from typing import Any
 
 from .._base.typing import Floats
-from .._explain.effects import Effect, effect
+from .._explain.accumulated import accumulated_effect
+from .._explain.effects import Effect, check_effect, effect
 from .._explain.explain import Request, explain
 from .._explain.explanation import Explanation
+from .._explain.judged import JudgedRows
+from .._explain.permutation import PermutationImportances, permutation_importances
 from .._model.model import Model
 
 
@@ -22,6 +25,10 @@ class ExplainedMixin:
     @abstractmethod
     def _threads(self) -> int:
         """Return the number of threads."""
+
+    @abstractmethod
+    def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+        """Return rows with their target as a model is judged by them."""
 
     def explain(
         self,
@@ -120,6 +127,7 @@ class ExplainedMixin:
         X: Any,
         columns: Any,
         *,
+        kind: str = "partial",
         grid: Any = None,
         grid_resolution: int = 100,
         percentiles: tuple[float, float] = (0.05, 0.95),
@@ -127,10 +135,11 @@ class ExplainedMixin:
         individual: bool = False,
         sample_weight: Any = None,
     ) -> Effect:
-        """Compute the effect of one column, or of two together: the mean output when they take given values.
+        """Compute the effect of one column, or of two together: how the mean output follows their values.
 
-        The same figures as ``sklearn.inspection.partial_dependence(method="brute")``, without a prediction for each
-        value: a row goes down a tree once with all values.
+        Partial dependence: the same figures as ``sklearn.inspection.partial_dependence(method="brute")``, without a
+        prediction for each value, since a row goes down a tree once with all values. Or accumulated local effects
+        [1]_, which move rows by small steps only, and so do not mix values that never occur together.
 
         Parameters
         ----------
@@ -138,11 +147,16 @@ class ExplainedMixin:
             Rows whose other columns stay as they are.
         columns : int, str, or a pair of them
             Number or name of the column, or of two columns.
+        kind : {"partial", "ale"}, default="partial"
+            Partial dependence, or accumulated local effects, which are 0 on average and take one column.
         grid : array-like, or a list of two, default=None
             Values of the column (of each of both). None: all that X has, or `grid_resolution` evenly spaced ones
-            between two quantiles if a column of numbers has more.
+            between two quantiles if a column of numbers has more. With ``kind="ale"`` these are the ends of intervals
+            with about as many rows each, ten on average, or all values of a column that has few; rows outside, or
+            without a value, are left out. Levels of a category are accumulated in the order of the grid, by default so
+            that neighbours are alike in the other columns.
         grid_resolution : int, default=100
-            Number of these.
+            Number of these, at most.
         percentiles : pair of float, default=(0.05, 0.95)
             The quantiles.
         output : {"prediction", "score", "probability"}, default="prediction"
@@ -155,7 +169,12 @@ class ExplainedMixin:
         Returns
         -------
         effect : Effect
-            ``columns``, ``grid``, ``average``, ``individual`` and ``output_names``.
+            ``columns``, ``grid``, ``average``, ``individual``, ``output_names`` and ``kind``.
+
+        References
+        ----------
+        .. [1] D. W. Apley, J. Zhu, "Visualizing the effects of predictor variables in black box supervised learning
+           models", Journal of the Royal Statistical Society B 82 (4), 2020.
 
         Examples
         --------
@@ -167,6 +186,70 @@ class ExplainedMixin:
         >>> bool((effect.average[1:] > effect.average[:-1]).all())
         True
         """
-        model, name = self._fitted(), type(self).__name__
-        how = grid, grid_resolution, percentiles, output, individual, sample_weight
-        return effect(model, X, columns, *how, name, self._threads())
+        model, name, threads = self._fitted(), type(self).__name__, self._threads()
+        check_effect(kind, output, individual)
+        if kind == "ale":
+            how = grid, grid_resolution, percentiles, output, sample_weight
+            return accumulated_effect(model, X, columns, *how, name, threads)
+        options = grid, grid_resolution, percentiles, output, individual, sample_weight
+        return effect(model, X, columns, *options, name, threads)
+
+    def permutation_importances(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        n_repeats: int = 5,
+        max_rows: int | None = None,
+        random_state: int = 0,
+    ) -> PermutationImportances:
+        """Compute by how much the loss rises when the values of a column are shuffled among the rows.
+
+        Of the rows of its fit, a forest asks for every row only the trees that have not drawn it: importances out of
+        bag need no other data. Other rows are predicted by all trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows of the fit, in their order, or rows that it has not seen.
+        y : array-like of shape (n_samples,)
+            Their target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows: what their losses count, and how often their values are drawn for other rows. With the
+            rows of the fit, these must be its weights.
+        n_repeats : int, default=5
+            How often each column is shuffled.
+        max_rows : int, default=None
+            So many rows, evenly spaced in X, are judged and shuffled at most; None: all.
+        random_state : int, default=0
+            Seed of the shuffling.
+
+        Returns
+        -------
+        importances : PermutationImportances
+            ``importances``, ``standard_errors``, ``intervals`` and ``columns``; ``figure`` and ``loss``: what was
+            measured, and its value before; ``out_of_bag``: whether it was.
+
+        Notes
+        -----
+        All features that a column became (a category, a missing indicator) are shuffled together. A column that others
+        can stand in for has a small importance, though the forest may use it much. Trees, forests without
+        bootstrap and models from files, which do not know the rows of their fit, are judged on these rows as on any
+        others: then importances count what was learned by heart, too.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> forest = BoostForestRegressor(n_estimators=30, random_state=0).fit(X, y)
+        >>> found = forest.permutation_importances(X, y)
+        >>> found.figure, found.out_of_bag
+        ('RMSE', True)
+        >>> bmi, age = (found.importances[found.columns.index(name)] for name in ("bmi", "age"))
+        >>> bool(bmi > age)
+        True
+        """
+        rows = self._judged_rows(X, y, sample_weight)
+        return permutation_importances(rows, n_repeats, max_rows, random_state, self._threads())

@@ -103,8 +103,7 @@ class BaggingMixin(BaggingArguments):
         self, sampling: Sampling, n_rows: int, before: tuple[Any, ...] | None, kept: int
     ) -> tuple[Any, ...] | None:
         """Return how all members were drawn, None if not alike; ``before`` says it of those that stay."""
-        weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
-        draws = sampling.bootstrap, n_rows, sampling.n_draws, hashlib.sha256(weights).digest()
+        draws = draws_of(sampling, n_rows)
         if kept == 0 or before == draws:
             return draws
         if self._needs_out_of_bag():
@@ -122,6 +121,12 @@ class BaggingMixin(BaggingArguments):
                 f"{(~seen).sum()} rows were drawn by every {noun} and have no out-of-bag prediction: use more "
                 f"{noun}s (n_estimators) or draw fewer rows (max_samples)."
             )
+
+
+def draws_of(sampling: Sampling, n_rows: int) -> tuple[bool, int, int, bytes]:
+    """Return how members are drawn, as models keep it."""
+    weights = b"" if sampling.cumulative is None else sampling.cumulative.tobytes()
+    return sampling.bootstrap, n_rows, sampling.n_draws, hashlib.sha256(weights).digest()
 
 
 def n_bootstrap_draws(max_samples: Any, n_rows: int) -> int:
@@ -234,6 +239,19 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if self.oob_score or self._plan().asked:  # otherwise nobody has asked for out-of-bag predictions
             self._warn_if_always_drawn(seen)
         return replace(model, known=self._learned_out_of_bag(model, outputs, seen, y, sampling))
+
+    def _draws_of_fit(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, Sampling | None]:
+        model = self._fitted()
+        combined, balance = self._combine_class_weight(model.loss, y, weight)
+        if model.draws is None or not model.draws[0]:
+            return combined, None
+        sampling = self._make_sampling(len(y), combined, balance, weight)
+        if tuple(model.draws) != draws_of(sampling, len(y)):
+            raise ValueError(
+                "X and y are the rows of the fit, so sample_weight must be that of the fit, too, and so must "
+                "bootstrap, max_samples and class_weight."
+            )
+        return combined, sampling
 
     @abstractmethod
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:

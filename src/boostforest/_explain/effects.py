@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from .._base.memory import refuse_if_too_much
 from .._base.typing import Floats, Labels, Mask
 from .._features.features import Features, read_rows
 from .._model.model import Model
-from .contributions import columns_of_features
+from .contributions import Part, columns_of_features
 from .explain import OUTPUTS
 from .links import Level, Link, find_link
 
+KINDS = ("partial", "ale")
 _VALUES_AT_ONCE = 2**22
 
 
@@ -35,10 +37,13 @@ class Effect:
         Their values, one array per column.
     average : ndarray of shape (n_values,) or (n_values, n_values_of_second)
         Mean output over the rows for each value: the partial dependence. Several outputs have an axis, the last one.
+        Of accumulated local effects (``kind="ale"``): what the changes up to each value add up to, 0 on average.
     individual : ndarray of shape (n_rows, *average.shape) or None
         The output of each row for each value, if it was asked for.
     output_names : list of str or None
         The classes, if there is an output for each; else None.
+    kind : {"partial", "ale"}
+        Partial dependence, or accumulated local effects.
     """
 
     columns: tuple[str, ...]
@@ -46,6 +51,7 @@ class Effect:
     average: Floats
     individual: Floats | None
     output_names: list[str] | None
+    kind: str = "partial"
 
 
 def effect(
@@ -62,9 +68,7 @@ def effect(
     threads: int,
 ) -> Effect:
     """Return the effect of one column or two on the outputs of the rows of a table."""
-    if output not in OUTPUTS:
-        raise ValueError(f"output must be one of {', '.join(map(repr, OUTPUTS))}; got {output!r}.")
-    numbers_of_columns = _find_columns(model.features, columns)
+    numbers_of_columns = find_columns(model.features, columns)
     table = read_rows(X, model.features.columns, owner)
     weight = check_sample_weight(sample_weight, len(table))
     axes = _axes(model.features, table, numbers_of_columns, grid, grid_resolution, percentiles)
@@ -76,17 +80,37 @@ def effect(
     refuse_if_too_much(3 * size, f"Effects at {len(mesh):,} values", ["fewer values", "fewer rows"])
     shape = tuple(len(values) for values in shown)
     average, rows = _evaluate(_Replaced(model, link, numbers_of_columns, mesh, threads), table, weight, individual)
-    names = [f"x{j}" for j in range(model.features.n_columns)] if model.features.names is None else model.features.names
+    names = column_names(model.features)
     return Effect(
-        tuple(str(names[j]) for j in numbers_of_columns),
+        tuple(names[j] for j in numbers_of_columns),
         tuple(shown),
         average.reshape(*shape, *average.shape[1:]),
         None if rows is None else rows.reshape(len(rows), *shape, *rows.shape[2:]),
-        [str(label) for label in model.loss.classes] if average.ndim == 2 else None,  # type: ignore[attr-defined]
+        output_names(model, average),
     )
 
 
-def _find_columns(features: Features, columns: Any) -> list[int]:
+def check_effect(kind: Any, output: Any, individual: Any) -> None:
+    """Check what is asked for."""
+    for name, value, allowed in (("kind", kind, KINDS), ("output", output, OUTPUTS)):
+        if not isinstance(value, str) or value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+    if individual and kind == "ale":
+        raise ValueError("individual=True needs kind='partial': accumulated local effects are differences of rows.")
+
+
+def column_names(features: Features) -> list[str]:
+    """Return the names of the columns, x0, x1, … if they have none."""
+    names = features.names
+    return [f"x{j}" for j in range(features.n_columns)] if names is None else [str(name) for name in names]
+
+
+def output_names(model: Model, average: Floats) -> list[str] | None:
+    """Return the classes where there is an output for each: values × outputs."""
+    return [str(label) for label in model.loss.classes] if average.ndim == 2 else None  # type: ignore[attr-defined]
+
+
+def find_columns(features: Features, columns: Any) -> list[int]:
     """Return the numbers of one or two columns, given by name or number."""
     several = list(columns) if isinstance(columns, list | tuple) else [columns]
     names = None if features.names is None else list(features.names)
@@ -108,17 +132,28 @@ def _axes(
     features: Features, table: Floats, columns: list[int], grid: Any, resolution: Any, percentiles: Any
 ) -> list[tuple[Labels, Floats]]:
     """Return for each column the values on the grid as the user has them, and as numbers."""
+    resolution, percentiles = check_grid(resolution, percentiles)
+    if grid is not None:
+        return given_axes(features, columns, grid)
+    return [_own_axis(features, table[:, j], j, resolution, percentiles) for j in columns]
+
+
+def check_grid(resolution: Any, percentiles: Any) -> tuple[int, tuple[float, float]]:
+    """Check the arguments that a grid follows from."""
     if not is_integer(resolution, 2):
         raise ValueError(f"grid_resolution must be an integer of at least 2; got {resolution!r}.")
     low, high = percentiles if isinstance(percentiles, Sequence) and len(percentiles) == 2 else (1, 0)
     if not 0 <= low < high <= 1:
         raise ValueError(f"percentiles must be two ascending numbers between 0 and 1; got {percentiles!r}.")
-    if grid is not None:
-        given = [grid] if len(columns) == 1 and not _is_nested(grid) else list(grid)
-        if len(given) != len(columns) or any(len(values) == 0 for values in given):
-            raise ValueError(f"grid needs values for each of {len(columns)} columns; got {grid!r}.")
-        return [_given_axis(features, j, values) for j, values in zip(columns, given, strict=True)]
-    return [_own_axis(features, table[:, j], j, int(resolution), (low, high)) for j in columns]
+    return int(resolution), (low, high)
+
+
+def given_axes(features: Features, columns: list[int], grid: Any) -> list[tuple[Labels, Floats]]:
+    """Return for each column the values that the user wants, as given and as numbers."""
+    given = [grid] if len(columns) == 1 and not _is_nested(grid) else list(grid)
+    if len(given) != len(columns) or any(len(values) == 0 for values in given):
+        raise ValueError(f"grid needs values for each of {len(columns)} columns; got {grid!r}.")
+    return [_given_axis(features, j, values) for j, values in zip(columns, given, strict=True)]
 
 
 def _is_nested(grid: Any) -> bool:
@@ -163,7 +198,7 @@ class _Replaced:
         self._replaced: Mask = np.isin(columns_of_features(model)[0], columns)
         self._grid = np.tile(model.features.mean, (len(mesh), 1))
         self._grid[:, self._replaced] = self._features(np.zeros((1, model.features.n_columns)))[:, self._replaced]
-        self._is_quick = not model.columns.models and all(part.has_closed_forms(model) for part in link.parts)
+        self._runs = [_runs(model, part) for part in link.parts]
 
     @property
     def n_values(self) -> int:
@@ -180,27 +215,55 @@ class _Replaced:
         """Return the outputs of some rows: rows × values, or rows × values × outputs."""
         encoder = self._model.features.encoder
         rows = table if encoder is None else encoder.transform(table)
-        slow = np.full(len(rows), not self._is_quick)
+        slow = np.zeros(len(rows), dtype=bool)
         if self._model.features.fill is not None:  # what fills the others depends on the value
             slow |= np.isnan(rows[:, ~self._replaced]).any(axis=1)
-        n_outputs = self._model.columns.n_outputs
         parts = []
-        for part in self._link.parts:
-            sums = np.empty((len(rows), self.n_values, n_outputs))
-            quick = np.zeros(int((~slow).sum()) * self.n_values * n_outputs)
-            if quick.size:
-                f = self._model.features
-                _core.add_effects(
-                    self._model.columns.model, np.ascontiguousarray(rows[~slow]), self._grid, self._replaced, f.mean,
-                    f.scale, f.fill, part.link, part.first, part.last, part.weights, self._threads, quick,
-                )  # fmt: skip
-                sums[~slow] = quick.reshape(-1, self.n_values, n_outputs)
+        for runs in self._runs:
+            total = np.zeros((len(rows), self.n_values, self._model.columns.n_outputs))
+            if not slow.all():
+                total[~slow] = sum(
+                    self._at_once(trees, rows[~slow]) if is_quick else self._one_by_one(trees, table[~slow])
+                    for trees, is_quick in runs
+                )
             if slow.any():
-                mixed = part.sums(self._model, self._features(table[slow]), self._threads)
-                sums[slow] = mixed.reshape(-1, self.n_values, n_outputs)
-            parts.append(sums.reshape(-1, n_outputs))
+                total[slow] = sum(self._one_by_one(trees, table[slow]) for trees, _ in runs)
+            parts.append(total.reshape(-1, total.shape[2]))
         seen = self._link.outputs(Level(parts[0], parts[1] if len(parts) > 1 else None))
         return seen.reshape(len(rows), self.n_values, *seen.shape[1:])
+
+    def _at_once(self, part: Part, rows: Floats) -> Floats:
+        """Let rows of features go down the trees with all values: rows × values × outputs."""
+        f, n_outputs = self._model.features, self._model.columns.n_outputs
+        sums = np.zeros(len(rows) * self.n_values * n_outputs)
+        _core.add_effects(
+            self._model.columns.model, np.ascontiguousarray(rows), self._grid, self._replaced, f.mean, f.scale, f.fill,
+            part.link, part.first, part.last, part.weights, self._threads, sums,
+        )  # fmt: skip
+        return sums.reshape(-1, self.n_values, n_outputs)
+
+    def _one_by_one(self, part: Part, table: Floats) -> Floats:
+        """Predict all mixtures of rows of a table and values."""
+        mixed = part.sums(self._model, self._features(table), self._threads)
+        return mixed.reshape(-1, self.n_values, self._model.columns.n_outputs)
+
+
+def _runs(model: Model, part: Part) -> list[tuple[Part, bool]]:
+    """Return the trees of a part in runs that can take all values at once, and that cannot."""
+    if model.columns.models:
+        return [(part, False)]
+    if part.has_closed_forms(model):
+        return [(part, True)]
+    trees = [
+        replace(part, first=t, last=t + 1, weights=part.weights[t - part.first : t - part.first + 1])
+        for t in range(part.first, part.last)
+    ]
+    runs = []
+    for is_quick, group in groupby(trees, lambda tree: tree.has_closed_forms(model)):
+        run = list(group)
+        weights = np.concatenate([tree.weights for tree in run])
+        runs.append((replace(part, first=run[0].first, last=run[-1].last, weights=weights), is_quick))
+    return runs
 
 
 def _blocks(n_rows: int, per_row: int) -> Iterator[slice]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.sampling import Sampling
-from .._base.typing import Entropy, Floats, Ints, Mask, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
 from .._core import Link
 from .._features.features import Features
 from .._losses import Loss, OutOfBag
@@ -122,6 +122,19 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """Which rows of the training table some rows are, as they were or changed."""
+
+    n_rows: int  #: of the training table
+    numbers: Longs | None = None  #: per row; None: all rows, in order
+
+    def absent(self, sampling: Sampling, seed: int | np.uint64) -> Mask:
+        """Return the rows that the member with this seed has not drawn."""
+        absent = sampling.counts(seed, self.n_rows) == 0
+        return absent if self.numbers is None else np.asarray(absent[self.numbers])
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """All trees, and everything that leads from a table to predictions."""
 
@@ -217,18 +230,27 @@ class Model:
 
         return intervals(self.loss, outputs_of, X, self.stages.members(self.seeds), self.stages.steps, kept, coverage)
 
-    def out_of_bag(self, X: Floats, sampling: Sampling, threads: int, scores: bool = False) -> OutOfBag:
-        """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores."""
+    def out_of_bag(
+        self, X: Floats, sampling: Sampling, threads: int, scores: bool = False, places: Places | None = None
+    ) -> OutOfBag:
+        """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores.
+
+        ``places``: which training rows these are, None: all of them.
+        """
+        places = Places(len(X)) if places is None else places
         total, squares = np.zeros((2, len(X), self.columns.n_outputs))
         n_trees = np.zeros((len(X), 1))
         f = self.features
         if not self.columns.models and sampling.rows is None:
             link = Link.IDENTITY if scores else self.loss.link
             draws = self.seeds, sampling.n_draws, sampling.cumulative
-            self.columns.model.predict_oob(X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares)
+            self.columns.model.predict_oob(
+                X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares, places.numbers,
+                places.n_rows,
+            )  # fmt: skip
             return OutOfBag(total, squares, n_trees)
         for tree, seed in enumerate(self.seeds):
-            rows = np.flatnonzero(sampling.counts(seed, len(X)) == 0)
+            rows = np.flatnonzero(places.absent(sampling, seed))
             if len(rows) > 0:
                 part = self.sums(X[rows], threads, scores, slice(tree, tree + 1))
                 total[rows] += part
@@ -236,14 +258,17 @@ class Model:
                 squares[rows] += part**2
         return OutOfBag(total, squares, n_trees)
 
-    def out_of_bag_outputs(self, X: Floats, sampling: Sampling, threads: int) -> tuple[Floats, Mask]:
+    def out_of_bag_outputs(
+        self, X: Floats, sampling: Sampling, threads: int, places: Places | None = None
+    ) -> tuple[Floats, Mask]:
         """Return predictions of training rows by the trees that have not drawn them, and which rows have such trees."""
         means, seen = [], np.ones(len(X), dtype=bool)
+        places = Places(len(X)) if places is None else places
         for stage, ((first, end), boosted) in enumerate(zip(self.stages.parts, self.stages.boosted, strict=True)):
             part = self if len(self.stages) == 1 else self.take(first, end)
-            oob = part.out_of_bag(X, sampling, threads, stage > 0)
+            oob = part.out_of_bag(X, sampling, threads, stage > 0, places)
             if boosted:  # its trees add up to bags, each with one seed
-                n_bags = sum(sampling.counts(seed, len(X))[:, None] == 0 for seed in np.unique(part.seeds))
+                n_bags = sum(places.absent(sampling, seed)[:, None] for seed in np.unique(part.seeds))
                 oob = replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
             means.append(oob.mean)
             seen &= oob.seen

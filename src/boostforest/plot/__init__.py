@@ -7,7 +7,7 @@ a figure of its own, and returns the axes. Colours can be told apart by colour-b
 from ._contributions import beeswarm, waterfall
 from ._effects import effect
 from ._errors import intervals, residuals
-from ._growth import convergence, pool
+from ._growth import compression, convergence, pool
 from ._importances import importances
 from ._probabilities import calibration
 from ._tree import plot_tree, to_dot, tree
@@ -15,6 +15,7 @@ from ._tree import plot_tree, to_dot, tree
 __all__ = [
     "beeswarm",
     "calibration",
+    "compression",
     "convergence",
     "effect",
     "importances",

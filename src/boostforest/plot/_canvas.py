@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the order is for the contrast to the background.
-_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#555555")
-_ON_DARK = ("#56B4E9", "#E69F00", "#2CC79B", "#CC79A7", "#F0E442", "#3D8FCC", "#BBBBBB")
+ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#555555")
+ON_DARK = ("#56B4E9", "#E69F00", "#2CC79B", "#CC79A7", "#F0E442", "#3D8FCC", "#BBBBBB")
 MARKERS = "osD^vPX"
-N_COLOURS = len(_ON_LIGHT)
+N_COLOURS = len(ON_LIGHT)
 _LONGEST_NAME = 28  # characters
 
 
@@ -49,7 +49,7 @@ class Canvas:
         self._paper = np.array(own[:3] if own[3] > 0.5 else to_rgb(ax.figure.get_facecolor()))
         self.is_dark = bool(self._paper @ (0.299, 0.587, 0.114) < 0.5)
         self.ink = "#f2f2f2" if self.is_dark else "#1a1a1a"
-        self.colours = _ON_DARK if self.is_dark else _ON_LIGHT
+        self.colours = ON_DARK if self.is_dark else ON_LIGHT
         self.up, self.down = self.colours[:2]  # of what raises and what lowers a prediction
 
     def tint(self, colour: str, share: float) -> str:

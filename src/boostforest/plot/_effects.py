@@ -42,16 +42,18 @@ def effect(
     X: Any,
     column: str | int,
     *,
+    kind: str = "partial",
     output: Any = None,
     n_points: int = 40,
     max_rows: int | None = 1000,
     n_lines: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the mean prediction over the values of one column: its partial dependence.
+    """Draw how predictions follow the values of one column: its partial dependence, or accumulated local effects.
 
-    For each of some values that the column has in ``X``, all rows get this value, and what is then predicted is
-    averaged.
+    Partial dependence: for each of some values that the column has in ``X``, all rows get this value, and what is then
+    predicted is averaged. Accumulated local effects add up what small changes of the column do to rows that have
+    such values; 0 is their mean. They are the better picture where columns go together.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ def effect(
         Rows to average over, such as the training table.
     column : str or int
         The column, by name or by number.
+    kind : {"partial", "ale"}, default="partial"
+        Partial dependence, or accumulated local effects, which are there for trees and forests of this package.
     output : label, default=None
         The class whose probability is drawn. None: the second of two, and of more all, or those six whose
         probabilities change most.
@@ -69,7 +73,7 @@ def effect(
     max_rows : int, default=1000
         So many rows, evenly spaced in ``X``, are averaged over at most; None: all.
     n_lines : int, default=0
-        Draw also the predictions of so many single rows, where there is one output.
+        Draw also the predictions of so many single rows, where there is one output (partial dependence alone).
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a figure.
 
@@ -80,42 +84,104 @@ def effect(
         Of a category: a point per level (the most frequent twenty), with the number of rows.
     """
     canvas.check_axes(ax)
+    canvas.check_choice("kind", kind, ("partial", "ale"))
     n_points = canvas.check_count("n_points", n_points, 2)
     n_lines = canvas.check_count("n_lines", n_lines, 0)
     most = None if max_rows is None else canvas.check_count("max_rows", max_rows)
     canvas.check_estimator(estimator, "a tree or a forest")
     found = _read_column(estimator, X, column)
-    rows = _example_rows(found, n_points)
-    single = effects_by_prediction(estimator, X, found.j, rows, most)
-    labels, single = _outputs(estimator, single, output)
-    y_label = "mean prediction"
-    if is_classifier(estimator):
-        y_label = "mean probability" + (f" of {labels[0]}" if len(labels) == 1 else "")
+    if kind == "ale":
+        if not hasattr(estimator, "effects"):
+            raise TypeError(f"kind='ale' needs a BoostForest or a BoostTree; got {type(estimator).__name__}.")
+        curve = _accumulated(estimator, found, _thinned(_table(X), most), n_points)
+    else:
+        rows = _example_rows(found, n_points)
+        how = _effects if hasattr(estimator, "effects") else effects_by_prediction
+        curve = _Curve(found.values[rows], how(estimator, X, found, rows, most))
+    labels, single = _outputs(estimator, curve.single, output)
+    curve = curve._replace(single=single)
+    y_label = _label(estimator, labels, kind)
     if found.is_category:
-        return _draw_levels(found, rows, single.mean(axis=1), labels, y_label, ax)
-    return _draw_curve(found, rows, single, labels, y_label, n_lines, ax)
+        return _draw_levels(found, curve, labels, y_label, ax)
+    return _draw_curve(found, curve, labels, y_label, n_lines, ax)
 
 
-def effects_by_prediction(estimator: Any, X: Any, column: int, rows: Longs, max_rows: int | None) -> Floats:
+class _Curve(NamedTuple):
+    """What is drawn: outputs over values of the column, a missing one last."""
+
+    values: Labels
+    single: Floats  #: values × rows × outputs; one row if means are all there is
+
+    @property
+    def mean(self) -> Floats:
+        """Mean over the rows."""
+        return np.asarray(self.single.mean(axis=1))
+
+
+def _label(estimator: Any, labels: list[str], kind: str) -> str:
+    what = "prediction"
+    if is_classifier(estimator):
+        what = "probability" + (f" of {labels[0]}" if len(labels) == 1 else "")
+    return f"mean {what}" if kind == "partial" else f"accumulated effect on the {what}"
+
+
+def _effects(estimator: Any, X: Any, column: _Column, rows: Longs, max_rows: int | None) -> Floats:
+    """Return what `effects_by_prediction` does, by the effects of the core."""
+    table = _thinned(_table(X), max_rows)
+    place, missing = _place_in_fit(estimator, column), column.missing[rows]
+    native = table.to_native() if isinstance(table, nw.DataFrame) else table
+    known = rows if column.is_category else rows[~missing]
+    found = estimator.effects(native, place, grid=column.values[known].tolist(), individual=True).individual
+    single: Floats = np.moveaxis(found if found.ndim == 3 else found[..., None], 1, 0)
+    if len(known) == len(rows):
+        return single
+    return np.concatenate([single, effects_by_prediction(estimator, X, column, rows[missing], max_rows)])
+
+
+def _accumulated(estimator: Any, column: _Column, table: nw.DataFrame[Any] | Labels, n_points: int) -> _Curve:
+    """Return accumulated local effects, of the most frequent levels of a category."""
+    native = table.to_native() if isinstance(table, nw.DataFrame) else table
+    how = {"kind": "ale", "grid_resolution": n_points, "percentiles": _RANGE}
+    found = estimator.effects(native, _place_in_fit(estimator, column), **how)
+    values, average = found.grid[0], found.average.reshape(len(found.grid[0]), 1, -1)
+    if column.is_category and len(values) > _MOST_LEVELS:
+        most = np.argsort([-(column.values == value).sum() for value in values.tolist()], kind="stable")[:_MOST_LEVELS]
+        values, average = values[most], average[most]
+    return _Curve(values, average)
+
+
+def _place_in_fit(estimator: Any, column: _Column) -> int:
+    """Return the number of a column in the table of the fit."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return column.j if names is None else [str(name) for name in names].index(column.name)
+
+
+def _thinned(table: nw.DataFrame[Any] | Labels, max_rows: int | None) -> nw.DataFrame[Any] | Labels:
+    """Return at most so many rows, evenly spaced."""
+    n_rows = len(table)
+    if max_rows is None or n_rows <= max_rows:
+        return table
+    kept = np.linspace(0, n_rows - 1, max_rows).astype(np.intp)
+    return table[kept.tolist()] if isinstance(table, nw.DataFrame) else table[kept]
+
+
+def effects_by_prediction(estimator: Any, X: Any, column: _Column, rows: Longs, max_rows: int | None) -> Floats:
     """Predict all rows with the values that a column has in some of them: values × rows × outputs.
 
     Values are taken from the table itself, so that their types are those of the fit, whatever the table is.
     """
     table = _table(X)
-    n_rows = len(table)
-    kept = np.arange(n_rows)
-    if max_rows is not None and n_rows > max_rows:
-        kept = np.linspace(0, n_rows - 1, max_rows).astype(np.intp)
+    kept = _thinned(table, max_rows)
     predict = estimator.predict_proba if is_classifier(estimator) else estimator.predict
     found = []
     for row in rows:
-        if isinstance(table, nw.DataFrame):
-            name = table.columns[column]
+        if isinstance(table, nw.DataFrame) and isinstance(kept, nw.DataFrame):
+            name = table.columns[column.j]
             same = table[name][[int(row)] * len(kept)]
-            changed: Any = table[kept.tolist()].with_columns(same.alias(name)).to_native()
+            changed: Any = kept.with_columns(same.alias(name)).to_native()
         else:
-            changed = table[kept].copy()
-            changed[:, column] = table[row, column]
+            changed = np.array(kept)
+            changed[:, column.j] = np.asarray(table)[row, column.j]
         found.append(predict(changed))
     values: Floats = np.array(found)
     return values if values.ndim == 3 else values[:, :, None]
@@ -212,24 +278,23 @@ def _outputs(estimator: Any, single: Floats, output: Any) -> tuple[list[str], Fl
     return [canvas.short(classes[k]) for k in chosen], single[:, :, chosen]
 
 
-def _draw_curve(
-    column: _Column, rows: Longs, single: Floats, labels: list[str], y_label: str, n_lines: int, ax: Axes | None
-) -> Axes:
+def _draw_curve(column: _Column, curve: _Curve, labels: list[str], y_label: str, n_lines: int, ax: Axes | None) -> Axes:
     c = canvas.Canvas(ax, 6.0, 3.9)
-    at = column.values[rows].astype(np.float64)
+    single = curve.single
+    at = curve.values.astype(np.float64)
     n = int((~np.isnan(at)).sum())
-    if n_lines and len(labels) == 1:
+    if n_lines and len(labels) == 1 and single.shape[1] > 1:
         some = np.linspace(0, single.shape[1] - 1, min(n_lines, single.shape[1])).astype(np.intp)
         c.ax.plot(at[:n], single[:n, some, 0], color=c.soft(0.3), linewidth=0.6, zorder=1.5)
-    mean = single.mean(axis=1)
+    mean = curve.mean
     marker = "o" if n <= _FEW else ""
     for k, label in enumerate(labels):
         line = _LINES[k % len(_LINES)]
         c.ax.plot(at[:n], mean[:n, k], line, color=c.colours[k], linewidth=2, marker=marker, label=label, zorder=3)
-        if n < len(rows):
+        if n < len(at):
             c.ax.axhline(mean[n, k], color=c.colours[k], linewidth=1.2, linestyle=(0, (1, 2)))
     c.style()
-    if n < len(rows):
+    if n < len(at):
         c.ax.annotate(
             f"missing ({column.missing.sum():,} rows)", (1, mean[n, 0]), (-2, 2), textcoords="offset points",
             xycoords=c.ax.get_yaxis_transform(), ha="right", va="bottom", fontsize="small", color=c.soft(0.7),
@@ -261,18 +326,17 @@ def _show_data(c: canvas.Canvas, values: Floats, points: Floats) -> None:
     c.ax.vlines(values, 0, 0.035, transform=at_bottom, colors=c.soft(0.6), linewidth=0.7, alpha=0.7)
 
 
-def _draw_levels(column: _Column, rows: Longs, mean: Floats, labels: list[str], y_label: str, ax: Axes | None) -> Axes:
-    missing = column.missing
-    order = np.arange(len(rows))
-    values = column.values[rows].tolist()
-    counts = [int(missing.sum()) if missing[row] else int((column.values == column.values[row]).sum()) for row in rows]
-    names = [
-        f"{'missing' if missing[row] else canvas.short(value)} ({count:,})"
-        for row, value, count in zip(rows, values, counts, strict=True)
-    ]
+def _draw_levels(column: _Column, curve: _Curve, labels: list[str], y_label: str, ax: Axes | None) -> Axes:
+    mean = curve.mean
+    order = np.arange(len(mean))
+    names = []
+    for value in curve.values.tolist():
+        is_missing = value is None or value != value
+        count = int(column.missing.sum() if is_missing else (column.values == value).sum())
+        names.append(f"{'missing' if is_missing else canvas.short(value)} ({count:,})")
     if len(labels) == 1:
         order = np.argsort(-mean[:, 0], kind="stable")
-    c = canvas.Canvas(ax, canvas.width_beside(names, 4.8), 1.3 + 0.3 * len(rows))
+    c = canvas.Canvas(ax, canvas.width_beside(names, 4.8), 1.3 + 0.3 * len(order))
     for k, label in enumerate(labels):
         c.ax.plot(
             mean[order, k], np.arange(len(order)), linestyle="none", marker=canvas.MARKERS[k], markersize=7,

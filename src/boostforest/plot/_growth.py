@@ -1,4 +1,4 @@
-"""How a forest came about: its loss tree by tree, and what an adaptive pool has tried."""
+"""How a forest came about: its loss tree by tree, what an adaptive pool has tried, and how it became smaller."""
 
 from __future__ import annotations
 
@@ -150,3 +150,46 @@ def _settings(settings: dict[str, Any]) -> str:
         several = isinstance(value, tuple) and len(value) > 1
         parts.append(f"{name} {value[0]:g}…{value[-1]:g}" if several else f"{name} {value}")
     return ", ".join(parts)
+
+
+def compression(forest: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what each step of ``compress`` has made of the size of the file, and what it has cost.
+
+    Parameters
+    ----------
+    forest : BoostForestRegressor or BoostForestClassifier
+        What ``compress`` has returned; a forest from a file no longer knows the steps.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    ax : matplotlib.axes.Axes
+        A bar per step, from the forest as it was at the top: the size of the file, with the number of trees and the
+        change of the loss.
+    """
+    canvas.check_axes(ax)
+    canvas.check_estimator(forest, "a forest")
+    report = getattr(forest, "compression_report_", None)
+    if report is None:
+        raise ValueError("this picture needs a forest that compress has made, and that did not come from a file.")
+    sizes = np.array([row["bytes"] for row in report], dtype=np.float64)
+    unit, name = (1e6, "MB") if sizes.max() >= 1e6 else (1e3, "kB")
+
+    labels = [canvas.short(row["step"], 40) for row in report]
+    c = canvas.Canvas(ax, canvas.width_beside(labels, 5.2), 1.4 + 0.42 * len(report))
+    colours = [c.soft(0.3), *[c.up] * (len(report) - 1)]
+    c.ax.barh(range(len(report)), sizes / unit, height=0.62, color=colours)
+    c.style(grid="x")
+    c.name_rows(labels)
+    for place, row in enumerate(report):
+        text = f"{sizes[place] / unit:.3g} {name}, {row['n_trees']:,} trees, loss {canvas.tell_number(row['loss'])}"
+        if place and report[0]["loss"] > 0:
+            text += f" ({100 * (row['loss'] / report[0]['loss'] - 1):+.2f} %)"
+        c.ax.annotate(
+            text, (sizes[place] / unit, place), (5, 0), textcoords="offset points", va="center", fontsize="small",
+            color=c.soft(0.8), annotation_clip=False,
+        )  # fmt: skip
+    c.ax.set_xlim(0, 1.9 * sizes.max() / unit)
+    c.ax.set_xlabel(f"size of the file, {name}")
+    return c.ax

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.typing import Floats
+from .._explain.permutation import PermutationImportances
 from . import _canvas as canvas
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ def importances(forest: Any, kind: str = "gain", *, max_columns: int = 15, ax: A
 
     Parameters
     ----------
-    forest : fitted tree or forest
-        Anything that has the attribute that ``kind`` asks for.
+    forest : fitted tree or forest, or PermutationImportances
+        Anything that has the attribute that ``kind`` asks for; or what `permutation_importances` returns, whose bars
+        have its own 95 % intervals.
     kind : {"gain", "slope"}, default="gain"
         What the bars show: `feature_importances_`, the share of each column in the gain of the splits, or
         `slope_importances_`, how much one standard deviation of the column moves the prediction.
@@ -46,15 +48,24 @@ def importances(forest: Any, kind: str = "gain", *, max_columns: int = 15, ax: A
     canvas.check_axes(ax)
     canvas.check_choice("kind", kind, ("gain", "slope"))
     most = canvas.check_count("max_columns", max_columns)
+    if isinstance(forest, PermutationImportances):
+        of = f"{forest.figure}{' out of bag' if forest.out_of_bag else ''} of {canvas.tell_number(forest.loss)}"
+        label = f"rise of the {of}\nwhen the column is shuffled"
+        return _bars(forest.importances, forest.columns, forest.intervals.T, label, most, ax)
     canvas.check_estimator(forest, "a tree or a forest")
     name = "feature_importances_" if kind == "gain" else "slope_importances_"
     if not hasattr(type(forest), name) and name not in vars(forest):
         raise TypeError(f"kind={kind!r} needs an estimator with {name}; got {type(forest).__name__}.")
     values: Floats = np.asarray(getattr(forest, name))
-    shown = canvas.largest(np.abs(values), most)
     spread = _spread(forest, name, values)
-    names = canvas.names_of(forest, len(values))
+    if spread is not None and kind == "gain":
+        spread = np.maximum(spread, 0)
+    return _bars(values, canvas.names_of(forest, len(values)), spread, _label(forest, kind), most, ax)
 
+
+def _bars(values: Floats, names: list[str], spread: Floats | None, label: str, most: int, ax: Axes | None) -> Axes:
+    """Draw the largest of some values; ``spread`` has the ends of their intervals."""
+    shown = canvas.largest(np.abs(values), most)
     labels = [canvas.short(names[j]) for j in shown]
     c = canvas.Canvas(ax, canvas.width_beside(labels, 4.8), 1.1 + 0.28 * len(shown))
     colours = [c.down if value < 0 else c.up for value in values[shown]]
@@ -62,11 +73,11 @@ def importances(forest: Any, kind: str = "gain", *, max_columns: int = 15, ax: A
     if spread is not None:
         places = np.arange(len(shown))
         low, high = spread[:, shown]
-        c.ax.hlines(places, np.maximum(low, 0) if kind == "gain" else low, high, colors=c.soft(0.75), linewidth=1.2)
+        c.ax.hlines(places, low, high, colors=c.soft(0.75), linewidth=1.2)
     c.style(grid="x")
     c.name_rows(labels)
     c.ax.axvline(0, color=c.soft(0.5), linewidth=0.8)
-    c.ax.set_xlabel(_label(forest, kind) + canvas.of_columns(len(shown), len(values)))
+    c.ax.set_xlabel(label + canvas.of_columns(len(shown), len(values)))
     return c.ax
 
 

@@ -198,16 +198,16 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
 }
 
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, Link link, int n_threads, Control& control, double* out, double* n_trees,
-                        double* squares) {
+                        const RawRows& rows, const TrainingPlaces& places, Link link, int n_threads, Control& control,
+                        double* out, double* n_trees, double* squares) {
     if (trees.empty()) return;
     constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
-    std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(rows.n_rows));
+    std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(places.n_rows));
     for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
         const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
         parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker& worker) {
-            draw_bootstrap(seeds[first + t], rows.n_rows, sampling, worker, counts.data() + t * rows.n_rows);
+            draw_bootstrap(seeds[first + t], places.n_rows, sampling, worker, counts.data() + t * places.n_rows);
         });
         for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
             Workspace& own = workspace();
@@ -218,10 +218,10 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
             std::int64_t* number = own.numbers.get(block.n());
             for (std::size_t t = 0; t < n_now; ++t) {
                 worker.check(block.n() * width);
-                const std::int32_t* drawn = counts.data() + t * rows.n_rows;
+                const std::int32_t* drawn = counts.data() + t * places.n_rows;
                 std::int64_t n = 0;
                 for (std::int64_t i = block.begin; i < block.end; ++i) {
-                    if (drawn[i] > 0) continue;
+                    if (drawn[places.numbers == nullptr ? i : places.numbers[i]] > 0) continue;
                     const std::int64_t from = (i - block.begin) * width;
                     std::copy_n(block.x + from, width, x + n * width);
                     if (gaps != nullptr) std::copy_n(block.with_gaps + from, width, gaps + n * width);

@@ -59,11 +59,17 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
 void evaluate_tree(const TreeView& tree, const double* x, const double* with_gaps, const double* model_x,
                    std::int64_t n, int width, int model_width, Link link, Worker& worker, double* f);
 
+// Which rows of the training table some rows are, changed or not.
+struct TrainingPlaces {
+    std::int64_t n_rows = 0;                // of the training table, from which trees have drawn
+    const std::int64_t* numbers = nullptr;  // per row; null: the rows are the training table
+};
+
 // As predict_forest, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
 // n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, Link link, int n_threads, Control& control, double* out, double* n_trees,
-                        double* squares);
+                        const RawRows& rows, const TrainingPlaces& places, Link link, int n_threads, Control& control,
+                        double* out, double* n_trees, double* squares);
 
 // out[i * trees + t]: the leaf of row i in tree t.
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
