@@ -17,6 +17,7 @@ FLOATS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1e300)
 # Where a large number is right, but asks for more time or memory than a test has.
 LARGE = {
     "bootstrap_counts": {"n_rows", "n_draws"},
+    "bootstrap_draws": {"n_rows", "n_draws"},
     "batch_positions": {"n", "b"},
     "TrainingTable.grow": {"n_draws", "n_cuts", "node_n_hidden"},
     "TrainingTable.boost": {"n_draws"},
@@ -67,7 +68,7 @@ def grow_arguments():
     return {
         "params": tree_params(), "bootstrap": True, "n_draws": N, "cumulative": np.cumsum(ONES), "weight": ONES,
         "balance_classes": True, "n_threads": 2, "progress": None, "split_features": np.array([0, 2], dtype=np.int32),
-        "start": np.zeros((N, 3)), "dtype": "float64",
+        "start": np.zeros((N, 3)), "dtype": "float64", "drawn": np.ones(N, dtype=np.int32),
     }  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def boost_arguments():
 def monotone_grow_arguments():
     params = tree_params(node_model=np.array([0.0, 1.0, 1.0, 1.0]))
     return grow_arguments() | {
-        "params": params, "bootstrap": False, "balance_classes": False, "start": np.zeros((N, 1)),
+        "params": params, "bootstrap": False, "balance_classes": False, "start": np.zeros((N, 1)), "drawn": None,
     }  # fmt: skip
 
 
@@ -231,6 +232,7 @@ def calls(core):
             core.bootstrap_counts,
             {"seed": 1, "n_rows": N, "n_draws": N, "cumulative": np.cumsum(ONES)},
         ),
+        "bootstrap_draws": (core.bootstrap_draws, {"seed": 1, "n_rows": N, "n_draws": N}),
         **coding_calls(core),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
         "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3, "are_summed": True}),
