@@ -1,4 +1,4 @@
-// Explanations: differences between rows under a linear model, sums over coalitions of columns, and steps along paths.
+// Explanations: differences between rows under a linear model, and sums over coalitions of columns.
 // Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
@@ -252,46 +252,6 @@ double coalition_sums(double* values, const double* weights, int n, double* with
         }
     }
     return values[0];
-}
-
-void path_step(const double* rule, int n_points, const double* product, const double* before, bool met, double share,
-               double* after, double* out) {
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 point = load<V8>(rule + t), rest = 1 - point;
-        const V8 own = met ? point + rest * share : rest * share;
-        store<V8>(after + t, 1 / own);
-        store<V8>(out + t, load<V8>(product + t) * load<V8>(before + t) * own);
-    }
-}
-
-double path_return(int n_points, const double* under, const double* before, double gain_before, const double* after,
-                   double gain, double* below) {
-    V8 total{};
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 own = load<V8>(under + t);
-        total += own * (gain * load<V8>(after + t) - gain_before * load<V8>(before + t));
-        store<V8>(below + t, load<V8>(below + t) + own);
-    }
-    return sum(total);
-}
-
-double path_model(const double* rule, int n_points, const double* product, double output, double off_path, int n,
-                  const double* const* inverses, const double* shares, const double* changes, double* totals,
-                  double* below) {
-    V8 whole{};
-    for (int i = 0; i < n; ++i) totals[i] = 0;
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 point = load<V8>(rule + t), weighted = load<V8>(rule + n_points + t) * load<V8>(product + t);
-        V8 line = splat<V8>(off_path);
-        for (int i = 0; i < n; ++i) {
-            const V8 inverse = load<V8>(inverses[i] + t);
-            line += changes[i] * inverse;
-            totals[i] += shares[i] * sum(weighted * inverse * inverse);
-        }
-        whole += weighted;
-        store<V8>(below + t, load<V8>(below + t) + weighted * (output + point * line));
-    }
-    return sum(whole);
 }
 
 }  // namespace
