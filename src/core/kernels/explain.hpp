@@ -151,6 +151,20 @@ constexpr int count_bits(int s) {
     return s == 0 ? 0 : (s & 1) + count_bits(s >> 1);
 }
 
+// Adds the clipped scores of a block to its sums: depth first, so that few of them are held at a time.
+template <int kLevel, int kPlace, int kBits>
+[[gnu::always_inline]] inline void add_clipped(Vec score, const double* differences, Vec low, Vec high,
+                                               Vec (&sums)[1 << kBits]) {
+    if constexpr (kLevel == 0) {
+        const Vec above = score < low ? low : score;
+        sums[kPlace] += above > high ? high : above;
+    } else {
+        add_clipped<kLevel - 1, kPlace, kBits>(score, differences, low, high, sums);
+        add_clipped<kLevel - 1, kPlace + (1 << (kLevel - 1)), kBits>(score + splat<Vec>(differences[kLevel - 1]),
+                                                                     differences, low, high, sums);
+    }
+}
+
 // Sums over rows of the clipped scores of a block, times the weights of the coalitions.
 template <int kBits>
 [[gnu::always_inline]] inline BlockSums<kBits> clipped_block(const double* starts, const double* differences,
@@ -159,18 +173,10 @@ template <int kBits>
     Vec sums[1 << kBits] = {};
     for (Index row = 0; row < n_rows; ++row) {
         const double* own = differences + row * stride;
-        Vec values[1 << kBits];
-        values[0] = splat<Vec>(starts[row]);
-        unrolled<0, kLaneBits>([&]<int j>() { values[0] += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j]) : Vec{}; });
-        for (int j = 0; j < n_top; ++j) values[0] += splat<Vec>((top >> j & 1) != 0 ? own[kLaneBits + kBits + j] : 0.0);
-        unrolled<0, kBits>([&]<int j>() {
-            const Vec difference = splat<Vec>(own[kLaneBits + j]);
-            unrolled<0, (1 << j)>([&]<int i>() { values[(1 << j) + i] = values[i] + difference; });
-        });
-        unrolled<0, (1 << kBits)>([&]<int i>() {
-            const Vec above = values[i] < low ? low : values[i];
-            sums[i] += above > high ? high : above;
-        });
+        Vec score = splat<Vec>(starts[row]);
+        unrolled<0, kLaneBits>([&]<int j>() { score += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j]) : Vec{}; });
+        for (int j = 0; j < n_top; ++j) score += splat<Vec>((top >> j & 1) != 0 ? own[kLaneBits + kBits + j] : 0.0);
+        add_clipped<kBits, 0, kBits>(score, own + kLaneBits, low, high, sums);
     }
     unrolled<0, (1 << kBits)>([&]<int i>() { sums[i] *= load<Vec>(weights + 8 * count_bits(i)); });
     BlockSums<kBits> folded_sums;
