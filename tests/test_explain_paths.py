@@ -143,6 +143,26 @@ def test_forests_of_constants_have_the_values_of_shap(algorithm):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_values_are_those_of_shap_over_all_coalitions():
+    shap = pytest.importorskip("shap", reason="needs shap")
+    X, y = table()
+    model = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    explainer = shap.KernelExplainer(model.predict, X[20:40])
+    expected = explainer.shap_values(X[:3], nsamples=2**5 - 2, l1_reg=False, silent=True)
+    np.testing.assert_allclose(model.explain(X[:3], X[20:40]).values, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 9, 70])
+def test_rows_do_not_depend_on_those_beside_them(n_rows):
+    X, y = table()
+    X[::3, 1] = np.nan
+    model = BoostForestClassifier(4, random_state=0, preset="paper").fit(X, np.digitize(y, [-1, 1]))
+    alone = np.concatenate([model.explain(row[None], X[20:60], algorithm="path").values for row in X[:n_rows]])
+    together = model.set_params(n_jobs=3).explain(X[:n_rows], X[20:60], algorithm="path").values
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_shap_takes_the_explanation_for_its_plots():
     shap = pytest.importorskip("shap", reason="needs shap")
     matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib")

@@ -14,6 +14,7 @@ namespace boostforest {
 namespace {
 
 constexpr std::int64_t kMostRows = 16;                     // that one thread takes through a tree
+constexpr std::int64_t kMostPathRows = 64;                 // the same, along paths
 constexpr int kMostLevels = 200;                           // of a tree that is walked with all its branches
 constexpr std::size_t kTreeBytes = std::size_t{64} << 20;  // of prepared trees at a time
 
@@ -103,24 +104,28 @@ void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRow
     for (std::size_t first = 0; first < forest.trees.size();) {
         std::vector<PathTree> trees;
         std::size_t n_bytes = 0;
-        int deepest = 0;
         const double* weights = forest.weights + first;
         for (; first < forest.trees.size() && n_bytes < kTreeBytes; ++first) {
-            trees.emplace_back(forest.trees[first], forest.link, others);
+            trees.emplace_back(forest.trees[first], forest.link, others, players);
             trees.back().add_base(forest.weights[first], base);
             n_bytes += trees.back().n_bytes();
-            deepest = std::max(deepest, trees.back().deepest());
         }
-        for_row_blocks(rows, kMostRows, n_threads, control,
-                       [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
-                           PathDependent paths(players, std::min(deepest, players.n), n_outputs, others.input_width());
-                           for (std::size_t t = 0; t < trees.size(); ++t)
-                               for (std::int64_t i = 0; i < block.n(); ++i) {
-                                   worker.check(trees[t].tree().n_nodes * 16);
-                                   paths.add_tree(trees[t], block.routed(i), block.inputs(i), weights[t],
-                                                  values + (begin + i) * players.n * n_outputs);
-                               }
-                       });
+        for_row_blocks(
+            rows, kMostPathRows, n_threads, control,
+            [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
+                const std::int64_t size = std::int64_t{players.n} * n_outputs;
+                std::vector<std::unique_ptr<PathDependent>> paths;
+                for (std::int64_t i = 0; i < block.n(); i += kLanes) {
+                    paths.push_back(std::make_unique<PathDependent>(players, n_outputs, others.input_width()));
+                    paths.back()->take(block, i);
+                }
+                for (std::size_t t = 0; t < trees.size(); ++t)
+                    for (const auto& rows_of : paths) {
+                        worker.check(trees[t].tree().n_nodes * 16 * kLanes);
+                        rows_of->add_tree(trees[t], weights[t]);
+                    }
+                for (std::size_t i = 0; i < paths.size(); ++i) paths[i]->give(values + (begin + i * kLanes) * size);
+            });
     }
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "../kernels/kernels.hpp"
+#include <limits>
+#include <numeric>
+#include <utility>
 
 namespace boostforest {
 
@@ -15,24 +16,37 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
 
 }  // namespace
 
-PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& background)
+PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& background, const Players& players)
     : tree_(&tree), link_(link), width_(background.input_width()), shares_(tree.n_nodes, 1.0), reach_(tree.n_nodes) {
-    std::vector<int> depth(tree.n_nodes);
     reach_[0] = 1;
     for (std::int32_t node = 0; node < tree.n_nodes; ++node) {  // parents come before their children
-        deepest_ = std::max(deepest_, depth[node]);
         if (tree.feature[node] < 0) continue;
         const std::int32_t left = tree.left[node];
         const double n_left = tree.n_samples[left], n = n_left + tree.n_samples[left + 1];
         shares_[left] = n > 0 ? n_left / n : 0.5;
         shares_[left + 1] = 1 - shares_[left];
-        for (const std::int32_t next : {left, left + 1}) {
-            reach_[next] = reach_[node] * shares_[next];
-            depth[next] = depth[node] + 1;
-        }
+        for (const std::int32_t next : {left, left + 1}) reach_[next] = reach_[node] * shares_[next];
     }
+    find_paths(players);
     if (tree.n_inputs > 0) find_means(background);
     find_outputs();
+}
+
+void PathTree::find_paths(const Players& players) {
+    std::vector<std::int32_t> parent(tree_->n_nodes, -1), depth(tree_->n_nodes), n_columns(tree_->n_nodes);
+    for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
+        deepest_ = std::max(deepest_, depth[node]);
+        n_columns_ = std::max(n_columns_, n_columns[node]);
+        if (tree_->feature[node] < 0) continue;
+        const std::int32_t player = players.of_feature[tree_->feature[node]];
+        std::int32_t above = parent[node];
+        while (above >= 0 && players.of_feature[tree_->feature[above]] != player) above = parent[above];
+        for (const std::int32_t next : {tree_->left[node], tree_->left[node] + 1}) {
+            parent[next] = node;
+            depth[next] = depth[node] + 1;
+            n_columns[next] = n_columns[node] + (above < 0 ? 1 : 0);
+        }
+    }
 }
 
 void PathTree::find_means(const PreparedRows& background) {
@@ -80,49 +94,93 @@ void PathTree::add_base(double weight, double* base) const {
         for (int k = 0; k < tree_->n_outputs; ++k) base[k] += weight * reach_[node] * outputs(node)[k];
 }
 
-PathDependent::PathDependent(const Players& players, int n_columns, int n_outputs, int input_width)
+PathDependent::PathDependent(const Players& players, int n_outputs, int input_width)
     : players_(players),
-      n_points_(n_columns < 2 * kFew ? kFew : kMany),
       n_outputs_(n_outputs),
       input_width_(input_width),
-      inputs_are_columns_(std::adjacent_find(players.of_input.begin(), players.of_input.end()) ==
-                              players.of_input.end() &&
-                          players.of_input.size() == static_cast<std::size_t>(players.n)),
       place_(players.n, -1),
-      per_depth_(n_points_ * (2 + n_outputs)),
-      line_(static_cast<std::size_t>(n_outputs) * input_width),
-      scores_(2 * static_cast<std::size_t>(n_outputs)),
-      inverses_(n_columns + 1),
-      path_changes_(n_columns + 1),
-      met_shares_(n_columns + 1),
-      changes_(n_columns + 1),
-      totals_(n_columns + 1),
-      changing_(n_columns + 1) {
-    const GaussLegendre rule(n_points_);
-    rule_ = rule.points;
-    rule_.insert(rule_.end(), rule.weights.begin(), rule.weights.end());
+      off_path_(players.of_input.size()),
+      off_place_(players.of_input.size()),
+      to_(n_outputs),
+      at_row_(n_outputs) {
+    const std::int64_t n_inputs = input_width;
+    values_.get(std::int64_t{players.n} * n_outputs * kLanes);
+    line_.get(n_outputs * n_inputs * kLanes);
+    change_.get(n_outputs * kLanes);
+    bend_.get(n_outputs * kLanes);
+    std::iota(off_path_.begin(), off_path_.end(), 0);
+    std::iota(off_place_.begin(), off_place_.end(), 0);
+    std::fill_n(change_.data(), n_outputs * kLanes, 0.0);
+    std::fill_n(bend_.data(), n_outputs * kLanes, 0.0);
 }
 
-void PathDependent::add_tree(const PathTree& tree, const double* routed, const double* inputs, double weight,
-                             double* values) {
+void PathDependent::take(const PreparedRows& rows, std::int64_t first) {
+    n_rows_ = static_cast<int>(std::min<std::int64_t>(kLanes, rows.n() - first));
+    routed_.get(rows.width() * kLanes);
+    inputs_.get(rows.input_width() * kLanes);
+    for (int l = 0; l < kLanes; ++l) {  // those that are missing: the first one again
+        const std::int64_t i = first + (l < n_rows_ ? l : 0);
+        for (int j = 0; j < rows.width(); ++j) routed_.data()[j * kLanes + l] = rows.routed(i)[j];
+        for (int j = 0; j < rows.input_width(); ++j) inputs_.data()[j * kLanes + l] = rows.inputs(i)[j];
+    }
+    std::fill_n(values_.data(), std::int64_t{players_.n} * n_outputs_ * kLanes, 0.0);
+}
+
+void PathDependent::give(double* values) const {
+    const std::int64_t size = std::int64_t{players_.n} * n_outputs_;
+    for (int l = 0; l < n_rows_; ++l)
+        for (std::int64_t i = 0; i < size; ++i) values[l * size + i] += values_.data()[i * kLanes + l];
+}
+
+// Exact for the products of so many u, times t.
+const GaussLegendre& PathDependent::rule_of(int n_columns) {
+    const int least = n_columns / 2 + 1, n = least <= 4 ? 4 : least <= 6 ? 6 : (least + 7) / 8 * 8;
+    for (const GaussLegendre& rule : rules_)
+        if (static_cast<int>(rule.points.size()) == n) return rule;
+    return rules_.emplace_back(n);
+}
+
+// Level after level: product, below, and of the column met, change and inverse.
+void PathDependent::make_room(int n_levels, int n_points) {
+    const std::int64_t per_points = std::int64_t{n_points} * kLanes;
+    n_points_ = n_points;
+    per_depth_ = per_points * (2 + n_outputs_) + 2 * kLanes;
+    at_depth_.get((n_levels + 1) * per_depth_);
+    columns_.resize(n_levels + 1);
+    for (int level = 0; level <= n_levels; ++level) {
+        double* own = below(level) + n_outputs_ * per_points;
+        columns_[level] = {.player = -1,
+                           .first_input = 0,
+                           .last_input = 0,
+                           .any_met = true,
+                           .share = 1,
+                           .met = own,
+                           .inverse = own + 2 * kLanes,
+                           .change = own + kLanes};
+    }
+    std::fill_n(columns_[n_levels].met, kLanes, 1.0);
+    std::fill_n(columns_[n_levels].inverse, per_points, 1.0);
+    std::fill_n(product(0), per_points, 1.0);
+}
+
+void PathDependent::add_tree(const PathTree& tree, double weight) {
     NodeModels models(tree.tree(), tree.link(), input_width_);
+    const GaussLegendre& rule = rule_of(tree.n_columns());
     tree_ = &tree;
     models_ = &models;
-    routed_ = routed;
-    inputs_ = inputs;
-    weight_ = weight;
-    values_ = values;
-    const std::int64_t n_levels = tree.deepest() + 2;  // the last one: nothing but ones
-    if (static_cast<std::int64_t>(at_depth_.size()) < n_levels * per_depth_) at_depth_.resize(n_levels * per_depth_);
-    std::fill_n(inverse_u(tree.deepest() + 1), n_points_, 1.0);
-    std::fill_n(product(0), n_points_, 1.0);
+    rule_ = {.points = rule.points.data(),
+             .weights = rule.weights.data(),
+             .n = static_cast<int>(rule.points.size()),
+             .weight = weight};
+    make_room(tree.deepest() + 1, rule_.n);
     path_.clear();
+    n_off_path_ = static_cast<int>(off_path_.size());
     visit(0, 0);
 }
 
 // Fills below(depth): sums over the nodes from here on of rule × product × output.
 void PathDependent::visit(std::int32_t node, int depth) {
-    std::fill_n(below(depth), n_points_ * n_outputs_, 0.0);
+    std::fill_n(below(depth), n_points_ * n_outputs_ * kLanes, 0.0);
     if (models_->load(node)) add_model(node, depth);
     if (tree_->tree().feature[node] < 0) return;
     const std::int32_t left = tree_->tree().left[node];
@@ -132,117 +190,115 @@ void PathDependent::visit(std::int32_t node, int depth) {
 
 void PathDependent::step(std::int32_t node, std::int32_t next, int depth) {
     const TreeView& tree = tree_->tree();
-    const std::int32_t feature = tree.feature[node], player = players_.of_feature[feature];
-    const bool goes = goes_left(tree, node, routed_[feature]) == (next == tree.left[node]);
-    const bool is_new = place_[player] < 0;
-    if (is_new) {
+    const std::int32_t feature = tree.feature[node], player = players_.of_feature[feature], place = place_[player];
+    const PathColumn& before = place < 0 ? columns_.back() : *path_[place];
+    PathColumn& after = columns_[depth + 1];
+    after.player = player;
+    after.first_input = players_.input_start[player];
+    after.last_input = players_.input_start[player + 1];
+    after.share = before.share * tree_->share(next);
+    const PathSplit split{.threshold = tree.threshold[node],
+                          .missing_left = tree.missing_left[node] != 0,
+                          .is_left = next == tree.left[node]};
+    after.any_met = kernels().path_step(rule_, routed_.data() + std::int64_t{feature} * kLanes, split, product(depth),
+                                        before, after, product(depth + 1));
+    if (!after.any_met && after.share == 0) return;  // nothing gets there
+    if (place < 0) {
+        put_on_path(player);
         place_[player] = static_cast<std::int32_t>(path_.size());
-        path_.push_back({player, true, 1.0, inverse_u(tree_->deepest() + 1) - at_depth_.data()});
+        path_.push_back(&after);
+    } else {
+        path_[place] = &after;
     }
-    OnPath& own = path_[place_[player]];
-    const OnPath before = own;
-    own = {player, before.met && goes, before.share * tree_->share(next), inverse_u(depth + 1) - at_depth_.data()};
-    if (own.met || own.share > 0) {  // else nothing gets there
-        const OnPath after = own;
-        const double* u_before = at_depth_.data() + before.inverse_u;
-        kernels().path_step(rule_.data(), n_points_, product(depth), u_before, after.met, after.share,
-                            inverse_u(depth + 1), product(depth + 1));
-        visit(next, depth + 1);
-        const double gain = (after.met ? 1.0 : 0.0) - after.share,
-                     gain_before = (before.met ? 1.0 : 0.0) - before.share;
-        for (int k = 0; k < n_outputs_; ++k)
-            values_[player * n_outputs_ + k] +=
-                weight_ * kernels().path_return(n_points_, below(depth + 1) + k * n_points_, u_before, gain_before,
-                                                inverse_u(depth + 1), gain, below(depth) + k * n_points_);
-    }
-    path_[place_[player]] = before;
-    if (is_new) {
+    visit(next, depth + 1);
+    kernels().path_return(rule_, n_outputs_, below(depth + 1), before, after, below(depth),
+                          values_.data() + std::int64_t{player} * n_outputs_ * kLanes);
+    if (place < 0) {
         path_.pop_back();
         place_[player] = -1;
+        n_off_path_ += after.last_input - after.first_input;  // they lie behind the others
+    } else {
+        path_[place] = &before;
     }
 }
 
-// What each input changes of the outputs of the node's model between the means and the row.
-void PathDependent::find_line(std::int32_t node) {
-    const auto n = static_cast<std::int64_t>(players_.of_input.size());
-    const double* means = tree_->means(node);
-    for (int k = 0; k < n_outputs_; ++k) {
-        const double* slopes = models_->slopes(k);
-        double* line = line_.data() + static_cast<std::int64_t>(k) * input_width_;
-        double change = 0;
-        for (std::int64_t j = 0; j < n; ++j) change += line[j] = slopes[j] * (inputs_[j] - means[j]);
-        scores_[k] = tree_->scores(node)[k] + change;
-    }
-    if (models_->shape() != Shape::kLinear) bend_line(node, scores_.data());
-}
-
-// The same where outputs are not linear in scores: to, those of the row.
-void PathDependent::bend_line(std::int32_t node, const double* to) {
-    const auto n = static_cast<std::int64_t>(players_.of_input.size());
-    const double *from = tree_->scores(node), *at_means = tree_->outputs(node);
-    double* at_row = scores_.data() + n_outputs_;
-    models_->finish(to, at_row);
-    if (n_outputs_ == 1) {
-        const double change = to[0] - from[0], slope = change != 0 ? (at_row[0] - at_means[0]) / change : 0.0;
-        for (std::int64_t j = 0; j < n; ++j) line_[j] *= slope;
-        return;
-    }
-    // log p = s - log Σ e^s: the latter moves by Σ w s, w near the mean of both probabilities, and p follows log p.
-    double square = 0, error = to[0] - from[0] - std::log(at_row[0] / at_means[0]);
-    for (int k = 0; k < n_outputs_; ++k) {
-        square += (to[k] - from[k]) * (to[k] - from[k]);
-        error -= 0.5 * (at_row[k] + at_means[k]) * (to[k] - from[k]);
-    }
-    for (std::int64_t j = 0; j < n; ++j) {
-        double mean = 0;
-        for (int k = 0; k < n_outputs_; ++k) {
-            const double put_right = square > 0 ? error * (to[k] - from[k]) / square : 0.0;
-            mean += (0.5 * (at_row[k] + at_means[k]) + put_right) * line_[k * input_width_ + j];
-        }
-        for (int k = 0; k < n_outputs_; ++k) line_[k * input_width_ + j] -= mean;
-    }
-    for (int k = 0; k < n_outputs_; ++k) {
-        const double ratio = std::log(at_row[k] / at_means[k]);
-        const double slope = std::abs(ratio) > 1e-9 ? (at_row[k] - at_means[k]) / ratio : at_means[k];
-        for (std::int64_t j = 0; j < n; ++j) line_[k * input_width_ + j] *= slope;
+// Its inputs change places with the last ones off the path.
+void PathDependent::put_on_path(std::int32_t player) {
+    for (std::int32_t j = players_.input_start[player]; j < players_.input_start[player + 1]; ++j) {
+        const std::int32_t place = off_place_[j], last = off_path_[--n_off_path_];
+        std::swap(off_path_[place], off_path_[n_off_path_]);
+        std::swap(off_place_[j], off_place_[last]);
     }
 }
 
 void PathDependent::add_model(std::int32_t node, int depth) {
-    const bool has_slopes = models_->has_slopes();
-    if (has_slopes) find_line(node);
-    const auto n = static_cast<std::int64_t>(has_slopes ? players_.of_input.size() : 0);
+    const bool has_slopes = models_->has_slopes(), is_clipped = models_->shape() == Shape::kClipped;
+    const int n = has_slopes ? static_cast<int>(players_.of_input.size()) : 0;
+    PathModel model{.slopes = nullptr,
+                    .means = has_slopes ? tree_->means(node) : nullptr,
+                    .score = 0,
+                    .output = 0,
+                    .lower = is_clipped ? models_->lower() : -std::numeric_limits<double>::infinity(),
+                    .upper = is_clipped ? models_->upper() : std::numeric_limits<double>::infinity(),
+                    .product = product(depth),
+                    .below = nullptr};
+    const std::int64_t per_output = std::int64_t{input_width_} * kLanes;
+    for (int k = 0; k < n_outputs_ && has_slopes; ++k) {
+        model.slopes = models_->slopes(k);
+        model.score = tree_->scores(node)[k];
+        model.output = is_clipped ? tree_->outputs(node)[k] : model.score;
+        kernels().path_line(model, inputs_.data(), n, line_.data() + k * per_output, change_.data() + k * kLanes,
+                            bend_.data() + k * kLanes);
+    }
+    if (has_slopes && models_->shape() == Shape::kSigmoid) bend_one(node);
+    if (has_slopes && models_->shape() == Shape::kSoftmax) bend_many(node);
     for (int k = 0; k < n_outputs_; ++k) {
-        const double* line = line_.data() + static_cast<std::int64_t>(k) * input_width_;
-        double off_path = 0;
-        for (std::int64_t j = 0; j < n; ++j) off_path += line[j];
-        int n_met = 0;
-        for (std::size_t i = 0; has_slopes && i < path_.size(); ++i) {
-            const OnPath& own = path_[i];
-            double change = 0;
-            for (std::int32_t j = players_.input_start[own.player]; j < players_.input_start[own.player + 1]; ++j)
-                change += line[j];
-            off_path -= change;
-            path_changes_[i] = change;
-            inverses_[n_met] = at_depth_.data() + own.inverse_u;
-            met_shares_[n_met] = own.share;
-            changes_[n_met] = change;
-            changing_[n_met] = own.player;
-            n_met += own.met && change != 0 ? 1 : 0;
+        model.output = tree_->outputs(node)[k];
+        model.below = below(depth) + k * n_points_ * kLanes;
+        kernels().path_model(rule_, model, path_.data(), has_slopes ? static_cast<int>(path_.size()) : 0,
+                             line_.data() + k * per_output, change_.data() + k * kLanes, bend_.data() + k * kLanes,
+                             off_path_.data(), has_slopes ? n_off_path_ : 0, players_.of_input.data(),
+                             values_.data() + k * kLanes, std::int64_t{n_outputs_} * kLanes);
+    }
+}
+
+// The slope of the probability of the second class between the means and the row.
+void PathDependent::bend_one(std::int32_t node) {
+    for (int l = 0; l < kLanes; ++l) {
+        const double change = change_.data()[l];
+        to_[0] = tree_->scores(node)[0] + change;
+        models_->finish(to_.data(), at_row_.data());
+        bend_.data()[l] = change != 0 ? (at_row_[0] - tree_->outputs(node)[0]) / change : 0.0;
+    }
+}
+
+// log p = s - log Σ e^s: the latter moves by Σ w s, w near the mean of both probabilities, and p follows log p.
+void PathDependent::bend_many(std::int32_t node) {
+    const auto n = static_cast<std::int64_t>(players_.of_input.size());
+    const std::int64_t per_output = std::int64_t{input_width_} * kLanes;
+    const double *from = tree_->scores(node), *at_means = tree_->outputs(node);
+    for (int l = 0; l < kLanes; ++l) {
+        for (int k = 0; k < n_outputs_; ++k) to_[k] = from[k] + change_.data()[k * kLanes + l];
+        models_->finish(to_.data(), at_row_.data());
+        double square = 0, error = to_[0] - from[0] - std::log(at_row_[0] / at_means[0]);
+        for (int k = 0; k < n_outputs_; ++k) {
+            square += (to_[k] - from[k]) * (to_[k] - from[k]);
+            error -= 0.5 * (at_row_[k] + at_means[k]) * (to_[k] - from[k]);
         }
-        const double whole =
-            weight_ * kernels().path_model(rule_.data(), n_points_, product(depth), tree_->outputs(node)[k], off_path,
-                                           n_met, inverses_.data(), met_shares_.data(), changes_.data(), totals_.data(),
-                                           below(depth) + k * n_points_);
-        if (!has_slopes) continue;
-        double* values = values_ + k;
-        if (inputs_are_columns_ && n_outputs_ == 1) {  // as if all were off the path; the others are put right then
-            for (std::int64_t j = 0; j < n; ++j) values[j] += whole * line[j];
-        } else {
-            for (std::int64_t j = 0; j < n; ++j) values[players_.of_input[j] * n_outputs_] += whole * line[j];
+        for (int k = 0; k < n_outputs_; ++k) {
+            const double put_right = square > 0 ? error * (to_[k] - from[k]) / square : 0.0;
+            const double ratio = std::log(at_row_[k] / at_means[k]);
+            to_[k] = 0.5 * (at_row_[k] + at_means[k]) + put_right;  // w from here on
+            bend_.data()[k * kLanes + l] = std::abs(ratio) > 1e-9 ? (at_row_[k] - at_means[k]) / ratio : at_means[k];
+            change_.data()[k * kLanes + l] = 0;
         }
-        for (std::size_t i = 0; i < path_.size(); ++i) values[path_[i].player * n_outputs_] -= whole * path_changes_[i];
-        for (int i = 0; i < n_met; ++i) values[changing_[i] * n_outputs_] += weight_ * changes_[i] * totals_[i];
+        double* line = line_.data() + l;
+        for (std::int64_t j = 0; j < n; ++j) {
+            double mean = 0;
+            for (int k = 0; k < n_outputs_; ++k) mean += to_[k] * line[k * per_output + j * kLanes];
+            for (int k = 0; k < n_outputs_; ++k)
+                change_.data()[k * kLanes + l] += line[k * per_output + j * kLanes] -= mean;
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "../base/buffer.hpp"
+#include "../kernels/kernels.hpp"
 #include "node_models.hpp"
 #include "players.hpp"
 #include "prepared_rows.hpp"
@@ -20,13 +22,14 @@ namespace boostforest {
 // What a tree's nodes are without a row: computed from the background, for all rows.
 class PathTree {
    public:
-    PathTree(const TreeView& tree, Link link, const PreparedRows& background);
+    PathTree(const TreeView& tree, Link link, const PreparedRows& background, const Players& players);
 
     const TreeView& tree() const { return *tree_; }
     Link link() const { return link_; }
     double share(std::int32_t node) const { return shares_[node]; }  // of the training rows at its parent
     const double* means(std::int32_t node) const { return means_.data() + static_cast<std::int64_t>(node) * width_; }
     int deepest() const { return deepest_; }
+    int n_columns() const { return n_columns_; }  // the most that a path has conditions on
     std::size_t n_bytes() const { return means_.size() * sizeof(double); }
 
     // Scores of the model of a node at these means, and its outputs, one per output.
@@ -37,64 +40,61 @@ class PathTree {
     void add_base(double weight, double* base) const;
 
    private:
+    void find_paths(const Players& players);
     void find_means(const PreparedRows& background);
     void find_outputs();
 
     const TreeView* tree_;
     Link link_;
-    int width_, deepest_ = 0;
+    int width_, deepest_ = 0, n_columns_ = 0;
     std::vector<double> shares_, reach_;    // per node: share of the training rows at its parent, and of all of them
     std::vector<double> means_;             // per node: inputs of the background rows there; without any, further up
     std::vector<double> scores_, outputs_;  // per node; 0 without a model
 };
 
+// kLanes rows go through a tree together, side by side in the arrays below.
 class PathDependent {
    public:
-    // n_columns: the most that a path has conditions on.
-    PathDependent(const Players& players, int n_columns, int n_outputs, int input_width);
+    PathDependent(const Players& players, int n_outputs, int input_width);
 
-    // Adds weight times the contributions to the output for a row: players × outputs.
-    void add_tree(const PathTree& tree, const double* routed, const double* inputs, double weight, double* values);
+    // The rows that come next: at most kLanes of them, from `first` on.
+    void take(const PreparedRows& rows, std::int64_t first);
+    // Adds weight times the contributions to the output of a tree.
+    void add_tree(const PathTree& tree, double weight);
+    // Adds all of them to the values of the rows, players × outputs each.
+    void give(double* values) const;
 
    private:
-    static constexpr int kFew = 8, kMany = 32;  // points: exact for up to 15 and 63 columns
-
-    struct OnPath {
-        std::int32_t player;
-        bool met;                // q
-        double share;            // r
-        std::int64_t inverse_u;  // where its 1 / u starts
-    };
-
     void visit(std::int32_t node, int depth);
     void step(std::int32_t node, std::int32_t next, int depth);
     void add_model(std::int32_t node, int depth);
-    void find_line(std::int32_t node);
-    void bend_line(std::int32_t node, const double* to);
+    void bend_one(std::int32_t node);
+    void bend_many(std::int32_t node);
+    void put_on_path(std::int32_t player);
+    const GaussLegendre& rule_of(int n_columns);
+    void make_room(int n_levels, int n_points);
     double* product(int depth) { return at_depth_.data() + depth * per_depth_; }
-    double* inverse_u(int depth) { return product(depth) + n_points_; }
-    double* below(int depth) { return inverse_u(depth) + n_points_; }
+    double* below(int depth) { return product(depth) + n_points_ * kLanes; }
 
     const Players& players_;
-    int n_points_, n_outputs_, input_width_;
-    bool inputs_are_columns_;   // input j is column j
-    std::vector<double> rule_;  // points, then weights
+    int n_outputs_, input_width_, n_rows_ = 0;
+    std::vector<GaussLegendre> rules_;
+    Buffer<double> routed_, inputs_, values_;  // per feature, per input, per player and output
 
-    // Of the tree and row at work:
+    // Of the tree at work:
     const PathTree* tree_ = nullptr;
     NodeModels* models_ = nullptr;
-    const double *routed_ = nullptr, *inputs_ = nullptr;
-    double weight_ = 0;
-    double* values_ = nullptr;
-
-    std::vector<OnPath> path_;           // columns with conditions
-    std::vector<std::int32_t> place_;    // per column: its place there, -1: none
-    std::int64_t per_depth_;             // doubles in at_depth_
-    std::vector<double> at_depth_;       // product of u, 1 / u of the last column, per output sums over the nodes below
-    std::vector<double> line_, scores_;  // what inputs change of outputs; the row's outputs
-    std::vector<const double*> inverses_;  // of the columns that change the output of a node, and:
-    std::vector<double> path_changes_, met_shares_, changes_, totals_;
-    std::vector<std::int32_t> changing_;
+    PathRule rule_{};
+    std::int64_t n_points_ = 0, per_depth_ = 0;  // per_depth_: doubles in at_depth_
+    Buffer<double> at_depth_;              // per level: product of u, sums over the nodes below, the column of the step
+    std::vector<PathColumn> columns_;      // of the steps to each level; the last one: of columns without conditions
+    std::vector<const PathColumn*> path_;  // columns with conditions
+    std::vector<std::int32_t> place_;      // per column: its place there, -1: none
+    std::vector<std::int32_t> off_path_;   // inputs, those of columns without conditions first, so many:
+    int n_off_path_ = 0;
+    std::vector<std::int32_t> off_place_;  // per input: its place there
+    Buffer<double> line_, change_, bend_;  // per output: what inputs change, all of them, and the slope of the output
+    std::vector<double> to_, at_row_;      // of one row: scores and outputs
 };
 
 }  // namespace boostforest

@@ -14,6 +14,7 @@
 #include "loss.hpp"
 #include "pairs.hpp"
 #include "partition.hpp"
+#include "paths.hpp"
 #include "predict.hpp"
 #include "small_ridge.hpp"
 #include "split.hpp"
@@ -75,6 +76,7 @@ const Kernels kTable = {
     .clipped_coalitions = clipped_coalitions,
     .path_step = path_step,
     .path_return = path_return,
+    .path_line = path_line,
     .path_model = path_model,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,

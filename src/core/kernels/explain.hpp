@@ -1,4 +1,4 @@
-// Explanations: differences between rows under a linear model, sums over coalitions of columns, and steps along paths.
+// Explanations: differences between rows under a linear model, and sums over coalitions of columns.
 // Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
@@ -151,6 +151,20 @@ constexpr int count_bits(int s) {
     return s == 0 ? 0 : (s & 1) + count_bits(s >> 1);
 }
 
+// Adds the clipped scores of a block to its sums: depth first, so that few of them are held at a time.
+template <int kLevel, int kPlace, int kBits>
+[[gnu::always_inline]] inline void add_clipped(Vec score, const double* differences, Vec low, Vec high,
+                                               Vec (&sums)[1 << kBits]) {
+    if constexpr (kLevel == 0) {
+        const Vec above = score < low ? low : score;
+        sums[kPlace] += above > high ? high : above;
+    } else {
+        add_clipped<kLevel - 1, kPlace, kBits>(score, differences, low, high, sums);
+        add_clipped<kLevel - 1, kPlace + (1 << (kLevel - 1)), kBits>(score + splat<Vec>(differences[kLevel - 1]),
+                                                                     differences, low, high, sums);
+    }
+}
+
 // Sums over rows of the clipped scores of a block, times the weights of the coalitions.
 template <int kBits>
 [[gnu::always_inline]] inline BlockSums<kBits> clipped_block(const double* starts, const double* differences,
@@ -159,18 +173,10 @@ template <int kBits>
     Vec sums[1 << kBits] = {};
     for (Index row = 0; row < n_rows; ++row) {
         const double* own = differences + row * stride;
-        Vec values[1 << kBits];
-        values[0] = splat<Vec>(starts[row]);
-        unrolled<0, kLaneBits>([&]<int j>() { values[0] += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j]) : Vec{}; });
-        for (int j = 0; j < n_top; ++j) values[0] += splat<Vec>((top >> j & 1) != 0 ? own[kLaneBits + kBits + j] : 0.0);
-        unrolled<0, kBits>([&]<int j>() {
-            const Vec difference = splat<Vec>(own[kLaneBits + j]);
-            unrolled<0, (1 << j)>([&]<int i>() { values[(1 << j) + i] = values[i] + difference; });
-        });
-        unrolled<0, (1 << kBits)>([&]<int i>() {
-            const Vec above = values[i] < low ? low : values[i];
-            sums[i] += above > high ? high : above;
-        });
+        Vec score = splat<Vec>(starts[row]);
+        unrolled<0, kLaneBits>([&]<int j>() { score += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j]) : Vec{}; });
+        for (int j = 0; j < n_top; ++j) score += splat<Vec>((top >> j & 1) != 0 ? own[kLaneBits + kBits + j] : 0.0);
+        add_clipped<kBits, 0, kBits>(score, own + kLaneBits, low, high, sums);
     }
     unrolled<0, (1 << kBits)>([&]<int i>() { sums[i] *= load<Vec>(weights + 8 * count_bits(i)); });
     BlockSums<kBits> folded_sums;
@@ -252,46 +258,6 @@ double coalition_sums(double* values, const double* weights, int n, double* with
         }
     }
     return values[0];
-}
-
-void path_step(const double* rule, int n_points, const double* product, const double* before, bool met, double share,
-               double* after, double* out) {
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 point = load<V8>(rule + t), rest = 1 - point;
-        const V8 own = met ? point + rest * share : rest * share;
-        store<V8>(after + t, 1 / own);
-        store<V8>(out + t, load<V8>(product + t) * load<V8>(before + t) * own);
-    }
-}
-
-double path_return(int n_points, const double* under, const double* before, double gain_before, const double* after,
-                   double gain, double* below) {
-    V8 total{};
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 own = load<V8>(under + t);
-        total += own * (gain * load<V8>(after + t) - gain_before * load<V8>(before + t));
-        store<V8>(below + t, load<V8>(below + t) + own);
-    }
-    return sum(total);
-}
-
-double path_model(const double* rule, int n_points, const double* product, double output, double off_path, int n,
-                  const double* const* inverses, const double* shares, const double* changes, double* totals,
-                  double* below) {
-    V8 whole{};
-    for (int i = 0; i < n; ++i) totals[i] = 0;
-    for (int t = 0; t < n_points; t += 8) {
-        const V8 point = load<V8>(rule + t), weighted = load<V8>(rule + n_points + t) * load<V8>(product + t);
-        V8 line = splat<V8>(off_path);
-        for (int i = 0; i < n; ++i) {
-            const V8 inverse = load<V8>(inverses[i] + t);
-            line += changes[i] * inverse;
-            totals[i] += shares[i] * sum(weighted * inverse * inverse);
-        }
-        whole += weighted;
-        store<V8>(below + t, load<V8>(below + t) + weighted * (output + point * line));
-    }
-    return sum(whole);
 }
 
 }  // namespace

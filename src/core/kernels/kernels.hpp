@@ -46,6 +46,32 @@ struct MixedModel {
     double lower, upper;
 };
 
+// Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
+struct PathRule {
+    const double *points, *weights;  // of a quadrature
+    int n;                           // points: 4, 6 or a multiple of 8
+    double weight;                   // of what is added to values
+};
+struct PathSplit {
+    double threshold;
+    bool missing_left, is_left;  // is_left: the step leads there
+};
+struct PathColumn {
+    std::int32_t player, first_input, last_input;  // the last one is not its own
+    bool any_met;                                  // by one of the rows
+    double share;                                  // r
+    double* met;                                   // q, 1 or 0 per row
+    double* inverse;                               // 1 / u per point and row, 0 for u = 0
+    double* change;                                // of a node's output, per row: scratch of path_model
+};
+struct PathModel {
+    const double *slopes, *means;
+    double score, output;   // at the means
+    double lower, upper;    // range of the output
+    const double* product;  // of u, per point and row
+    double* below;          // per point and row
+};
+
 struct Kernels {
     const char* name;  // instruction set: "generic", "avx2", "avx512"
 
@@ -233,19 +259,22 @@ struct Kernels {
                                  std::int64_t n_rows, int n, double lower, double upper, const double* weights,
                                  double* with);
 
-    // Steps along the path to a node, see explain/path_dependent.hpp; n_points a multiple of 8, rule: points, then
-    // their weights. u = t q + (1 - t) r of a column that is met (q = 1) or not: out = product · u / u before, where
-    // `before` and `after` are 1 / u.
-    void (*path_step)(const double* rule, int n_points, const double* product, const double* before, bool met,
-                      double share, double* after, double* out);
-    // On the way back: adds `under` to `below`; returns Σ under (gain after - gain_before before).
-    double (*path_return)(int n_points, const double* under, const double* before, double gain_before,
-                          const double* after, double gain, double* below);
-    // A node's output and what columns change of it, n of them by conditions on the path that are met: adds rule ×
-    // product × output to `below`, writes shares[i] Σ rule × product / u² of these, returns Σ rule × product.
-    double (*path_model)(const double* rule, int n_points, const double* product, double output, double off_path, int n,
-                         const double* const* inverses, const double* shares, const double* changes, double* totals,
-                         double* below);
+    // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
+    // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.
+    bool (*path_step)(const PathRule& rule, const double* x, const PathSplit& split, const double* product,
+                      const PathColumn& before, const PathColumn& after, double* out);
+    // On the way back: adds `under` to `below`, and what the column of the step gets for it to values.
+    void (*path_return)(const PathRule& rule, int n_outputs, const double* under, const PathColumn& before,
+                        const PathColumn& after, double* below, double* values);
+    // line: what each of n inputs changes of a node's score between its means and the rows; change: their sum; bend:
+    // the slope of the node's output, within its range, between both.
+    void (*path_line)(const PathModel& model, const double* x, int n, double* line, double* change, double* bend);
+    // A node's output and what columns change of it, bend × line: adds rule × product × output to `below`, and to
+    // values
+    // (`stride` apart) what is not left to path_return. off_path: n inputs of columns that are not on the path.
+    void (*path_model)(const PathRule& rule, const PathModel& model, const PathColumn* const* columns, int n_columns,
+                       const double* line, const double* change, const double* bend, const std::int32_t* off_path,
+                       int n, const std::int32_t* of_input, double* values, std::int64_t stride);
 
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of

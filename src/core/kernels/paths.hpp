@@ -1,0 +1,129 @@
+// Path-dependent contributions of kLanes rows side by side: see explain/path_dependent.hpp. Values of one point, column
+// or output lie kLanes apart, and no sum runs over lanes: a row has the same values whatever lies beside it.
+// Part of all.cpp: compiled once per instruction set, so no standard library here.
+#pragma once
+
+#include "simd.hpp"
+
+namespace boostforest {
+namespace BF_ISA {
+namespace {
+
+bool path_step(const PathRule& rule, const double* x, const PathSplit& split, const double* product,
+               const PathColumn& before, const PathColumn& after, double* out) {
+    double n_met = 0;
+    for_columns(kLanes, [&]<class V>(int l) {
+        const V value = load<V>(x + l), one = splat<V>(1), missing = splat<V>(split.missing_left ? 1 : 0);
+        const V left = value <= split.threshold ? one : value != value ? missing : V{};
+        const V met = load<V>(before.met + l) * (split.is_left ? left : one - left);
+        n_met += sum(met);
+        store<V>(after.met + l, met);
+        for (Index t = 0; t < rule.n; ++t) {
+            const Index at = t * kLanes + l;
+            const V u = rule.points[t] * met + (1 - rule.points[t]) * after.share;
+            store<V>(after.inverse + at, u > 0 ? 1 / u : V{});
+            store<V>(out + at, load<V>(product + at) * load<V>(before.inverse + at) * u);
+        }
+    });
+    return n_met > 0;
+}
+
+void path_return(const PathRule& rule, int n_outputs, const double* under, const PathColumn& before,
+                 const PathColumn& after, double* below, double* values) {
+    for_columns(kLanes, [&]<class V>(int l) {
+        const V gain = load<V>(after.met + l) - after.share, gain_before = load<V>(before.met + l) - before.share;
+        for (Index k = 0; k < n_outputs; ++k) {
+            V total{};
+            for (Index t = 0; t < rule.n; ++t) {
+                const Index at = t * kLanes + l, own = k * rule.n * kLanes + at;
+                const V all = load<V>(under + own), inverse = load<V>(after.inverse + at);
+                total += all * (gain * inverse - gain_before * load<V>(before.inverse + at));
+                store<V>(below + own, load<V>(below + own) + all);
+            }
+            double* value = values + k * kLanes + l;
+            store<V>(value, load<V>(value) + rule.weight * total);
+        }
+    });
+}
+
+void path_line(const PathModel& m, const double* x, int n, double* line, double* change, double* bend) {
+    for_columns(kLanes, [&]<class V>(int l) {
+        V total{};
+        for (Index j = 0; j < n; ++j) {
+            const V own = m.slopes[j] * (load<V>(x + j * kLanes + l) - m.means[j]);
+            store<V>(line + j * kLanes + l, own);
+            total += own;
+        }
+        const V low = splat<V>(m.lower), high = splat<V>(m.upper), to = m.score + total;
+        const V above = to < low ? low : to, within = above > high ? high : above;
+        const V bent = total != 0 ? (within - m.output) / total : V{};
+        const V straight = within == to ? splat<V>(1) : bent;
+        store<V>(change + l, total);
+        store<V>(bend + l, m.score == m.output ? straight : bent);
+    });
+}
+
+// kPoints points from `first` on. What a column on the path changes of the output, it gets by Σ rule × product × r /
+// u²: path_return gives it the rest of it.
+template <class V, int kPoints>
+[[gnu::always_inline]] inline V path_points(const PathRule& rule, Index first, int l, const PathModel& m,
+                                            const PathColumn* const* columns, int n, V off_path, double* values,
+                                            Index stride) {
+    const Index start = first * kLanes + l;
+    V weighted[kPoints], line[kPoints], whole{};
+    unrolled<0, kPoints>([&]<int t>() {
+        weighted[t] = rule.weights[first + t] * load<V>(m.product + start + t * kLanes);
+        line[t] = off_path;
+        whole += weighted[t];
+    });
+    for (int i = 0; i < n; ++i) {
+        const PathColumn& column = *columns[i];
+        if (!column.any_met) continue;
+        const V change = load<V>(column.change + l);
+        V own{};
+        unrolled<0, kPoints>([&]<int t>() {
+            const V inverse = load<V>(column.inverse + start + t * kLanes);
+            line[t] += change * inverse;
+            own += weighted[t] * inverse * inverse;
+        });
+        double* value = values + column.player * stride + l;
+        store<V>(value, load<V>(value) + rule.weight * column.share * change * own);
+    }
+    unrolled<0, kPoints>([&]<int t>() {
+        double* below = m.below + start + t * kLanes;
+        store<V>(below, load<V>(below) + weighted[t] * (m.output + rule.points[first + t] * line[t]));
+    });
+    return whole;
+}
+
+void path_model(const PathRule& rule, const PathModel& m, const PathColumn* const* columns, int n_columns,
+                const double* line, const double* change, const double* bend, const std::int32_t* off_path, int n,
+                const std::int32_t* of_input, double* values, Index stride) {
+    for_columns(kLanes, [&]<class V>(int l) {
+        const V slope = load<V>(bend + l);
+        V rest = load<V>(change + l);
+        for (int i = 0; i < n_columns; ++i) {
+            const PathColumn& column = *columns[i];
+            V own{};
+            for (Index j = column.first_input; j < column.last_input; ++j) own += load<V>(line + j * kLanes + l);
+            rest -= own;
+            store<V>(column.change + l, own * slope * load<V>(column.met + l));
+        }
+        rest *= slope;
+        V whole{};
+        if (rule.n == 4) whole = path_points<V, 4>(rule, 0, l, m, columns, n_columns, rest, values, stride);
+        if (rule.n == 6) whole = path_points<V, 6>(rule, 0, l, m, columns, n_columns, rest, values, stride);
+        for (Index first = 0; rule.n % 8 == 0 && first < rule.n; first += 8)
+            whole += path_points<V, 8>(rule, first, l, m, columns, n_columns, rest, values, stride);
+        whole *= rule.weight * slope;
+        for (int i = 0; i < n; ++i) {
+            const Index j = off_path[i];
+            double* value = values + of_input[j] * stride + l;
+            store<V>(value, load<V>(value) + whole * load<V>(line + j * kLanes + l));
+        }
+    });
+}
+
+}  // namespace
+}  // namespace BF_ISA
+}  // namespace boostforest
