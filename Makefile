@@ -183,7 +183,7 @@ sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
 
 clean: ## Remove builds, caches and reports; keep the virtual environments
 	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf .coverage htmlcov demo_convergence.png
+	rm -rf .coverage htmlcov demo_convergence.png demo_report.html
 	rm -f $(VENV)/.stamp-build $(VENV)/.stamp-paper* .venv-asan/.stamp-build .venv-tsan/.stamp-build
 	find $(wildcard src tests paper benchmarks examples tools) -name __pycache__ -type d -prune -exec rm -rf {} +
 

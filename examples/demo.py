@@ -1,6 +1,7 @@
 """BoostForest beside RandomForest on three datasets that ship with scikit-learn.
 
-Prints a table of scores, times and sizes, and draws how forests of a single stage converge as trees are added.
+Prints a table of scores, times and sizes. With matplotlib it then draws how forests of a single stage converge as trees
+are added, and writes the report of the last forest as a page to open in a browser.
 """
 
 from __future__ import annotations
@@ -8,21 +9,15 @@ from __future__ import annotations
 import argparse
 import pickle
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")  # before pyplot: the demo must run where there is no display
-
-import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, NullLocator
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import accuracy_score, r2_score
@@ -41,9 +36,14 @@ STYLES: dict[str, dict[str, Any]] = {
     "RandomForest": {"color": "#D55E00", "linestyle": "--", "linewidth": 1.5},
 }
 
-NEXT = """
+FILES = """
 Look at
-  {picture:<24}how the forests converge, tree by tree
+  {report:<24}the report of BoostForest on diabetes, to open in a browser
+  {picture:<24}how the forests converge, tree by tree"""
+NO_FILES = """
+With matplotlib there would be a report page and a picture, too: pip install "boostforest[plot]"
+Look at"""
+NEXT = """\
   README.md               ten lines to begin with
   docs/when_to_use.md     when to use it, and when not, by measurements
   docs/tables.md          text, categories and missing values in your tables
@@ -78,21 +78,36 @@ class Problem(NamedTuple):
         boost, random = classes[0](**settings), classes[1](**settings)
         return {"BoostForest": boost, "… fast": classes[0](preset="fast", **settings), "RandomForest": random}
 
+    def split(self) -> list[Any]:
+        """Return the rows to fit and those to test: X, X, y, y. With pandas, columns have names."""
+        X, y = self.loader(return_X_y=True, as_frame=find_spec("pandas") is not None)
+        return train_test_split(X, y, test_size=0.3, random_state=0, stratify=y if self.is_classification else None)
+
 
 PROBLEMS = (
     Problem("breast cancer, 2 classes", load_breast_cancer, True),
     Problem("digits, 10 classes", load_digits, True),
-    Problem("diabetes, regression", load_diabetes, False),
+    Problem("diabetes, regression", partial(load_diabetes, scaled=False), False),
 )
 
 
-def staged(model: Any, X: npt.NDArray) -> Iterator[npt.NDArray]:
+class Result(NamedTuple):
+    """What came out on one dataset."""
+
+    curves: dict[str, list[float]]  #: test scores by number of trees
+    forest: Any  #: BoostForest as it comes
+    X_test: Any
+    y_test: Any
+
+
+def staged(model: Any, X: Any) -> Iterator[npt.NDArray]:
     """Yield the predictions of the first 1, 2, ... trees."""
     if hasattr(model, "staged_predict"):
         yield from model.staged_predict(X)
         return
     # scikit-learn's forests have no staged prediction: average their trees as they would do themselves.
     has_classes = hasattr(model, "classes_")
+    X = np.asarray(X)  # the trees were fitted to arrays
     outputs = (tree.predict_proba(X) if has_classes else tree.predict(X) for tree in model.estimators_)
     for count, total in enumerate(accumulate(outputs), start=1):
         yield model.classes_[np.argmax(total, axis=1)] if has_classes else total / count
@@ -104,7 +119,7 @@ def model_bytes(model: Any) -> int:
     return len(pickle.dumps(model, protocol=5)) if own is None else int(own)
 
 
-def timed(call: Callable[..., Any], *args: npt.NDArray) -> tuple[Any, float]:
+def timed(call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     """Return what the call returns and the seconds it took."""
     start = perf_counter()
     result = call(*args)
@@ -117,17 +132,14 @@ def line(title: str, name: str, score: str, seconds: tuple[float, float], size: 
     return f"{title:<26}{name:<14}{score:<15}{times}{size / 1e6:>9.2f} MB"
 
 
-def run(problem: Problem) -> dict[str, list[float]]:
-    """Fit the forests, print their lines of the table, return their test scores by number of trees.
+def run(problem: Problem) -> Result:
+    """Fit the forests and print their lines of the table.
 
     The default has stages that were weighed together: of it there is the last score only.
     """
-    X, y = problem.loader(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=0.3, random_state=0, stratify=y if problem.is_classification else None
-    )
-    curves = {}
-    for name, model in problem.models().items():
+    X_train, X_test, y_train, y_test = problem.split()
+    curves, models = {}, problem.models()
+    for name, model in models.items():
         _, fit_s = timed(model.fit, X_train, y_train)
         predicted, predict_s = timed(model.predict, X_test)
         score = problem.score(y_test, predicted)
@@ -135,11 +147,13 @@ def run(problem: Problem) -> dict[str, list[float]]:
         print(line(problem.title, name, shown, (fit_s, predict_s), model_bytes(model)), flush=True)
         single = name != "BoostForest"
         curves[name] = [problem.score(y_test, stage) for stage in staged(model, X_test)] if single else [score]
-    return curves
+    return Result(curves, models["BoostForest"], X_test, y_test)
 
 
-def draw_panel(axes: Axes, problem: Problem, curves: dict[str, list[float]]) -> None:
+def draw_panel(axes: Any, problem: Problem, curves: dict[str, list[float]]) -> None:
     """Draw one dataset's curves; the trees are on a log scale because the first ten matter most."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
     for name, scores in curves.items():
         scores = scores * N_TREES if len(scores) == 1 else scores
         axes.plot(range(1, len(scores) + 1), scores, label=name, **STYLES[name])
@@ -157,25 +171,35 @@ def draw_panel(axes: Axes, problem: Problem, curves: dict[str, list[float]]) -> 
 
 def draw(curves: list[dict[str, list[float]]], path: Path) -> None:
     """Draw one panel per dataset, with one legend below them all."""
+    from matplotlib.figure import Figure  # without pyplot no display is needed
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08, wspace=0.04)
-    figure, panels = plt.subplots(1, len(PROBLEMS), figsize=(12, 4), layout=layout)
+    figure = Figure(figsize=(12, 4), layout=layout)
+    panels = figure.subplots(1, len(curves), squeeze=False)[0]
     for axes, problem, scores in zip(panels, PROBLEMS, curves, strict=True):
         draw_panel(axes, problem, scores)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 def main() -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("demo_convergence.png"), help="where to draw the picture")
+    parser.add_argument("--report", type=Path, default=Path("demo_report.html"), help="where to write the page")
     args = parser.parse_args()
     print(HEADER)
-    curves = [run(problem) for problem in PROBLEMS]
-    draw(curves, args.out)
-    print(NEXT.format(picture=str(args.out)))
+    results = [run(problem) for problem in PROBLEMS]
+    if find_spec("matplotlib") is None:
+        print(NO_FILES)
+    else:
+        last = results[-1]
+        last.forest.report(last.X_test, last.y_test, args.report, title="BoostForest on diabetes", target="progression")
+        draw([result.curves for result in results], args.out)
+        print(FILES.format(report=str(args.report), picture=str(args.out)))
+    print(NEXT)
 
 
 if __name__ == "__main__":
