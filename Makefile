@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help venv build test test-paper test-random fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools \
-	bench-tables bench-speed bench-compare sanitize sanitize-thread clean distclean
+	bench-tables bench-speed bench-compare sanitize sanitize-thread packages clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -180,6 +180,9 @@ sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 BOOSTFOREST_TIME_FACTOR=10 \
 	$(shell setarch -R true 2>/dev/null && echo setarch -R) \
 	.venv-tsan/bin/python -m pytest -s tests/test_threads.py $(PYTEST_ARGS)
+
+packages: ## Build sdist and wheel into dist/, twice; run auditwheel, abi3audit, twine, a smoke test
+	.ci/packages dist $(PYTHON)
 
 clean: ## Remove builds, caches and reports; keep the virtual environments
 	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
