@@ -44,6 +44,8 @@ _COMPACT_LEAVES, _ROWS_OF_COMPACT = (
     tuple(range(15, 46)),
     450,
 )  # of preset="fast" in classification; fewer rows: as usual
+_FEW_CLASSES = 5  # have second derivatives of their own in preset="best"
+_FEW_LEAVES = (8, 16, 32)  # of a tree of preset="best" in classification, to begin with
 
 
 class BaggingMixin(BaggingArguments):
@@ -187,7 +189,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost).grow()
+        few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost, few_leaves).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
@@ -282,12 +285,21 @@ def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[st
     if forest.preset == "paper" or loss.n_classes == 0:
         return {}
     settings: dict[str, Any] = {}
-    if plan.calibrate and loss.n_classes > 2 and forest.shared_hessian is None:  # too cautious, unless calibrated
+    few = forest.preset == "best" and loss.n_classes <= _FEW_CLASSES
+    if plan.calibrate and loss.n_classes > 2 and not few and forest.shared_hessian is None:  # quick, but too cautious
         settings["shared_hessian"] = True
     large = n_rows >= _ROWS_OF_COMPACT
     if forest.preset == "fast" and large and "min_samples_leaf" not in _set_parameters(forest):
         settings["min_samples_leaf"] = _COMPACT_LEAVES
+    if _has_few_leaves(forest, plan, loss, n_rows):
+        settings["max_leaf_nodes"] = _FEW_LEAVES
     return settings
+
+
+def _has_few_leaves(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> bool:
+    """Tell whether trees begin with few leaves: where classes are calibrated, and settings are looked for."""
+    searches = forest.preset == "best" and plan.own is not None and "max_leaf_nodes" not in plan.own
+    return searches and bool(plan.calibrate) and loss.n_classes > 1 and n_rows >= _ROWS_OF_COMPACT
 
 
 def _check(name: str, asked: dict[str, Any], allowed: str, is_allowed: Any) -> None:
