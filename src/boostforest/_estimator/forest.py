@@ -16,6 +16,7 @@ from .._base.draws import tree_seeds
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
+from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.groups import Growth
@@ -178,6 +179,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
         plan = self._plan()
+        if self.boost and (reason := why_not_boosted(data)):
+            raise ValueError(f"boost=True {reason}")
         if plan.is_plain:
             model = self._grow_plainly(request, data, before)
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
@@ -189,8 +192,9 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
+        boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
         few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost, few_leaves).grow()
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, boost, few_leaves).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)

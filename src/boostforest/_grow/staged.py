@@ -14,13 +14,14 @@ from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
 from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
-from .boosted import Booster, Forest, Mixture, can_boost
+from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
 _TRIAL_TREES = 16  # of each setting that a later stage tries
+_ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
@@ -63,8 +64,8 @@ class StageGrower:
         ``few_leaves``: trees of classes have few of them, which probabilities that are calibrated like.
         """
         self._growth, self._objective = growth, growth.objective
-        self._budget, self._n_stages, self._own, self._boost = budget, n_stages, own, boost
-        self._few_leaves = few_leaves
+        self._budget, self._n_stages, self._own = budget, n_stages, own
+        self._boosts, self._few_leaves = boost, few_leaves
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -83,7 +84,7 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
-        if self._boost and can_boost(self._growth.data):
+        if self._boosts:
             self._add_chains(grown)
         self._growth.finish()
         return grown
@@ -179,13 +180,13 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
-        candidates = [best]
-        if self._own is not None:
+        candidates, boosted = [best], self._boosts and len(scores) >= _ROWS_OF_BOOSTING
+        if self._own is not None and not boosted:
             cut = {name: value for name, value in best.items() if name == "split_features"}
             cut |= ANY_LEAVES if self._few_leaves else {}
             plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
             candidates += [s for s in plain if s != best and not s.keys() & self._own]
-        if len(candidates) == 1:
+        if len(candidates) == 1 and not boosted:
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
         seeds = growth.seeds(_TRIAL_TREES)
