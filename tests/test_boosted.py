@@ -434,13 +434,7 @@ def test_what_cannot_be_boosted_is_refused(params, message):
 def test_boosting_by_name_that_cannot_be_had_is_refused_and_the_default_goes_without():
     X, y = wavy(200)
     cases = [
-        (
-            BoostForestRegressor,
-            {"loss": "poisson"},
-            X,
-            np.abs(y),
-            r"boost=True does not go with loss='poisson': boosted",
-        ),
+        ({"loss": "poisson"}, X, np.abs(y), r"boost=True does not go with loss='poisson': boosted trees"),
         ({"loss": "huber"}, X, y, r"boost=True does not go with loss='huber': boosted trees"),
         ({}, X[:149], y[:149], r"boost=True needs at least 150 rows, .*; got 149\."),
     ]
