@@ -431,6 +431,32 @@ def test_what_cannot_be_boosted_is_refused(params, message):
         BoostForestRegressor(10, **params, preset="paper").fit(*wavy(60))
 
 
+def test_boosting_by_name_that_cannot_be_had_is_refused_and_the_default_goes_without():
+    X, y = wavy(200)
+    cases = [
+        ({"loss": "poisson"}, X, np.abs(y), r"boost=True does not go with loss='poisson': boosted trees"),
+        ({"loss": "huber"}, X, y, r"boost=True does not go with loss='huber': boosted trees"),
+        ({}, X[:149], y[:149], r"boost=True needs at least 150 rows, .*; got 149\."),
+    ]
+    for params, rows, target, message in cases:
+        for preset in ("best", "paper"):
+            with pytest.raises(ValueError, match=message):
+                BoostForestRegressor(40, boost=True, preset=preset, **params).fit(rows, target)
+        assert not any(BoostForestRegressor(40, random_state=0, **params).fit(rows, target).stages_.boosted)
+
+
+def test_boosting_by_name_needs_two_classes():
+    X, _ = wavy(200)
+    one_class = pytest.warns(UserWarning, match="y has one class only")
+    with one_class, pytest.raises(ValueError, match=r"boost=True needs at least two classes; got 1\."):
+        BoostForestClassifier(40, boost=True).fit(X, np.zeros(200))
+
+
+def test_many_outputs_have_fewer_bins_and_bags():
+    assert [boosted.LEAF_WISE.rules(1000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    assert [boosted.number_of_bags(n) for n in (10_000, 10_001)] == [8, 4]
+
+
 # --------------------------------------------------------------------------------------------------------- weights
 
 

@@ -119,13 +119,36 @@ def shared(forest):
 
 
 def test_classes_share_their_weights_unless_the_forest_is_the_papers_or_not_calibrated():
+    assert shared(fit("multiclass", n_estimators=5, preset="best")) == {False}  # few classes
+    many = BoostForestClassifier(5, random_state=0).fit(
+        example_data("binary")[0], np.arange(len(example_data("binary")[1])) % 6
+    )
+    assert shared(many) == {True}
+    assert shared(fit("multiclass", n_estimators=5, preset="fast")) == {True}
     for preset in ("best", "fast"):
-        assert shared(fit("multiclass", n_estimators=5, preset=preset)) == {True}
         assert shared(fit("multiclass", n_estimators=5, preset=preset, shared_hessian=False)) == {False}
         assert shared(fit("multiclass", n_estimators=5, preset=preset, calibrate=False)) == {False}
         assert shared(fit("binary", n_estimators=5, preset=preset)) == {False}
     assert shared(fit("multiclass", n_estimators=5, preset="paper")) == {False}
     assert shared(fit("multiclass", n_estimators=5, preset="paper", shared_hessian=True)) == {True}
+
+
+def test_trees_of_calibrated_classes_begin_with_few_leaves_where_there_are_rows_for_it():
+    def limits(**params):
+        return {drawn["max_leaf_nodes"] for drawn in fit("binary", n_estimators=40, boost=False, **params).tree_params_}
+
+    assert limits(n=600) & {8, 16, 32}
+    for params in ({"n": 160}, {"n": 600, "calibrate": False}, {"n": 600, "pool": "uniform"}):
+        assert limits(**params) == {None}
+    assert limits(n=600, max_leaf_nodes=5) == {5}
+
+
+def test_steps_are_longer_where_classes_are_separated():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    forest = BoostForestClassifier(60, boost=False, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    assert 1 < max(forest.stages_.steps) <= 3
+    regressor = BoostForestRegressor(60, boost=False, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert max(regressor.stages_.steps) <= 1
 
 
 def leaves(forest):

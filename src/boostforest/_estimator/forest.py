@@ -17,6 +17,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
+from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.groups import Growth
@@ -45,6 +46,8 @@ _COMPACT_LEAVES, _ROWS_OF_COMPACT = (
     tuple(range(15, 46)),
     450,
 )  # of preset="fast" in classification; fewer rows: as usual
+_FEW_CLASSES = 5  # have second derivatives of their own in preset="best"
+_FEW_LEAVES = (8, 16, 32)  # of a tree of preset="best" in classification, to begin with
 
 
 class BaggingMixin(BaggingArguments):
@@ -205,6 +208,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         plan = self._plan()
         if data.source is not None:  # every stage, and every setting that is tried, would read the whole table again
             plan = replace(plan, budget=int(self.n_estimators), n_stages=1, own=None, boost=False)
+        if self.boost and (reason := why_not_boosted(data)):
+            raise ValueError(f"boost=True {reason}")
         if plan.is_plain:
             model = self._grow_plainly(request, data, before)
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
@@ -216,7 +221,9 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost).grow()
+        boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
+        few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, boost, few_leaves).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
@@ -324,12 +331,21 @@ def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[st
     if forest.preset == "paper" or loss.n_classes == 0:
         return {}
     settings: dict[str, Any] = {}
-    if plan.calibrate and loss.n_classes > 2 and forest.shared_hessian is None:  # too cautious, unless calibrated
+    few = forest.preset == "best" and loss.n_classes <= _FEW_CLASSES
+    if plan.calibrate and loss.n_classes > 2 and not few and forest.shared_hessian is None:  # quick, but too cautious
         settings["shared_hessian"] = True
     large = n_rows >= _ROWS_OF_COMPACT
     if forest.preset == "fast" and large and "min_samples_leaf" not in _set_parameters(forest):
         settings["min_samples_leaf"] = _COMPACT_LEAVES
+    if _has_few_leaves(forest, plan, loss, n_rows):
+        settings["max_leaf_nodes"] = _FEW_LEAVES
     return settings
+
+
+def _has_few_leaves(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> bool:
+    """Tell whether trees begin with few leaves: where classes are calibrated, and settings are looked for."""
+    searches = forest.preset == "best" and plan.own is not None and "max_leaf_nodes" not in plan.own
+    return searches and bool(plan.calibrate) and loss.n_classes > 1 and n_rows >= _ROWS_OF_COMPACT
 
 
 def _check(name: str, asked: dict[str, Any], allowed: str, is_allowed: Any) -> None:
