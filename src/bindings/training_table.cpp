@@ -168,7 +168,7 @@ void check_params(const TrainingTable& table, const std::vector<TreeParams>& par
 nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
               const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
               const nb::object& progress, const FeatureNumbers& split_features,
-              const std::optional<Array<double, 2>>& start, const std::string& dtype) {
+              const std::optional<Array<double, 2>>& start, const std::string& dtype, bool short_thresholds) {
     const std::vector<TreeParams> tree_params = read_params(params);
     check_params(table, tree_params);
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
@@ -186,7 +186,7 @@ nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap
                             .cumulative = cumulative ? cumulative->data() : nullptr,
                             .weight = weight ? weight->data() : nullptr,
                             .balance_classes = balance_classes};
-    JoinedTrees trees(tree_params, read_stored(dtype));
+    JoinedTrees trees(tree_params, read_stored(dtype), short_thresholds);
     run_without_gil(progress,
                     [&](Control& control) { grow_forest(data, sampling, tree_params, n_threads, control, trees); });
     return to_dict(trees);
@@ -432,10 +432,12 @@ void register_training_table(nb::module_& module) {
              nb::arg("n_threads"), nb::arg("progress").none(),
              nb::arg("split_features").noconvert().none() = nb::none(),
              nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
+             nb::arg("short_thresholds") = false,
              nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                      "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
-                     "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False) -> "
+                     "dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
         .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("row_weight").noconvert().none(),

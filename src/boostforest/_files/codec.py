@@ -52,6 +52,8 @@ Estimators = Mapping[str, type[StoredEstimator]]
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
 _LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
+_RUNS = "runs"  # of trees with the same value of a parameter: value, number of trees, value, …
+_LONG_RUNS = 4  # trees: what their mean length is at least, to be written so
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -171,10 +173,22 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     return tensors
 
 
-def _encode_drawn(values: list[Any]) -> list[Any]:
-    """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
+def _encode_drawn(values: list[Any]) -> Any:
+    """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not), or runs of it."""
     plain = [encode_value(v) for v in values]
-    return plain[:1] if len({repr(v) for v in plain}) == 1 else plain  # as JSON tells them apart, and faster
+    shown = [repr(v) for v in plain]  # as JSON tells them apart, and faster
+    if len(set(shown)) == 1:
+        return plain[:1]
+    first = [0, *(i for i in range(1, len(shown)) if shown[i] != shown[i - 1])]
+    if len(first) > len(plain) // _LONG_RUNS:
+        return plain
+    lengths = np.diff([*first, len(plain)]).tolist()
+    return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
+
+
+def has_runs(metadata: Metadata) -> bool:
+    """Tell whether parameters of trees are written as runs, which came with version 4 of the format."""
+    return f'{{"{_RUNS}":' in metadata["tree_params"]
 
 
 def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
@@ -263,7 +277,7 @@ def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any]
     for parameter in TREE_PARAMETERS:
         name = parameter.name
         # What a tree has that was grown before there was this parameter: the default of one tree, not a pool.
-        values = drawn.get(name, [of_tree.get(name, False)])
+        values = _unrolled(name, drawn.get(name, [of_tree.get(name, False)]), n_trees)
         if not isinstance(values, list) or len(values) not in (1, n_trees):
             raise ValueError(f"tree_params: {name} must have one value, or one per tree")
         values = [decode_value(v) for v in values]
@@ -276,6 +290,19 @@ def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any]
             check_criteria(others, content.task)
         params[name] = values if len(values) == n_trees else values * n_trees
     return params
+
+
+def _unrolled(name: str, values: Any, n_trees: int) -> Any:
+    """Return one parameter with a value per tree, where it is written as runs."""
+    if not isinstance(values, dict):
+        return values
+    runs = values.get(_RUNS) if len(values) == 1 else None
+    runs = runs if isinstance(runs, list) else []
+    lengths = runs[1::2]
+    are_lengths = all(type(n) is int and 0 < n <= n_trees for n in lengths)
+    if not are_lengths or len(runs) % 2 or sum(lengths) != n_trees:
+        raise ValueError(f"tree_params: the runs of {name} must have {n_trees} trees together")
+    return [value for value, n in zip(runs[::2], lengths, strict=True) for _ in range(n)]
 
 
 def _decode_model(content: Content, drawn: TreeParams) -> Model:

@@ -17,14 +17,14 @@ import numpy as np
 from .._base.validation import warn
 from .._model.columns import DTYPES
 from .._model.model import Model
-from .codec import Estimators, StoredEstimator, decode, encode
-from .coding import PREFIX, decode_columns, encode_columns
+from .codec import Estimators, StoredEstimator, decode, encode, has_runs
+from .coding import PREFIX, decode_columns, encode_columns, is_newer
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
 from .schema import FORMAT as SCHEMA
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _CODED = "coded"  # metadata: which columns are
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
@@ -70,7 +70,7 @@ def _chunks_of(
     tensors, coded = encode_columns(tensors)
     head = {
         "format": FORMAT,
-        "format_version": str(SCHEMA.version(tensors)),
+        "format_version": str(4 if is_newer(tensors) or has_runs(metadata) else SCHEMA.version(tensors)),
         "boostforest_version": version("boostforest"),
         "estimator": name,
     }

@@ -251,7 +251,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`3`, or `2` where nothing of version 3 is there", _HEAD),
+    Field("format_version", "text", "", "`4`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "
@@ -279,7 +279,8 @@ METADATA = (
     ),
     Field(
         "tree_params", "JSON", "",
-        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees",
+        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees, and "
+        '`{"runs": [value, n, value, n, …]}` for n trees each (since version 4)',
         ALWAYS, (IS_OBJECT,),
     ),
     Field(
