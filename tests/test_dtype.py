@@ -54,7 +54,10 @@ def quantised(columns):
         shared = (len(needed) - 1) * 9 // 10 if columns.sum_path[tree] else (len(needed) - 1) // 2
         while (large := largest > 127 * 2.0**needed).any():
             needed[large] += 1
-        exponent = np.maximum(needed, np.sort(needed)[shared])
+        least = np.sort(needed)[shared]
+        if width == 1:  # constants lose up to three bits to have the same unit
+            least = min(least + 3, needed.max())
+        exponent = np.maximum(needed, least)
         numbers.append(np.rint(values / 2.0 ** exponent[:, None]).ravel())
         exponents.append(exponent)
     return np.concatenate(numbers), np.concatenate(exponents)

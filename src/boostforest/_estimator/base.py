@@ -132,21 +132,25 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
             roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
             roles.check_same(before.columns)
-            if self.dtype not in ("auto", before.columns.dtype.name):
+            if self._dtype() not in ("auto", before.columns.dtype.name):
                 raise ValueError(
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
-                    f"got {self.dtype!r}."
+                    f"got {self._dtype()!r}."
                 )
         data = TrainingData(X, features, encoded, loss, sampling, roles)
-        chooses = self.dtype == "auto" and before is None
-        dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
+        chooses = self._dtype() == "auto" and before is None
+        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
         pools = self._pools_for(pools, loss, len(y))
-        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
+        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0), chooses)
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
         digest = hashlib.sha256(encoded.tobytes()).digest()
         model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _dtype(self) -> str:
+        """Return the type of coefficients that is asked for."""
+        return str(self.dtype)
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""

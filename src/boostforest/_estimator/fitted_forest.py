@@ -124,6 +124,7 @@ class FittedForestMixin(BoostEstimator):
         params = {name: values[0] for name, values in own.params.items()}
         names = self._tree_class._get_param_names()
         params |= {name: getattr(self, name) for name in _SHARED.intersection(names)}
+        params["dtype"] = own.columns.dtype.name
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         tree._model = own
         tree.max_features = tree.tree_params_[0]["max_features"]

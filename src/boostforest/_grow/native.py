@@ -37,6 +37,7 @@ class Request:
     dtype: str  #: of the coefficients
     threads: int
     verbose: int = 0
+    short_thresholds: bool = False  #: as few digits as part the rows of a node alike
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
@@ -88,6 +89,7 @@ class Request:
             threads=self.threads,
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
+            short_thresholds=self.short_thresholds,
         )
         return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
 
@@ -101,13 +103,14 @@ def grow_trees(
     threads: int,
     verbose: int = 0,
     first_number: int = 0,
+    short_thresholds: bool = False,
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
     if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
     in_python = python_trees(params["node_model"])
     if not in_python:
-        return _grow_in_core(data, params, seeds, dtype, threads, verbose)
+        return _grow_in_core(data, params, seeds, dtype, threads, verbose, short_thresholds)
     from .python.grower import grow_in_python, make_plans
 
     data = data.keeping_table()
@@ -116,7 +119,7 @@ def grow_trees(
     parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
     if rest := [t for t in range(len(seeds)) if t not in parts]:
         own = {name: [values[t] for t in rest] for name, values in params.items()}
-        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)
+        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, short_thresholds)
         parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
     return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
 
@@ -130,7 +133,13 @@ def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
 
 
 def _grow_in_core(
-    data: TrainingData, params: TreeParams, seeds: Seeds, dtype: str, threads: int, verbose: int
+    data: TrainingData,
+    params: TreeParams,
+    seeds: Seeds,
+    dtype: str,
+    threads: int,
+    verbose: int,
+    short_thresholds: bool = False,
 ) -> ForestColumns:
     n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
@@ -149,6 +158,7 @@ def _grow_in_core(
             roles.split_features,
             data.start,
             dtype,
+            short_thresholds,
         )
     if progress is not None:
         progress.close()

@@ -16,6 +16,7 @@ from .._model.model import Model, Stages, join
 from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
 from .boosted import Booster, Forest, Mixture, can_boost
 from .groups import Group, Growth, Settings, joint_oob
+from .trim import with_fewer_rounds
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
@@ -84,6 +85,7 @@ class StageGrower:
         if found is None:
             return
         chains, weights = found
+        chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
