@@ -180,13 +180,16 @@ def test_training_rows_without_a_bag_are_refused(params):
     assert forest.compress(X=others[0], y=others[1]).compression_report_
 
 
-def test_a_loaded_forest_needs_rows_of_its_own(tmp_path: Path):
+def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
     forest, training, _ = fitted("regression")
     forest.save_model(tmp_path / "a")
     loaded = load_model(tmp_path / "a")
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
-    assert judge_of(loaded._model, *training, 1).sampling is None
+    assert judge_of(loaded._model, *training, 1).sampling is not None
+    assert judge_of(loaded._model, training[0][1:], training[1][1:], 1).sampling is None
+    report = loaded.compress(X=training[0], y=training[1]).compression_report_
+    assert report == forest.compress(X=training[0], y=training[1]).compression_report_
 
 
 # ------------------------------------------------------------------------------

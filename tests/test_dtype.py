@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._grow.rounding import coarser
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
@@ -336,11 +337,22 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
     forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params, preset="paper").fit(
         X, y
     )
-    exact = clone(forest).set_params(dtype="float64").fit(X, y)
     assert forest.forest_.dtype == dtype and forest.dtype == "auto"
-    assert_array_equal(forest.forest_.params, exact.forest_.astype(dtype).params)
-    if not params:
-        assert_array_equal(forest.oob_prediction_, exact.oob_prediction_)
+    exact = clone(forest).set_params(dtype="int8").fit(X, y).forest_  # whose thresholds are as short
+    assert_array_equal(forest.forest_.threshold, exact.threshold)
+    if dtype == "int8":
+        for name in ("loss", "gain", "lower", "upper"):
+            assert_array_equal(getattr(forest.forest_, name), getattr(exact, name), err_msg=name)
+        units = [exact, *(coarser(exact, shift) for shift in (1, 2))]
+        assert any(np.array_equal(forest.forest_.params, columns.params) for columns in units)
+
+
+def test_auto_takes_larger_units_where_the_loss_hardly_tells():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
+    sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
+    assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
 
 
 def test_auto_keeps_digits_that_the_loss_needs():

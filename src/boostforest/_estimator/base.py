@@ -132,10 +132,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
             roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
             roles.check_same(before.columns)
-            if self._dtype() not in ("auto", before.columns.dtype.name):
+            if self.dtype not in (None, "auto", before.columns.dtype.name):
                 raise ValueError(
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
-                    f"got {self._dtype()!r}."
+                    f"got {self.dtype!r}."
                 )
         data = TrainingData(X, features, encoded, loss, sampling, roles)
         chooses = self._dtype() == "auto" and before is None

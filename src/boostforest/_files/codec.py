@@ -104,6 +104,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         # In base 16: there is no limit on digits.
         "entropy": [hex(w) for w in model.entropy] if isinstance(model.entropy, tuple) else hex(model.entropy),
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
+        "target": known.target.hex() if known.target is not None and draws is not None and draws[0] else None,
         "oob_score": _encode_score(known.score),
         "dtype": model.columns.dtype.name,
         "loss": _encode_loss(model.loss),
@@ -186,9 +187,9 @@ def _encode_drawn(values: list[Any]) -> Any:
     return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
 
 
-def has_runs(metadata: Metadata) -> bool:
-    """Tell whether parameters of trees are written as runs, which came with version 4 of the format."""
-    return f'{{"{_RUNS}":' in metadata["tree_params"]
+def is_newer(metadata: Metadata) -> bool:
+    """Tell whether there is metadata that came with version 4 of the format."""
+    return "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"]
 
 
 def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
@@ -343,6 +344,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(
             score=metadata["oob_score"],
+            target=None if metadata["target"] is None else bytes.fromhex(metadata["target"]),
             losses=t.get("oob_loss"),
             left_out=left_out,
             conformity=t.get("conformity"),

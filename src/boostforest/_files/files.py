@@ -17,8 +17,9 @@ import numpy as np
 from .._base.validation import warn
 from .._model.columns import DTYPES
 from .._model.model import Model
-from .codec import Estimators, StoredEstimator, decode, encode, has_runs
-from .coding import PREFIX, decode_columns, encode_columns, is_newer
+from . import codec, coding
+from .codec import Estimators, StoredEstimator, decode, encode
+from .coding import PREFIX, decode_columns, encode_columns
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
 from .networks import own_module
 from .schema import FORMAT as SCHEMA
@@ -70,13 +71,19 @@ def _chunks_of(
     tensors, coded = encode_columns(tensors)
     head = {
         "format": FORMAT,
-        "format_version": str(4 if is_newer(tensors) or has_runs(metadata) else SCHEMA.version(tensors)),
+        "format_version": str(_version(tensors, metadata)),
         "boostforest_version": version("boostforest"),
         "estimator": name,
     }
     if coded is not None:
         head[_CODED] = coded
     return _to_chunks(tensors, head | metadata), lost
+
+
+def _version(tensors: Tensors, metadata: Metadata) -> int:
+    """Return the lowest version of the format that has all this."""
+    is_newer = coding.is_newer(tensors) or codec.is_newer(metadata)
+    return FORMAT_VERSION if is_newer else SCHEMA.version(tensors)
 
 
 def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEstimator:

@@ -30,6 +30,7 @@ from .field import (
     STAGE_END,
     STAGE_STEP,
     STAGE_UNITS,
+    TARGET,
     WEIGHTS,
     Field,
     Schema,
@@ -291,6 +292,11 @@ METADATA = (
         "draws", "JSON", "",
         "how all trees of a forest drew their rows: `[bootstrap, rows, draws, SHA-256 of the cumulative weights]`; "
         "null if not alike, or for a tree", ALWAYS, (DRAWS,),
+    ),
+    Field(
+        "target", "JSON", "",
+        "SHA-256 of the target that a forest was fitted to, as float64: by it `compress` knows the training rows",
+        ALWAYS, (TARGET,), since=4, default="null",
     ),
     Field(
         "oob_score", "JSON", "", "the out-of-bag score, or null", ALWAYS,

@@ -184,7 +184,7 @@ def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callabl
 
 def _best_trees(model: Model, order: list[int], n: int) -> Model:
     """Return the first members of an order as a forest; what was learned out of bag is of all trees, and gone."""
-    return replace(with_members(model, np.sort(order[:n])), known=Known())
+    return replace(with_members(model, np.sort(order[:n])), known=Known(target=model.known.target))
 
 
 def tree_order(model: Model, judge: Judge, most: int) -> list[int]:

@@ -90,6 +90,9 @@ class StageGrower:
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
         grown.scores = np.where(known[:, None], mixed, grown.scores)
+        if weights[0] == 0:  # a forest that counts nothing; a stage of it has to be there
+            grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
+            grown.losses = grown.losses[:1]
         stages = grown.stages
         grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
         for chain, weight in zip(chains, weights[1:], strict=True):
