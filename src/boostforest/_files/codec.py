@@ -93,7 +93,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     tensors |= _encode_stages(model.stages, model.calibration)
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
-        tensors["absent"] = np.packbits(known.left_out.absent, axis=1)
+        tensors["absent"] = known.left_out.bits[known.left_out.seed_of_tree]
     metadata = {
         "params": stored,
         "not_stored": lost,
@@ -329,8 +329,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         knots = [(t["knot_x"][a:b], t["knot_y"][a:b]) for a, b in itertools.pairwise(t["knot_start"])]
     left_out = None
     if "absent" in t:
-        absent = np.unpackbits(t["absent"], axis=1, count=len(t["residuals"])).astype(np.bool_)
-        left_out = LeftOut(t["residuals"], absent, t.get("residual_weight"))
+        left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
         features,
