@@ -423,11 +423,17 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
             load_model(path)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, tmp_path):
+    forest, X = fit("multiclass", "int8")
+    forest.save_model(tmp_path / "a", dtype=dtype)
+    loaded = load_model(tmp_path / "a")
+    assert loaded.forest_.dtype == dtype
+    assert_allclose(output(loaded, X), output(forest, X), rtol=1e-12)
+
+
 def test_int8_is_refused_where_it_does_not_fit_a_file(tmp_path):
-    forest, _ = fit("regression", "int8")
     path = tmp_path / "a"
-    with pytest.raises(ValueError, match="dtype must be None or 'int8' for a model whose coefficients are int8"):
-        forest.save_model(path, dtype="float32")
     large, _ = fit("regression", "float64", scale=False)
     columns = replace(large.forest_, upper=np.where(large.forest_.upper < np.inf, 1e5, np.inf))
     large._model = replace(large._model, columns=columns)

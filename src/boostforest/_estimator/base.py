@@ -238,7 +238,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype : {"float64", "float32", "float16", "int8"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again, but int8 stays int8. Thresholds are never rounded: every row keeps its leaf.
+            type again, but int8 stays int8; int8 in another type has that type when it is loaded. Thresholds are never
+            rounded: every row keeps its leaf.
 
         See Also
         --------

@@ -17,7 +17,7 @@ from .._grow.compress import check_compression, compress, judge_of
 from .._model.model import Calibration, Model, Stages
 from . import docs
 from .arguments import LossArguments, TableArguments
-from .base import STORED, BoostEstimator
+from .base import BoostEstimator
 from .fitted import FromModel
 
 _SHARED = {*arguments_of(LossArguments), *arguments_of(TableArguments)} - {"random_state"}
@@ -94,7 +94,7 @@ class FittedForestMixin(BoostEstimator):
 
         def size_of(smaller: Model) -> int:
             own = params | {"dtype": smaller.columns.dtype.name, "n_estimators": smaller.n_trees}
-            return file_size(name, STORED, own, smaller)
+            return file_size(name, own, smaller)
 
         small = copy.copy(self)
         small._model = compress(model, judge, float(tolerance), max_bytes, size_of)

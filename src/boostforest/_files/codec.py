@@ -64,7 +64,7 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
     if "int8" in (dtype, model.columns.dtype):
-        model = replace(model, columns=_quantised(model.columns, dtype))
+        model = replace(model, columns=_converted(model.columns, dtype))
     used = {name: v for name, v in params.items() if not (name in _LATER and _is_default(v, _LATER[name]))}
     stored, lost = encode_params(used)
     features, known, draws = model.features, model.known, model.draws
@@ -112,10 +112,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     return *FORMAT.write(tensors, metadata), lost
 
 
-def _quantised(columns: ForestColumns, dtype: str) -> ForestColumns:
-    """Return the trees with parameters of eight bits, or say why that cannot be."""
-    if dtype != "int8":
-        raise ValueError(f"dtype must be None or 'int8' for a model whose coefficients are int8; got {dtype!r}")
+def _converted(columns: ForestColumns, dtype: str) -> ForestColumns:
+    """Return the trees with parameters of eight bits, or those as floats; or say why that cannot be."""
     short = columns.astype(dtype)
     if not is_finite(short, columns):
         raise ValueError(

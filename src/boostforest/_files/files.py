@@ -56,9 +56,10 @@ def save(
         )
 
 
-def file_size(name: str, estimators: Estimators, params: dict[str, Any], model: Model) -> int:
+def file_size(name: str, params: dict[str, Any], model: Model) -> int:
     """Return how many bytes a file of the model would have."""
-    return sum(len(chunk) for chunk in _chunks_of(name, estimators, params, model, model.columns.dtype.name)[0])
+    tensors, metadata, _ = encode(params, model, model.columns.dtype.name)
+    return sum(len(chunk) for chunk in _coded_chunks(name, tensors, metadata))
 
 
 def _chunks_of(
@@ -68,6 +69,11 @@ def _chunks_of(
     tensors, metadata, lost = encode(params, model, dtype)
     # What is written can be read.
     decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
+    return _coded_chunks(name, tensors, metadata), lost
+
+
+def _coded_chunks(name: str, tensors: Tensors, metadata: Metadata) -> list[bytes | memoryview]:
+    """Return the bytes of a file, with columns coded where that is shorter."""
     tensors, coded = encode_columns(tensors)
     head = {
         "format": FORMAT,
@@ -77,7 +83,7 @@ def _chunks_of(
     }
     if coded is not None:
         head[_CODED] = coded
-    return _to_chunks(tensors, head | metadata), lost
+    return _to_chunks(tensors, head | metadata)
 
 
 def _version(tensors: Tensors, metadata: Metadata) -> int:
