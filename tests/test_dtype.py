@@ -439,7 +439,7 @@ def test_int8_is_refused_where_it_does_not_fit_a_file(tmp_path):
     large._model = replace(large._model, columns=columns)
     with pytest.raises(ValueError, match=r"dtype='int8' holds clip ranges up to 65504 .*: use a larger dtype\.$"):
         large.save_model(path, dtype="int8")
-    forest.save_model(path)
+    fit("regression", "int8")[0].save_model(path)
     content = path.read_bytes()
     exponent = tensors_of(content)["exponent"]
     for bad, reason in (
