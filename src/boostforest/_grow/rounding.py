@@ -57,7 +57,10 @@ class _Judge:
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:
         self._data, self._threads = data, threads
-        self._objective = Objective(data.loss, data.y, data.sampling.sample_weight)
+        weight = data.sampling.sample_weight
+        # Targets that count nothing may be anything: their losses must not overflow.
+        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        self._objective = Objective(data.loss, y, weight)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
         sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
