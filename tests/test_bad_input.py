@@ -122,7 +122,7 @@ def test_a_criterion_of_the_other_task_is_refused(cls, criterion, given):
         ("n_jobs", [0, "all", 1.5]),
         ("max_samples", [0, -1, 0.0, 1.5, np.nan, True, "half"]),
         ("scale", [1, None, "yes"]),
-        ("dtype", ["double", None, float, np.float32]),
+        ("dtype", ["double", 8, float, np.float32]),
         ("bootstrap", [1, None, "yes"]),
         ("warm_start", [1, None]),
         ("oob_score", ["yes", None, 1]),

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core, export_text, load_model, plot
 from boostforest._base.sampling import Sampling
-from boostforest._grow import boosted
+from boostforest._grow import boosted, trim
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, OutOfBag, SquaredError
 from boostforest._model.model import Stages
@@ -507,3 +507,38 @@ def test_stages_know_their_bags():
     assert stages.members(seeds) == [[(0, 1), (1, 2), (2, 3)], [(3, 6), (6, 8)]]
     assert stages.tree_weights() == pytest.approx([1 / 3] * 3 + [1 / 4] * 5)
     assert Stages((3,)).add(2, 0.5).units == ()
+
+
+def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeypatch):
+    X, y = wavy()
+    short = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    monkeypatch.setattr(trim, "TOLERANCE", -np.inf)
+    whole = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    assert short.forest_.n_trees < 0.9 * whole.forest_.n_trees
+    assert short.oob_losses_[-1] < 1.0021 * whole.oob_losses_[-1]  # squared errors: twice a thousandth
+    assert short.stages_.units == whole.stages_.units and short.stages_.steps == whole.stages_.steps
+    starts = [first for first, _ in whole._model.stages.members(whole._model.seeds)[-1]]
+    own = [first for first, _ in short._model.stages.members(short._model.seeds)[-1]]
+    for a, b in zip(own, starts, strict=True):  # the first rounds are the same
+        assert_array_equal(short.forest_.take(a + 3).params, whole.forest_.take(b + 3).params)
+
+
+def test_a_forest_that_counts_nothing_is_one_tree(monkeypatch, tmp_path):
+    grow = boosted.Booster.grow
+
+    def without_forest(self, forest):
+        chains, weights = grow(self, forest)
+        return chains, np.where(np.arange(len(weights)) == 0, 0.0, weights)
+
+    monkeypatch.setattr(boosted.Booster, "grow", without_forest)
+    X, y = wavy()
+    forest = BoostForestRegressor(60, boost=True, n_stages=2, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    assert (
+        forest.stages_.ends[0] == 1 and forest.stages_.steps[0] == 0 and len(forest.stages_.units) == forest.n_stages_
+    )
+    forest.save_model(tmp_path / "a")
+    assert_array_equal(load_model(tmp_path / "a").predict(X), forest.predict(X))
+    assert_array_equal(load_model(tmp_path / "a").predict_interval(X), forest.predict_interval(X))
+    outputs, seen = forest._model.out_of_bag_outputs(X, Sampling(bootstrap=True, n_draws=len(y)), 1)
+    assert seen.mean() > 0.9
+    assert_allclose(forest._model.loss.decode(outputs)[seen], forest.oob_prediction_[seen])

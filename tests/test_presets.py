@@ -29,9 +29,18 @@ def test_the_default_is_the_best_preset():
 @pytest.mark.parametrize("excluding", [{"bootstrap": False}, {"warm_start": True}], ids=str)
 @pytest.mark.parametrize("task", CLASSES)
 def test_without_out_of_bag_rows_the_default_is_the_papers_forest(task, excluding):
-    forest = fit(task, n_estimators=50, **excluding)
+    forest = fit(task, n_estimators=50, dtype="float64", **excluding)
     assert_same_trees(forest, fit(task, n_estimators=50, preset="paper", **excluding))
     assert not hasattr(forest, "oob_losses_") and forest.calibration_.factor == 1
+
+
+@pytest.mark.parametrize("preset", ["best", "fast"])
+def test_the_default_chooses_the_type_of_coefficients_and_the_papers_forest_does_not(preset):
+    forest = fit("binary", n_estimators=40, preset=preset)
+    assert forest.dtype is None and forest.forest_.dtype == "int8" and forest.get_tree(0).dtype == "int8"
+    assert fit("binary", n_estimators=5, preset="paper").forest_.dtype == "float64"
+    assert fit("binary", n_estimators=5, preset="paper", dtype="auto").forest_.dtype != "float64"
+    assert fit("binary", n_estimators=5, preset=preset, dtype="float32").forest_.dtype == "float32"
 
 
 def test_a_warm_start_goes_on_with_the_default():
@@ -49,8 +58,8 @@ def test_a_warm_start_that_comes_too_late_says_what_to_do():
 @pytest.mark.parametrize("n_estimators", [1, 5, 39])
 def test_few_trees_are_a_single_stage(n_estimators):
     paper = {"preset": "paper", "n_estimators": n_estimators}
-    assert_same_trees(fit("regression", n_estimators=n_estimators), fit("regression", **paper))
-    classes = fit("binary", n_estimators=n_estimators)
+    assert_same_trees(fit("regression", n_estimators=n_estimators, dtype="float64"), fit("regression", **paper))
+    classes = fit("binary", n_estimators=n_estimators, dtype="float64")
     assert_same_trees(classes, fit("binary", **paper))
     assert classes.n_stages_ == 1 and classes.calibration_.factor != 1
 
@@ -162,7 +171,7 @@ def test_the_fast_preset_has_compact_trees_where_there_are_rows_for_them():
     assert max(leaves(fit("binary", n=160, preset="fast"))) == 15
     assert leaves(fit("binary", n=600, preset="fast", min_samples_leaf=7)) == {7}
     paper = fit("regression", n=600, preset="paper", n_estimators=20)
-    assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20), paper)
+    assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20, dtype="float64"), paper)
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

@@ -177,7 +177,8 @@ bool are_counts(const Array<std::int32_t, 1>& counts, std::int64_t total) {
 nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
               const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
               const nb::object& progress, const FeatureNumbers& split_features,
-              const std::optional<Array<double, 2>>& start, const std::string& dtype, const Counts& drawn) {
+              const std::optional<Array<double, 2>>& start, const std::string& dtype, bool short_thresholds,
+              const Counts& drawn) {
     const std::vector<TreeParams> tree_params = read_params(params);
     check_params(table, tree_params);
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
@@ -198,7 +199,7 @@ nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap
                             .weight = weight ? weight->data() : nullptr,
                             .balance_classes = balance_classes,
                             .drawn = drawn ? drawn->data() : nullptr};
-    JoinedTrees trees(tree_params, read_stored(dtype));
+    JoinedTrees trees(tree_params, read_stored(dtype), short_thresholds);
     run_without_gil(progress,
                     [&](Control& control) { grow_forest(data, sampling, tree_params, n_threads, control, trees); });
     return to_dict(trees);
@@ -444,11 +445,11 @@ void register_training_table(nb::module_& module) {
              nb::arg("n_threads"), nb::arg("progress").none(),
              nb::arg("split_features").noconvert().none() = nb::none(),
              nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
-             nb::arg("drawn").noconvert().none() = nb::none(),
+             nb::arg("short_thresholds") = false, nb::arg("drawn").noconvert().none() = nb::none(),
              nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                      "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
-                     "start: numpy.ndarray | None = None, dtype: str = 'float64', "
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False, "
                      "drawn: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
         .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),

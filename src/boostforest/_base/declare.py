@@ -96,11 +96,11 @@ def between(low: float, high: float) -> Parameter:
     return Parameter(f"a number above {low:g} and below {high:g}", lambda v: is_real(v, low, high) and low < v < high)
 
 
-def choice(codes: dict[str, int]) -> Parameter:
-    """Allow one of some names; the core gets its code."""
+def choice(codes: dict[str, int], none: bool = False) -> Parameter:
+    """Allow one of some names, and None if so said; the core gets its code."""
     return Parameter(
-        "one of " + ", ".join(f"'{c}'" for c in codes),
-        lambda v: isinstance(v, str) and v in codes,
+        ("None or " if none else "") + "one of " + ", ".join(f"'{c}'" for c in codes),
+        lambda v: (v is None and none) or (isinstance(v, str) and v in codes),
         lambda v, d: float(codes[v]),
     )
 

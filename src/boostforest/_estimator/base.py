@@ -172,14 +172,14 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
             roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
             roles.check_same(before.columns)
-            if self.dtype not in ("auto", before.columns.dtype.name):
+            if self.dtype not in (None, "auto", before.columns.dtype.name):
                 raise ValueError(
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
-        data = TrainingData(X, features, encoded, loss, sampling, roles, source=source)
-        chooses = self.dtype == "auto" and before is None
-        dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
+        chooses = self._dtype() == "auto" and before is None
+        data = TrainingData(X, features, encoded, loss, sampling, roles, source=source, short_thresholds=chooses)
+        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
         pools = self._pools_for(pools, loss, len(y))
         engine = engine_of(getattr(self, "n_jobs", 1))
         request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0), engine)
@@ -192,6 +192,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
         """Refuse a table that is read in parts, unless the estimator can take one."""
         raise TypeError(f"X must be a table in memory: {type(self).__name__} does not read rows from a source.")
+
+    def _dtype(self) -> str:
+        """Return the type of coefficients that is asked for."""
+        return str(self.dtype)
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
@@ -296,7 +300,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype : {"float64", "float32", "float16", "int8"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again, but int8 stays int8. Thresholds are never rounded: every row keeps its leaf.
+            type again, but int8 stays int8; int8 in another type has that type when it is loaded. Thresholds are never
+            rounded: every row keeps its leaf.
 
         See Also
         --------

@@ -17,7 +17,7 @@ from .._grow.compress import check_compression, compress, judge_of
 from .._model.model import Calibration, Model, Stages
 from . import docs
 from .arguments import LossArguments, TableArguments
-from .base import STORED, BoostEstimator
+from .base import BoostEstimator
 from .fitted import FromModel
 
 _SHARED = {*arguments_of(LossArguments), *arguments_of(TableArguments)} - {"random_state"}
@@ -94,7 +94,7 @@ class FittedForestMixin(BoostEstimator):
 
         def size_of(smaller: Model) -> int:
             own = params | {"dtype": smaller.columns.dtype.name, "n_estimators": smaller.n_trees}
-            return file_size(name, STORED, own, smaller)
+            return file_size(name, own, smaller)
 
         small = copy.copy(self)
         small._model = compress(model, judge, float(tolerance), max_bytes, size_of)
@@ -124,6 +124,7 @@ class FittedForestMixin(BoostEstimator):
         params = {name: values[0] for name, values in own.params.items()}
         names = self._tree_class._get_param_names()
         params |= {name: getattr(self, name) for name in _SHARED.intersection(names)}
+        params["dtype"] = own.columns.dtype.name
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         tree._model = own
         tree.max_features = tree.tree_params_[0]["max_features"]

@@ -34,9 +34,9 @@ from .fitted_forest import FittedForestMixin
 from .scoring import check_oob_score
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True},
-    "fast": {"n_stages": 1, "pool": "uniform", "calibrate": "temperature", "boost": False},
-    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
+    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True, "dtype": "auto"},
+    "fast": {"n_stages": 1, "pool": "uniform", "calibrate": "temperature", "boost": False, "dtype": "auto"},
+    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False, "dtype": "float64"},
 }
 POOLS = ("uniform", "adaptive")
 _MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
@@ -184,6 +184,9 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _plan(self) -> Plan:
         return read_plan(self, self._task)
 
+    def _dtype(self) -> str:
+        return self._plan().dtype
+
     def _continued(self) -> Model | None:
         before = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         if before is not None:
@@ -276,6 +279,7 @@ class Plan:
     n_stages: int | str
     calibrate: Any  #: False, or how
     boost: bool  #: boosted stages, if they are worth it
+    dtype: str  #: of the coefficients
     own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
     asked: tuple[str, ...]  #: what was asked for by name and is judged out of bag, as it is written
 
@@ -309,7 +313,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     judged = {name for name in asked if plan[name] != PRESETS["paper"][name]}
     named = [f"{name}={asked[name]!r}" for name in ("pool", "n_stages", "boost", "calibrate") if name in judged]
     named += ["n_estimators='auto'"] if budget is None else []
-    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own, tuple(named))
+    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], plan["dtype"], own, tuple(named))
     if named:
         _check_out_of_bag(forest, made, judged)
     return made
@@ -317,8 +321,10 @@ def read_plan(forest: Any, task: str) -> Plan:
 
 def _excluded(forest: Any) -> Set[str]:
     """Return the parts of a preset that other arguments exclude; without a word, as nobody has asked for them."""
-    if not forest.bootstrap or forest.warm_start:
-        return {"n_stages", "pool", "calibrate", "boost"}  # all are decided out of bag, and no tree comes later
+    if forest.warm_start:
+        return {"n_stages", "pool", "calibrate", "boost", "dtype"}  # no tree comes later
+    if not forest.bootstrap:
+        return {"n_stages", "pool", "calibrate", "boost"}  # these are decided out of bag
     n_trees = forest.n_estimators
     few = not isinstance(n_trees, str) and n_trees < _FEW_TREES
     if few or has_python_models(forest.node_model):  # those take their time

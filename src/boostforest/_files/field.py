@@ -247,6 +247,10 @@ def _is_draws(value: Any, content: Content) -> bool:
 
 
 ENTROPY = rule("{name} must be a number in base 16, or a list of such", _is_entropy)
+TARGET = rule(
+    "{name} must be null, or a SHA-256 in base 16",
+    lambda v, _: v is None or (isinstance(v, str) and len(v) == 64 and _DIGEST.fullmatch(v) is not None),
+)
 DRAWS = rule("{name} must be null, or a boolean, two integers and a checksum in base 16", _is_draws)
 
 # ------------------------------------------------------------------------------------------------------ what a file is

@@ -30,6 +30,7 @@ from .field import (
     STAGE_END,
     STAGE_STEP,
     STAGE_UNITS,
+    TARGET,
     WEIGHTS,
     Field,
     Schema,
@@ -251,7 +252,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`3`, or `2` where nothing of version 3 is there", _HEAD),
+    Field("format_version", "text", "", "`4`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "
@@ -279,7 +280,8 @@ METADATA = (
     ),
     Field(
         "tree_params", "JSON", "",
-        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees",
+        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees, and "
+        '`{"runs": [value, n, value, n, …]}` for n trees each (since version 4)',
         ALWAYS, (IS_OBJECT,),
     ),
     Field(
@@ -290,6 +292,11 @@ METADATA = (
         "draws", "JSON", "",
         "how all trees of a forest drew their rows: `[bootstrap, rows, draws, SHA-256 of the cumulative weights]`; "
         "null if not alike, or for a tree", ALWAYS, (DRAWS,),
+    ),
+    Field(
+        "target", "JSON", "",
+        "SHA-256 of the target that a forest was fitted to, as float64: by it `compress` knows the training rows",
+        ALWAYS, (TARGET,), since=4, default="null",
     ),
     Field(
         "oob_score", "JSON", "", "the out-of-bag score, or null", ALWAYS,

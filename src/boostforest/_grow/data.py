@@ -48,6 +48,7 @@ class TrainingData:
     loss: Loss
     sampling: Sampling
     roles: Roles  #: which features may be split on, and which the models see
+    short_thresholds: bool = False  #: as few digits as part the rows of a node alike
     start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
     source: RowSource | None = None  #: the whole table, of which X and y are some rows; None: they are all
     kept: KeptTable | None = None  #: shared by the data of one fit, whatever their start; None: nothing is kept

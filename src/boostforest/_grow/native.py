@@ -193,6 +193,7 @@ def _core_columns(
             data.roles.split_features,
             data.start,
             dtype,
+            data.short_thresholds,
             sampling.drawn,
         )
     return columns

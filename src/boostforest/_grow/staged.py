@@ -16,6 +16,7 @@ from .._model.model import Model, Stages, join
 from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
+from .trim import with_fewer_rounds
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
@@ -96,10 +97,14 @@ class StageGrower:
         if found is None:
             return
         chains, weights = found
+        chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
         grown.scores = np.where(known[:, None], mixed, grown.scores)
+        if weights[0] == 0:  # a forest that counts nothing; a stage of it has to be there
+            grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
+            grown.losses = grown.losses[:1]
         stages = grown.stages
         grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
         for chain, weight in zip(chains, weights[1:], strict=True):

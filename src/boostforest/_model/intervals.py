@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Mask, Seeds
+from .._base.typing import Floats, Longs, Mask, Seeds
 from .._base.validation import warn
 from .._losses import Loss
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
@@ -29,8 +30,24 @@ class LeftOut:
     """What is kept of the training rows: errors, and which trees have not drawn them."""
 
     residuals: Floats  #: out-of-bag errors of some rows, absolute, in units of outputs
-    absent: Mask  #: trees × rows: the tree has not drawn the row
+    bits: npt.NDArray[
+        np.uint8
+    ]  #: per different seed and row a bit, eight in a byte, 1: its trees have not drawn the row
+    seed_of_tree: Longs  #: per tree: which of the seeds it has; those of a bag share theirs
     weight: Floats | None = None  #: of the rows; None: all the same
+
+    @classmethod
+    def of_trees(
+        cls, residuals: Floats, bits: npt.NDArray[np.uint8], seeds: Seeds, weight: Floats | None = None
+    ) -> LeftOut:
+        """Return the same from bits of every tree."""
+        _, first, of_tree = np.unique(seeds, return_index=True, return_inverse=True)
+        return cls(residuals, bits[first], of_tree, weight)
+
+    def absent(self, trees: list[int]) -> Mask:
+        """Return trees × rows: whether the tree has not drawn the row."""
+        bits = self.bits[self.seed_of_tree[trees]]
+        return np.unpackbits(bits, axis=1, count=len(self.residuals)).astype(np.bool_)
 
 
 def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
@@ -42,8 +59,8 @@ def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Flo
         seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
     different, of_tree = np.unique(seeds, return_inverse=True)  # the trees of a bag share their seed
-    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])[of_tree]
-    return LeftOut(np.abs(residuals[rows]), absent, weight)
+    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])
+    return LeftOut(np.abs(residuals[rows]), np.packbits(absent, axis=1), of_tree, weight)
 
 
 def intervals(
@@ -93,7 +110,7 @@ def _left_out_predictions(
     scores = np.zeros((len(X), len(kept.residuals)))
     for number, (stage, step) in enumerate(zip(members, steps, strict=True)):
         outputs = np.column_stack([outputs_of(X, first, end, number > 0) for first, end in stage])
-        absent = kept.absent[[first for first, _ in stage]].astype(np.float64)
+        absent = kept.absent([first for first, _ in stage]).astype(np.float64)
         mean = step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
         scores += mean if number > 0 else loss.scores(mean)
     return loss.outputs(scores)

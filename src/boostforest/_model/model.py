@@ -112,7 +112,7 @@ class Known:
     losses: Floats | None = None  #: after each stage
     pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
     compression_report: list[dict[str, Any]] | None = None  #: what each step of ``compress`` has cost; not in files
-    target: bytes | None = None  #: SHA-256 of the training target: which rows are those; not in files
+    target: bytes | None = None  #: SHA-256 of the training target: which rows are those
     left_out: LeftOut | None = None  #: what prediction intervals need
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
@@ -271,7 +271,8 @@ class Model:
                 n_bags = sum(places.absent(sampling, seed)[:, None] for seed in np.unique(part.seeds))
                 oob = replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
             means.append(oob.mean)
-            seen &= oob.seen
+            if self.stages.steps[stage] > 0:  # otherwise it takes no part
+                seen &= oob.seen
         return means[0] if self._is_plain else self._combined(means), seen
 
     # -------------------------------------------------------------------------------------------------------- parts

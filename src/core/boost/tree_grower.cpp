@@ -39,6 +39,7 @@ PackedTree BoostedTreeGrower::grow(const Pairs& pairs, const std::vector<int>& f
         grow_leaf_wise();
     }
     for (const Open& open : open_) finish_leaf(open, fitted_drawn, fitted_out);
+    builder_.number_depth_first();
     return builder_.finish();
 }
 

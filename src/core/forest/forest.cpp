@@ -10,7 +10,8 @@
 namespace boostforest {
 
 // The size of a tree goes with the number of its leaves.
-JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored) : waiting_(params.size()) {
+JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored, bool short_thresholds)
+    : short_thresholds_(short_thresholds || stored == Stored::kByte), waiting_(params.size()) {
     if (stored == Stored::kSingle) columns.emplace<1>();
     if (stored == Stored::kHalf) columns.emplace<2>();
     if (stored == Stored::kByte) columns.emplace<3>();
@@ -71,7 +72,7 @@ void grow_forest(const Dataset& data, const Sampling& sampling, const std::vecto
     std::vector<std::unique_ptr<Grower>> growers(kMaxThreads);
     parallel_for(static_cast<std::int64_t>(params.size()), n_threads, control, [&](std::int64_t t, Worker& worker) {
         auto& grower = growers[worker.number()];
-        if (!grower) grower = std::make_unique<Grower>(data, sampling, trees.stored());
+        if (!grower) grower = std::make_unique<Grower>(data, sampling, trees.stored(), trees.short_thresholds());
         trees.add(t, grower->grow(params[t], worker));
     });
 }

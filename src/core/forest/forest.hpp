@@ -17,11 +17,13 @@ namespace boostforest {
 // The trees of a forest, joined into flat columns as they are finished: no tree is kept twice for long.
 class JoinedTrees {
    public:
-    JoinedTrees(const std::vector<TreeParams>& params, Stored stored);
+    JoinedTrees(const std::vector<TreeParams>& params, Stored stored, bool short_thresholds = false);
 
     // Takes tree t, from any thread; trees that come before their turn wait.
     void add(std::size_t t, GrownTree tree);
 
+    // Whether thresholds are to have as few digits as part the rows of their node alike.
+    bool short_thresholds() const { return short_thresholds_; }
     Stored stored() const { return static_cast<Stored>(columns.index()); }
 
     template <class C>
@@ -36,6 +38,8 @@ class JoinedTrees {
     std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
 
    private:
+    const bool short_thresholds_;
+
     template <class C>
     void set_aside(JoinedColumns<C>& columns, const PackedTree& first, double share);
     void append(const GrownTree& tree);

@@ -117,6 +117,10 @@ class TreeBuilder {
     double upper(std::int32_t node) const { return columns_.upper[node]; }
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
 
+    // Numbers the nodes as if they had been added depth first, left before right: files then need a bit for each. For
+    // trees whose models are not rounded early.
+    void number_depth_first();
+
     PackedTree finish() const;
 
    private:

@@ -17,10 +17,11 @@ constexpr double kShortStep = 1e-12;  // changes no score by more than this, or 
 
 }  // namespace
 
-Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
+Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored, bool short_thresholds)
     : data_(data),
       loss_(data.loss),
       stored_(stored),
+      short_thresholds_(short_thresholds),
       replica_(data, sampling),
       partition_(data, replica_),
       batches_(data, replica_),
@@ -135,7 +136,7 @@ Split Grower::find_split(const Leaf& leaf) {
 // Returns the children, which have no models yet.
 std::array<Leaf, 2> Grower::split(const Leaf& leaf, Split split) {
     std::array<Leaf, 2> children = partition_.part(leaf, split);
-    if (stored_ == Stored::kByte) split.threshold = partition_.shorter_threshold(children, split);
+    if (short_thresholds_) split.threshold = partition_.shorter_threshold(children, split);
     const std::int32_t left =
         builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
     for (int side = 0; side < 2; ++side) {

@@ -58,7 +58,7 @@ struct GrownTree {
 // Grows trees one after another; one per thread, so that its scratch memory is reused.
 class Grower {
    public:
-    Grower(const Dataset& data, const Sampling& sampling, Stored stored);
+    Grower(const Dataset& data, const Sampling& sampling, Stored stored, bool short_thresholds);
     GrownTree grow(const TreeParams& params, Worker& worker);
 
    private:
@@ -80,6 +80,7 @@ class Grower {
     const Dataset& data_;
     const Loss& loss_;
     const Stored stored_;
+    const bool short_thresholds_;  // as few digits as part the rows of a node alike
 
     // The tree being grown.
     const TreeParams* params_ = nullptr;
