@@ -71,7 +71,7 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
         return replace(known, prediction=prediction, score=score)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
         By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
@@ -86,6 +86,8 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         coverage : float, default=0.9
             Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
@@ -108,20 +110,27 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         True
         """
         check_coverage(coverage)
-        model, X = self._read(X)
+        model, X, in_scores = self._read_with(X, offset)
         kept = learned(model.known.left_out, "predict_interval")
-        ends = model.intervals(X, kept, coverage, self._threads())
+        ends = model.intervals(X, kept, coverage, self._threads(), in_scores)
         return np.column_stack([model.loss.decode(ends[:, [side]]) for side in (0, 1)])
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
+    def staged_predict(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
             Prediction of the trees so far.
         """
-        for model, outputs in self._staged_outputs(X):
+        for model, outputs in self._staged_outputs(X, offset):
             yield model.loss.decode(outputs)
 
 
@@ -194,7 +203,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
             known, prediction=p, score=score_rows(self.oob_score, y, p, classes_of(model.loss), seen, weight)
         )
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
+    def predict_set(self, X: Any, coverage: float = 0.9, offset: Any = None) -> Mask:
         """Predict sets of classes that hold the true one with the given probability.
 
         A class is in the set if it is no less probable than the true classes of that share of the training rows were,
@@ -207,6 +216,8 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
             Rows with the columns of the training table.
         coverage : float, default=0.9
             Probability that the true class is in the set, above 0 and below 1.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
@@ -223,7 +234,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, BoostClassifier):
         array([[ True, False, False]])
         """
         check_coverage(coverage)
-        model, outputs = self._outputs(X)
+        model, outputs = self._outputs(X, offset)
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 

@@ -18,6 +18,7 @@ from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
+from .._grow.far_off import bounded_labels
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
@@ -181,7 +182,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
             if not self._needs_out_of_bag():
                 return model
-            oob = model.out_of_bag(data.X, data.sampling, request.threads)
+            oob = model.out_of_bag(data.X, data.sampling, request.threads, offset=data.offset)
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
         if plan.budget is not None:
@@ -194,8 +195,21 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         report = None if plan.own is None else pool_report(grown.trials, growth.objective)
         known = Known(losses=np.array(grown.losses), pool_report=report)
         model = replace(grown.model, draws=draws, calibration=calibration, known=known)
-        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores), np.nan)
+        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores, data.offset), np.nan)
         return self._judged(model, outputs, grown.seen, y, data.sampling)
+
+    def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
+        if self.preset == "paper" or self.warm_start or before is not None:
+            return None
+        labels = bounded_labels(request, data)
+        if labels is None:
+            return None
+        n = int(np.count_nonzero(labels != data.y))
+        warn(
+            f"{n} of {len(labels)} targets are far off what the other rows say, and count as if they were nearer: the "
+            "predictions of all other rows would suffer. preset='paper' takes all targets as they are."
+        )
+        return labels
 
     def _grow_plainly(self, request: Request, data: TrainingData, before: Model | None) -> Model:
         """Grow the trees that are not there yet, all at once."""

@@ -147,7 +147,7 @@ def _grow_in_core(
             threads,
             progress,
             roles.split_features,
-            data.start,
+            data.first_scores,
             dtype,
         )
     if progress is not None:

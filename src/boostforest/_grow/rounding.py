@@ -33,18 +33,19 @@ class _Judge:
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:
         self._data, self._threads = data, threads
-        self._objective = Objective(data.loss, data.y, data.sampling.sample_weight)
+        self._objective = Objective(data.loss, data.y, data.sampling.sample_weight, data.offset)
         self._loss = self._out_of_bag_loss(model)
-        self._outputs: Floats | None = model.outputs(data.X, threads) if np.isnan(self._loss) else None
+        self._outputs: Floats | None = model.outputs(data.X, threads, data.offset) if np.isnan(self._loss) else None
 
     def accepts(self, short: Model) -> bool:
         if self._outputs is None:
             return self._out_of_bag_loss(short) <= (1 + TOLERANCE) * self._loss
-        change = short.outputs(self._data.X, self._threads) - self._outputs
+        change = short.outputs(self._data.X, self._threads, self._data.offset) - self._outputs
         return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._outputs.std())
 
     def _out_of_bag_loss(self, model: Model) -> float:
         if not self._data.sampling.bootstrap:
             return np.nan
-        outputs, seen = model.out_of_bag_outputs(self._data.X, self._data.sampling, self._threads)
+        data = self._data
+        outputs, seen = model.out_of_bag_outputs(data.X, data.sampling, self._threads, data.offset)
         return self._objective.figure(outputs, seen)

@@ -155,9 +155,12 @@ class StageGrower:
     def _begin(self, groups: list[Group], trials: list[Trial]) -> Grown:
         oob = joint_oob(groups)
         seen, mean = oob.seen, oob.mean
-        if seen.any():
+        offset = self._objective.offset
+        if seen.any() and offset is None:
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
-        scores = self._objective.loss.scores(mean)
+        scores = self._objective.scores(mean)
+        if seen.any() and offset is not None:
+            scores[~seen] = (scores - offset)[seen].mean(axis=0) + offset[~seen]
         loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
         return Grown(list(groups), Stages((n,)), scores, seen, [loss], trials)

@@ -40,14 +40,18 @@ class LogLink(RegressionLoss):
         return (self.information,)
 
     @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool, **own: float) -> Self:
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
         cls._check(numbers)
-        mean = float(np.average(numbers, weights=weight))
+        p, expected = cls(**own).exponent, 1.0 if offset is None else np.exp(offset[:, 0])
+        labels, curvature = numbers * expected ** (1 - p), expected ** (2 - p)
+        mean = float(np.average(labels, weights=weight))
+        if offset is not None:
+            mean /= float(np.average(curvature, weights=weight))
         if mean < np.finfo(np.float64).tiny:
             raise ValueError(f"y must not be zero everywhere for loss={cls.name!r}; the mean would have no logarithm.")
-        variance = float(np.average((numbers / mean - 1) ** 2, weights=weight))
-        information = mean ** (2 - cls(**own).exponent)  # in the user's units, if the dispersion is 1
+        variance = float(np.average(curvature * (numbers / (mean * expected) - 1) ** 2, weights=weight))
+        information = mean ** (2 - p)  # in the user's units, if the dispersion is 1
         if scale:
             most = cls.most_information / max(variance, _LEAST_VARIANCE)
             information = min(information, most) if cls.holds_counts else most
@@ -65,8 +69,12 @@ class LogLink(RegressionLoss):
         self._check(numbers)
         return numbers / self.output_unit
 
-    def category_targets(self, y: Floats) -> Floats:
-        return (y * self.output_unit)[:, None]
+    def category_targets(self, y: Floats, offset: Floats | None = None) -> Floats:
+        return (y * self.output_unit if offset is None else y * self.output_unit * np.exp(-offset[:, 0]))[:, None]
+
+    def category_weight(self, weight: Floats | None, offset: Floats) -> Floats | None:
+        information = np.exp((2 - self.exponent) * offset[:, 0])
+        return np.asarray(information if weight is None else weight * information)
 
     @property
     def category_target_names(self) -> list[str]:
@@ -75,7 +83,9 @@ class LogLink(RegressionLoss):
     def outputs(self, scores: Floats) -> Floats:
         return np.exp(scores)
 
-    def scores(self, outputs: Floats) -> Floats:
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
+        if offset is not None:
+            return self.scores(outputs * np.exp(-offset)) + offset
         return np.asarray(np.log(np.maximum(outputs, _LEAST_OUTPUT)))
 
     def targets(self, y: Floats) -> Floats:
