@@ -29,6 +29,8 @@ class LossCode(enum.IntEnum):
 
     QUANTILE = 7
 
+    AFT = 8
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 

@@ -18,6 +18,8 @@ from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows
+from ._losses import AcceleratedFailureTime
+from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out
 from ._model.model import Known, Model
@@ -63,6 +65,11 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
+        if isinstance(model.loss, AcceleratedFailureTime):  # of censored times no residual is known
+            if not self.oob_score:
+                return model.known
+            weight = np.where(seen, 1.0 if sampling.sample_weight is None else sampling.sample_weight, 0.0)
+            return replace(model.known, prediction=prediction, score=concordance(y, prediction, weight))
         bags = model.stages.bags(model.seeds)
         kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.output_unit, seen)
         known = replace(model.known, left_out=kept)
@@ -111,6 +118,8 @@ class BoostForestRegressor(ForestMixin, BoostRegressor):
         """
         check_coverage(coverage)
         model, X, in_scores = self._read_with(X, offset)
+        if isinstance(model.loss, AcceleratedFailureTime):
+            raise ValueError("predict_interval needs targets that are known, and with loss='aft' some are censored.")
         kept = learned(model.known.left_out, "predict_interval")
         ends = model.intervals(X, kept, coverage, self._threads(), in_scores)
         return np.column_stack([model.loss.decode(ends[:, [side]]) for side in (0, 1)])

@@ -30,7 +30,8 @@ from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
+from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, Softmax
+from .._losses.aft import concordance, read_times
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
@@ -112,6 +113,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         pools = tree_pools(self, self._task, self._left_open)
         self._check_parameters()
         before = self._continued()
+        y = self._read_target(y)
         X, y, columns = read_training(
             X,
             y,
@@ -123,7 +125,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         own_weight = check_sample_weight(sample_weight, len(y))
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
-        own_offset = check_offset(offset, len(y), self._n_scores(y, before))
+        own_offset = None if offset is None else check_offset(offset, len(y), self._n_scores(y, before))
         loss = self._make_loss(y, own_weight, own_offset, before)
         encoded = loss.encode(y)
         in_scores = None if own_offset is None else loss.offset_scores(own_offset)
@@ -147,6 +149,11 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
+        if before is None and isinstance(
+            loss, AcceleratedFailureTime
+        ):  # its spread is that of what features leave over
+            loss = loss.settled(features.standardised(X), y, own_weight, own_offset)
+            encoded = loss.encode(y)
         data = TrainingData(X, features, encoded, loss, sampling, roles, in_scores)
         chooses = self.dtype == "auto" and before is None
         dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
@@ -164,6 +171,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         digest = hashlib.sha256(loss.encode(y).tobytes()).digest()
         model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _read_target(self, y: Any) -> Any:
+        """Return a target as one value per row."""
+        return y
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
@@ -328,6 +339,32 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
                 raise ValueError(f"warm_start=True goes on with the {name} of the first fit, {first}; got {value!r}.")
         return before.loss
 
+    def _read_target(self, y: Any) -> Any:
+        return read_times(y) if self.loss == AcceleratedFailureTime.name else y
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R² or, with `loss="aft"`, the concordance index.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        y : array-like of shape (n_samples,), or as in `fit`
+            Their target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            At most 1; the concordance index is the share of pairs of rows, of those whose order is known, that are
+            predicted in their order.
+        """
+        if not isinstance(self._fitted().loss, AcceleratedFailureTime):
+            return float(super().score(X, y, sample_weight))
+        times = read_times(y)
+        return concordance(times, self.predict(X), check_sample_weight(sample_weight, len(times)))
+
     def predict(self, X: Any, offset: Any = None) -> Floats:
         """Predict the target.
 
@@ -357,7 +394,8 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
     n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
 
     def _n_scores(self, y: Any, before: Model | None) -> int:
-        n_classes = len(np.unique(y)) if before is None else before.loss.n_classes
+        labels = [label for label in y if label is not None]  # missing ones are refused later
+        n_classes = len(np.unique(labels)) if before is None else before.loss.n_classes
         return 1 if n_classes <= 2 else n_classes
 
     def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:

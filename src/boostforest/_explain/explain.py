@@ -90,7 +90,8 @@ def _with_offset(
     model: Model, output: str, values: Floats, noise: Floats, base: Floats, offset: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return values, noise and base values of rows that have an offset, and with them the background."""
-    if model.loss.link == _core.Link.LOG and output == "prediction":
+    is_factor = model.loss.link == _core.Link.LOG or getattr(model.loss, "predicts_exponential", False)
+    if is_factor and output == "prediction":
         factor = np.exp(offset[:, 0])
         wide = factor.reshape(-1, *[1] * (values.ndim - 1))
         return values * wide, noise * wide, base * factor

@@ -70,6 +70,10 @@ class Features:
         """Return the features of training rows: no mean has seen the target of the row it stands in."""
         return _training_features(self.encoder, X, targets, weight, entropy)
 
+    def standardised(self, X: Floats) -> Floats:
+        """Return features in units of their standard deviations from the mean, which missing values have."""
+        return np.asarray(np.nan_to_num((X - np.nanmean(X, axis=0)) / self.deviation))
+
     def by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column of the table."""
         return values if self.encoder is None else self.encoder.sum_by_column(values)

@@ -176,7 +176,7 @@ class Mixture:
     def alone(self) -> Floats:
         """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
         first = np.eye(len(self._parts))[0]
-        return first if self._objective.loss.link == Link.IDENTITY else self._least(first, first > 0)
+        return self._least(first, first > 0) if self._objective.loss.n_classes else first
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""

@@ -15,7 +15,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
-from .._losses import CrossEntropy
+from .._losses import AcceleratedFailureTime, CrossEntropy
+from .._losses.aft import read_times
 from .._model.columns import ForestColumns, is_finite
 from .._model.model import Known, Model, Stages
 from .._model.pruning import without_weak_subtrees
@@ -59,7 +60,7 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
 
 def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
     """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = column_or_1d(y)
+    y = read_times(y) if isinstance(model.loss, AcceleratedFailureTime) else column_or_1d(y)
     check_consistent_length(X, y)
     if isinstance(model.loss, CrossEntropy):
         unknown = y[~np.isin(y, model.loss.classes)]

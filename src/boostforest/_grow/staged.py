@@ -107,8 +107,11 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            of_outputs = stage == 0 and loss.link != Link.IDENTITY
-            bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
+            bent = curvature
+            if stage == 0 and loss.link == Link.LOG:  # outputs are averaged: a score is off by as much over the output
+                bent = curvature / np.maximum(loss.outputs(grown.scores), _LEAST_CURVATURE) ** 2
+            elif stage == 0 and loss.link != Link.IDENTITY:
+                bent = 1 / np.maximum(curvature, _LEAST_CURVATURE)
             noise += step**2 * (bent * excess).sum(axis=1)
         return noise
 

@@ -13,7 +13,7 @@ from .._core import Link, LossCode
 from .loss import OutOfBag
 from .regression import RegressionLoss
 
-_LEAST_OUTPUT = 1e-9  # of a mean that a logarithm is taken of, in multiples of the target's mean
+LEAST_OUTPUT = 1e-9  #: of a mean that a logarithm is taken of, in multiples of the target's mean
 _LEAST_VARIANCE = 1e-6  # of the target, in multiples of its squared mean
 _LARGEST_NOISE = 0.5  # squared relative error of a mean: beyond it a parabola is no guide
 
@@ -24,6 +24,7 @@ class LogLink(RegressionLoss):
 
     link = Link.LOG
     positive_only = True
+    boosts = True
     zeros: ClassVar[bool] = True  #: the target may be 0
     holds_counts: ClassVar[bool] = False  #: the variance is the mean
     most_information: ClassVar[float]  #: times the target's variance over its squared mean
@@ -86,7 +87,7 @@ class LogLink(RegressionLoss):
     def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
         if offset is not None:
             return self.scores(outputs * np.exp(-offset)) + offset
-        return np.asarray(np.log(np.maximum(outputs, _LEAST_OUTPUT)))
+        return np.asarray(np.log(np.maximum(outputs, LEAST_OUTPUT)))
 
     def targets(self, y: Floats) -> Floats:
         return y[:, None]
@@ -108,11 +109,15 @@ class LogLink(RegressionLoss):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return self._deviances(y, scores[:, 0])
 
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        p = self.exponent
+        return np.asarray(2 * (np.exp((2 - p) * scores) - y[:, None] * np.exp((1 - p) * scores)))
+
     def curvature(self, scores: Floats) -> Floats:
         return np.asarray(2 * np.exp((2 - self.exponent) * scores))
 
     def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
-        mean, p = np.maximum(oob.mean[:, 0], _LEAST_OUTPUT), self.exponent
+        mean, p = np.maximum(oob.mean[:, 0], LEAST_OUTPUT), self.exponent
         noise = np.minimum(oob.variance_of_mean[:, 0] / mean**2, _LARGEST_NOISE)
         curvature = p * y * mean ** (1 - p) - (p - 1) * mean ** (2 - p)  # half of that by μ, times μ²
         return np.asarray(self._deviances(y, np.log(mean)) - curvature * noise)

@@ -52,6 +52,7 @@ class Huber(RobustLoss):
 
     name = "huber"
     code = LossCode.HUBER
+    boosts = True
 
     delta: float = 0.7  #: in units of the score: residuals are smaller than the target's own deviations
 
@@ -65,6 +66,9 @@ class Huber(RobustLoss):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         size = np.abs(y - scores[:, 0])
         return np.asarray(np.where(size <= self.delta, size**2, self.delta * (2 * size - self.delta)))
+
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        return 2 * np.clip(scores - y[:, None], -self.delta, self.delta)
 
     def curvature(self, scores: Floats) -> Floats:
         return np.full_like(scores, 2.0)
