@@ -31,6 +31,8 @@ class LossCode(enum.IntEnum):
 
     AFT = 8
 
+    OWN = 9
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 

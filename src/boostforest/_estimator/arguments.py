@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._base.declare import BOOL, argument, between, choice, declared
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._losses.aft import DISTRIBUTIONS
+from .._losses.own import is_own
 from .._model.columns import DTYPES
 
 LEAF_POOL = tuple(range(5, 16))  # the paper's
@@ -89,21 +91,29 @@ class TableArguments:
     )
 
 
+_LOSS_NAME = choice(dict.fromkeys(REGRESSION_LOSSES, 0))
+_LOSS = replace(
+    _LOSS_NAME, allowed=_LOSS_NAME.allowed + " or a function", is_valid=lambda v: is_own(v) or _LOSS_NAME.is_valid(v)
+)
+
+
 @declared
 class LossArguments:
     """What regressors may minimise."""
 
-    loss: str = argument(
+    loss: Any = argument(
         default="squared_error",
-        rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
-        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"}
+        rule=_LOSS,
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"} or function
         What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
         `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
         are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets
         with zeros between these. Node models are then on a log scale, where they start from the mean of the target, and
         a forest averages the predictions of its trees: all are positive. "aft" is for times until an event, some of
         them censored: `y` has two columns, time and event (1: seen), or is a structured array of both, and the median
-        time is predicted.""",
+        time is predicted. A function of your own, of a target and scores, returns first and second derivatives by the
+        scores; a ``scipy.LowLevelCallable`` does so compiled. Scores are predicted as they are; presets then have a
+        single stage.""",
     )
     quantile: float = argument(
         default=0.5,

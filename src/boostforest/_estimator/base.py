@@ -30,8 +30,9 @@ from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, Softmax
+from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, OwnLoss, Softmax
 from .._losses.aft import concordance, read_times
+from .._losses.own import is_own
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
@@ -322,10 +323,14 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
-        tags.target_tags.positive_only = self.loss in positive_only
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in positive_only
         return tags
 
     def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
+        if is_own(self.loss):
+            if before is not None and getattr(before.loss, "function", None) is not self.loss:
+                raise ValueError("warm_start=True goes on with the loss of the first fit; got another one.")
+            return OwnLoss(function=self.loss) if before is None else before.loss
         loss = REGRESSION_LOSSES[self.loss]
         own = {name: getattr(self, name) for name in loss.takes}
         if before is None:
@@ -340,7 +345,8 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         return before.loss
 
     def _read_target(self, y: Any) -> Any:
-        return read_times(y) if self.loss == AcceleratedFailureTime.name else y
+        is_aft = isinstance(self.loss, str) and self.loss == AcceleratedFailureTime.name
+        return read_times(y) if is_aft else y
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² or, with `loss="aft"`, the concordance index.

@@ -17,6 +17,7 @@ from .._base.progress import Progress
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Seeds, TreeParams
 from .._base.validation import warn
+from .._losses import OwnLoss
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
@@ -137,19 +138,23 @@ def _grow_in_core(
     widest = max(n_features, largest_hidden_layer(params["node_model"]))
     with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
         sampling, roles = data.sampling, data.roles
-        columns: dict[str, Any] = data.table(threads).grow(
-            encode_tree_params(params, seeds, data.n_split_features),
-            sampling.bootstrap,
-            sampling.n_draws,
-            sampling.cumulative,
-            sampling.weight,
-            sampling.balance_classes,
-            threads,
-            progress,
-            roles.split_features,
-            data.first_scores,
-            dtype,
-        )
+        try:
+            columns: dict[str, Any] = data.table(threads).grow(
+                encode_tree_params(params, seeds, data.n_split_features),
+                sampling.bootstrap,
+                sampling.n_draws,
+                sampling.cumulative,
+                sampling.weight,
+                sampling.balance_classes,
+                threads,
+                progress,
+                roles.split_features,
+                data.first_scores,
+                dtype,
+            )
+        except ValueError as error:
+            own = data.loss.called.error if isinstance(data.loss, OwnLoss) else None
+            raise (own or error) from None
     if progress is not None:
         progress.close()
     if n_unconverged := columns.pop("n_unconverged"):

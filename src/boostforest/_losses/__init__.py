@@ -4,6 +4,7 @@ from .aft import AcceleratedFailureTime
 from .cross_entropy import CrossEntropy, Logistic, Softmax
 from .log_link import Gamma, Poisson, Tweedie
 from .loss import Loss, OutOfBag
+from .own import OwnLoss
 from .regression import RegressionLoss
 from .robust import AbsoluteError, Huber, Quantile
 from .squared_error import SquaredError
@@ -24,6 +25,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "OutOfBag",
+    "OwnLoss",
     "Poisson",
     "Quantile",
     "RegressionLoss",

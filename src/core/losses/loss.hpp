@@ -128,6 +128,7 @@ std::unique_ptr<Loss> make_tweedie(const LossSettings& settings);
 std::unique_ptr<Loss> make_huber(const LossSettings& settings);
 std::unique_ptr<Loss> make_quantile(const LossSettings& settings);
 std::unique_ptr<Loss> make_aft(const LossSettings& settings);
+std::unique_ptr<Loss> make_own(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -147,6 +148,7 @@ inline constexpr LossEntry kLosses[] = {
     {"HUBER", make_huber, 0, 0, 1},
     {"QUANTILE", make_quantile, 0, 0, 1},
     {"AFT", make_aft, 0, 0, 2},
+    {"OWN", make_own, 0, 0, 2},
 };
 
 inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
