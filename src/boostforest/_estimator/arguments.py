@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from .._base.declare import BOOL, argument, between, choice, declared
+from .._base.declare import BOOL, argument, between, choice, declared, or_else
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._losses.aft import DISTRIBUTIONS
@@ -91,20 +90,14 @@ class TableArguments:
     )
 
 
-_LOSS_NAME = choice(dict.fromkeys(REGRESSION_LOSSES, 0))
-_LOSS = replace(
-    _LOSS_NAME, allowed=_LOSS_NAME.allowed + " or a function", is_valid=lambda v: is_own(v) or _LOSS_NAME.is_valid(v)
-)
-
-
 @declared
 class LossArguments:
     """What regressors may minimise."""
 
     loss: Any = argument(
         default="squared_error",
-        rule=_LOSS,
-        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"} or function
+        rule=or_else(choice(dict.fromkeys(REGRESSION_LOSSES, 0)), "a function", is_own),
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"}, function
         What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
         `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
         are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets

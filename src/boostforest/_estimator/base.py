@@ -32,7 +32,6 @@ from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArgume
 from .._grow.rounding import with_smallest_dtype
 from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, OwnLoss, Softmax
 from .._losses.aft import concordance, read_times
-from .._losses.own import is_own
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
@@ -327,7 +326,7 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         return tags
 
     def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
-        if is_own(self.loss):
+        if not isinstance(self.loss, str):
             if before is not None and getattr(before.loss, "function", None) is not self.loss:
                 raise ValueError("warm_start=True goes on with the loss of the first fit; got another one.")
             return OwnLoss(function=self.loss) if before is None else before.loss

@@ -25,7 +25,6 @@ from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
 from .._losses import Loss
-from .._losses.own import is_own
 from .._model.model import CALIBRATIONS, Calibration, Known, Model
 from ..nodes._native import FOREST_SHORTHANDS, has_python_models
 from .arguments import BaggingArguments, ForestArguments
@@ -285,7 +284,7 @@ def _excluded(forest: Any) -> Set[str]:
     """Return the parts of a preset that other arguments exclude; without a word, as nobody has asked for them."""
     if not forest.bootstrap or forest.warm_start:
         return {"n_stages", "pool", "calibrate", "boost"}  # all are decided out of bag, and no tree comes later
-    if is_own(getattr(forest, "loss", None)):
+    if not isinstance(getattr(forest, "loss", ""), str):
         return {"n_stages", "pool", "calibrate", "boost"}  # what it minimises is not known, only how it bends
     n_trees = forest.n_estimators
     few = not isinstance(n_trees, str) and n_trees < _FEW_TREES

@@ -206,10 +206,13 @@ def concordance(y: Floats, predicted: Floats, weight: Floats | None = None) -> f
 
     Pairs count where it is known who had the event first. Equal predictions count one half.
     """
+    if weight is not None:
+        counted = weight > 0
+        y, predicted, weight = y[counted], predicted[counted], weight[counted]
     time, event = np.abs(y), y > 0
     w = np.ones(len(y)) if weight is None else weight
     right = total = 0.0
-    for i in np.flatnonzero(event & (w > 0)):
+    for i in np.flatnonzero(event):
         later = (time > time[i]) | ((time == time[i]) & ~event)
         own, others = w[i], w[later]
         above = predicted[later] - predicted[i]
