@@ -197,6 +197,12 @@ def test_intervals_are_refused():
         BoostForestRegressor(40, loss="aft", random_state=0).fit(X, y).predict_interval(X)
 
 
+def test_other_scores_out_of_bag_are_refused():
+    X, y = table(60)
+    with pytest.raises(ValueError, match="oob_score must be True or False with loss='aft'"):
+        BoostForestRegressor(5, loss="aft", oob_score="r2").fit(X, y)
+
+
 def test_unknown_distributions_are_refused():
     X, y = table(60)
     with pytest.raises(ValueError, match="distribution must be one of 'normal', 'logistic', 'extreme_value'"):

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import LowLevelCallable
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, load_model
 
@@ -66,6 +67,21 @@ def test_files_and_pickles_predict(tmp_path):
         forest.save_model(tmp_path / "own.safetensors")
     for loaded in (load_model(tmp_path / "own.safetensors"), pickle.loads(pickle.dumps(forest))):
         assert_array_equal(loaded.predict(X), forest.predict(X))
+
+
+def test_nodes_in_python_go_with_it():
+    X, y = table(100)
+    settings = PLAIN | {"node_model": Ridge(alpha=0.1), "min_samples_leaf": 20, "n_estimators": 2, "n_jobs": 2}
+    fits = [BoostForestRegressor(loss=loss, **settings).fit(X, y).predict(X) for loss in (squared, "squared_error")]
+    assert_allclose(*fits, rtol=1e-8)
+
+
+def test_a_loaded_model_says_that_it_has_no_function(tmp_path):
+    X, y = table()
+    with pytest.warns(UserWarning, match="loss"):
+        BoostForestRegressor(loss=log_cosh, **PLAIN).fit(X, y).save_model(tmp_path / "own.safetensors")
+    with pytest.raises(ValueError, match="The function of the loss is needed here, and model files do not keep it"):
+        load_model(tmp_path / "own.safetensors").compress(X=X, y=y)
 
 
 SOURCE = """

@@ -379,8 +379,13 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         return before.loss
 
     def _read_target(self, y: Any) -> Any:
-        is_aft = isinstance(self.loss, str) and self.loss == AcceleratedFailureTime.name
-        return read_times(y) if is_aft else y
+        if not isinstance(self.loss, str) or self.loss != AcceleratedFailureTime.name:
+            return y
+        if not isinstance(score := getattr(self, "oob_score", False), bool | np.bool_):
+            raise ValueError(
+                f"oob_score must be True or False with loss='aft', where it is the concordance index; got {score!r}."
+            )
+        return read_times(y)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R² or, with `loss="aft"`, the concordance index.

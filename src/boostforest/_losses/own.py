@@ -128,6 +128,8 @@ class OwnLoss(IdentityLink):
         return np.asarray(gradient**2 / (2 * np.maximum(curvature, _LEAST_CURVATURE)))
 
     def _derivatives(self, y: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        if self.function is None:
+            raise ValueError("The function of the loss is needed here, and model files do not keep it.")
         if not isinstance(self.function, LowLevelCallable):
             return derivatives_of(self.function, y, scores)
         found = np.empty((2, len(y)))
