@@ -18,7 +18,7 @@ from boostforest._features.encoder import TableEncoder
 from boostforest._files import coding
 from boostforest._files.files import FORMAT_VERSION
 from boostforest._grow import boosted
-from boostforest._losses import SquaredError
+from boostforest._losses import RegressionLoss
 from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
 
@@ -102,6 +102,23 @@ def models():
             "float32",
         ),
         "runs-regressor": (BoostForestRegressor(**boosts, dtype="int8", preset="paper"), *steps, "int8"),
+        "counts-regressor": (
+            BoostForestRegressor(**FOREST, loss="poisson", preset="paper"),
+            tables["regression"][0],
+            np.round(np.exp(tables["regression"][1])),
+            "float64",
+        ),
+        "quantile-regressor": (
+            BoostForestRegressor(**FOREST, loss="quantile", quantile=0.25, preset="paper"),
+            *tables["regression"],
+            "float64",
+        ),
+        "times-regressor": (
+            BoostForestRegressor(**FOREST, loss="aft", distribution="extreme_value", preset="paper"),
+            tables["regression"][0],
+            np.column_stack([np.exp(tables["regression"][1]), tables["binary"][1]]),
+            "float64",
+        ),
         "table-regressor": (
             BoostForestRegressor(**FOREST, **categories, preset="paper"),
             mixed,
@@ -152,8 +169,8 @@ def round_model(fitted):
         encoder = TableEncoder(
             tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(encoder.columns))
         )
-    if isinstance(loss, SquaredError):
-        loss = SquaredError(round(8 * loss.mean) / 8, 2.0 ** round(np.log2(loss.scale)))
+    if isinstance(loss, RegressionLoss):
+        loss = replace(loss, mean=round(8 * loss.mean) / 8, scale=2.0 ** round(np.log2(loss.scale)))
     fitted._model = replace(
         model,
         columns=replace(forest, **short),

@@ -112,6 +112,16 @@ def test_predictions_are_the_same(tmp_path, rows, n_classes, arguments):
     assert_same(tmp_path, forest, X)
 
 
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2, "boost": True}], ids=["plain", "stages"])
+@pytest.mark.parametrize("loss", ["huber", "quantile", "poisson", "gamma", "tweedie", "aft"])
+def test_other_losses(tmp_path, rows, loss, settings):
+    X, y, _ = rows
+    n_trees = 4 if "preset" in settings else 40
+    y = np.exp(y / 4)
+    target = np.column_stack([y, y < 1.5]) if loss == "aft" else y
+    assert_same(tmp_path, make(0, {"loss": loss, **settings}, n_trees).fit(X, target), X, rtol=1e-12)
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("optimise", ["-O1", "-O3"])
 def test_compilers_have_no_warning(tmp_path, rows, compiler, optimise):

@@ -105,6 +105,11 @@ def choice(codes: dict[str, int], none: bool = False) -> Parameter:
     )
 
 
+def or_else(rule: Parameter, allowed: str, is_valid: Callable[[Any], bool]) -> Parameter:
+    """Allow something else besides."""
+    return replace(rule, allowed=f"{rule.allowed} or {allowed}", is_valid=lambda v: rule.is_valid(v) or is_valid(v))
+
+
 BOOL = Parameter("True or False", lambda v: isinstance(v, bool))
 
 # ------------------------------------------------------------------------------------------------------- arguments

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, between, choice, declared
+from .._base.declare import BOOL, argument, between, choice, declared, or_else
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
+from .._losses.aft import DISTRIBUTIONS
+from .._losses.own import is_own
 from .._model.columns import DTYPES
 
 LEAF_POOL = tuple(range(5, 16))  # the paper's
@@ -92,15 +94,19 @@ class TableArguments:
 class LossArguments:
     """What regressors may minimise."""
 
-    loss: str = argument(
+    loss: Any = argument(
         default="squared_error",
-        rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
-        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"}
+        rule=or_else(choice(dict.fromkeys(REGRESSION_LOSSES, 0)), "a function", is_own),
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"}, function
         What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
         `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
         are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets
         with zeros between these. Node models are then on a log scale, where they start from the mean of the target, and
-        a forest averages the predictions of its trees: all are positive.""",
+        a forest averages the predictions of its trees: all are positive. "aft" is for times until an event, some of
+        them censored: `y` has two columns, time and event (1: seen), or is a structured array of both, and the median
+        time is predicted. A function of your own, of a target and scores, returns first and second derivatives by the
+        scores; a ``scipy.LowLevelCallable`` does so compiled. Scores are predicted as they are; presets then have a
+        single stage.""",
     )
     quantile: float = argument(
         default=0.5,
@@ -113,6 +119,12 @@ class LossArguments:
         rule=between(1, 2),
         doc="""float
         With `loss="tweedie"`: the power of the mean that the variance goes with, above 1 and below 2.""",
+    )
+    distribution: str = argument(
+        default="normal",
+        rule=choice(dict.fromkeys(DISTRIBUTIONS, 0)),
+        doc="""{"normal", "logistic", "extreme_value"}
+        With `loss="aft"`: the distribution of the noise of log times (of times: log-normal, log-logistic, Weibull).""",
     )
 
 

@@ -50,12 +50,19 @@ class FittedForestMixin(BoostEstimator):
         """What each stage counts: 1 for the first, for the others what was best out of bag."""
         return np.array(self.stages_.steps)
 
-    def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
-        model, X = self._read(X)
-        for outputs in model.staged_outputs(X, self._threads()):
+    def _staged_outputs(self, X: Any, offset: Any = None) -> Iterator[tuple[Model, Floats]]:
+        model, X, in_scores = self._read_with(X, offset)
+        for outputs in model.staged_outputs(X, self._threads(), in_scores):
             yield model, outputs
 
-    def compress(self, tolerance: float = 0.001, max_bytes: int | None = None, X: Any = None, y: Any = None) -> Self:
+    def compress(
+        self,
+        tolerance: float = 0.001,
+        max_bytes: int | None = None,
+        X: Any = None,
+        y: Any = None,
+        offset: Any = None,
+    ) -> Self:
         """Return a smaller forest that predicts nearly the same.
 
         Thresholds and coefficients get as few digits as the loss allows, for a file and in memory. If that is not small
@@ -74,6 +81,8 @@ class FittedForestMixin(BoostEstimator):
             (in the order of the fit) are judged out of bag; other rows should not have been seen in the fit.
         y : array-like of shape (n_samples,)
             Their target.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            Their offset, as in `fit`.
 
         Returns
         -------
@@ -88,8 +97,8 @@ class FittedForestMixin(BoostEstimator):
                 "compress needs X and y: the training rows, which are judged out of bag, or rows that the forest has "
                 "not seen."
             )
-        model, rows = self._read(X)
-        judge = judge_of(model, rows, y, self._threads())
+        model, rows, in_scores = self._read_with(X, offset)
+        judge = judge_of(model, rows, y, self._threads(), in_scores)
         name, params = type(self).__name__, self.get_params(deep=False) | {"n_jobs": None}  # as long as any other
 
         def size_of(smaller: Model) -> int:

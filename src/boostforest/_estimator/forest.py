@@ -20,6 +20,7 @@ from .._features.sources import RowSource
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
+from .._grow.far_off import bounded_labels
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
@@ -156,10 +157,11 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         self._check_bagging()
         self._plan()
 
-    def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
+    def _check_source(self, source: RowSource, y: Any, sample_weight: Any, offset: Any) -> RowSource:
         wrong = {
             "y": (y is not None, "None: the source has the target"),
             "sample_weight": (sample_weight is not None, "None: all rows of a source weigh the same"),
+            "offset": (offset is not None, "None with a source of rows"),
             "bootstrap": (not self.bootstrap, "True: a tree takes the rows of a source that it draws"),
             "n_estimators": (isinstance(self.n_estimators, str), "an integer with a source of rows"),
             "warm_start": (self.warm_start, "False with a source of rows"),
@@ -218,7 +220,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
             if not self._needs_out_of_bag():
                 return model
-            oob = model.out_of_bag(data.X, data.sampling, request.threads)
+            oob = model.out_of_bag(data.X, data.sampling, request.threads, offset=data.offset)
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
         if plan.budget is not None:
@@ -233,8 +235,21 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         report = None if plan.own is None else pool_report(grown.trials, growth.objective)
         known = Known(losses=np.array(grown.losses), pool_report=report)
         model = replace(grown.model, draws=draws, calibration=calibration, known=known)
-        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores), np.nan)
+        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores, data.offset), np.nan)
         return self._judged(model, outputs, grown.seen, y, data.sampling)
+
+    def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
+        if self.preset == "paper" or self.warm_start or before is not None or data.source is not None:
+            return None
+        labels = bounded_labels(request, data)
+        if labels is None:
+            return None
+        n = int(np.count_nonzero(labels != data.y))
+        warn(
+            f"{n} of {len(labels)} targets are far off what the other rows say, and count as if they were nearer: the "
+            "predictions of all other rows would suffer. preset='paper' takes all targets as they are."
+        )
+        return labels
 
     def _grow_plainly(self, request: Request, data: TrainingData, before: Model | None) -> Model:
         """Grow the trees that are not there yet, all at once."""
@@ -321,6 +336,8 @@ def read_plan(forest: Any, task: str) -> Plan:
 
 def _excluded(forest: Any) -> Set[str]:
     """Return the parts of a preset that other arguments exclude; without a word, as nobody has asked for them."""
+    if not isinstance(getattr(forest, "loss", ""), str):
+        return {"n_stages", "pool", "calibrate", "boost"}  # what it minimises is not known, only how it bends
     if forest.warm_start:
         return {"n_stages", "pool", "calibrate", "boost", "dtype"}  # no tree comes later
     if not forest.bootstrap:

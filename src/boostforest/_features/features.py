@@ -70,6 +70,10 @@ class Features:
         """Return the features of training rows: no mean has seen the target of the row it stands in."""
         return _training_features(self.encoder, X, targets, weight, entropy)
 
+    def standardised(self, X: Floats) -> Floats:
+        """Return features in units of their standard deviations from the mean, which missing values have."""
+        return np.asarray(np.nan_to_num((X - np.nanmean(X, axis=0)) / self.deviation))
+
     def by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column of the table."""
         return values if self.encoder is None else self.encoder.sum_by_column(values)
@@ -95,19 +99,22 @@ def fit_features(
     arguments: Mapping[str, Any],
     entropy: Entropy,
     threads: int,
+    offset: Floats | None = None,
 ) -> tuple[Features, Floats, Roles]:
     """Decide how columns become features; return that, the features of the training rows, and their roles.
 
-    ``X`` is the table as ``read_training`` gives it, ``y`` the encoded target; ``arguments`` are those of estimators.
+    ``X`` is the table as ``read_training`` gives it, ``y`` the encoded target, ``offset`` in scores; ``arguments`` are
+    those of estimators.
     """
     if columns.categories:
         n_targets = len(loss.category_target_names)
         n_features = count_features(columns.n, columns.categories, n_targets, arguments["max_one_hot"])
         _check_memory(len(X), columns.n, n_features, n_targets)
-    targets = loss.category_targets(y) if columns.categories else np.empty((len(y), 0))
+    targets = loss.category_targets(y, offset) if columns.categories else np.empty((len(y), 0))
     options = arguments["max_one_hot"], arguments["missing_indicator"]
-    encoder = fit_encoder(X, columns.categories, targets, weight, *options)
-    X = _training_features(encoder, X, targets, weight, entropy)
+    of_means = weight if offset is None else loss.category_weight(weight, offset)
+    encoder = fit_encoder(X, columns.categories, targets, of_means, *options)
+    X = _training_features(encoder, X, targets, of_means, entropy)
     asked = any(arguments[name] is not None for name in ROLES)
     roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()
     mean, deviation = mean_and_deviation(X, weight)

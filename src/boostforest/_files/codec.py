@@ -24,7 +24,7 @@ from .._base.validation import classes_as_numbers
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
@@ -50,7 +50,14 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_LATER = {
+    "loss": "squared_error",
+    "quantile": 0.5,
+    "power": 1.5,
+    "distribution": "normal",
+    "boost": None,
+    "shared_hessian": None,
+}
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _RUNS = "runs"  # of trees with the same value of a parameter: value, number of trees, value, …
 _LONG_RUNS = 4  # trees: what their mean length is at least, to be written so
@@ -199,7 +206,7 @@ def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
 
 def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
     """Return the fields of a loss beside the mean and the scale of its target."""
-    return [field.name for field in fields(loss) if field.name not in ("mean", "scale")]
+    return [field.name for field in fields(loss) if field.name not in ("mean", "scale", "function")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -354,10 +361,11 @@ def _decode_loss(content: Content) -> Loss:
     t = content.tensors
     if content.task == "regression":
         name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
-        if name not in REGRESSION_LOSSES:
+        known_losses = REGRESSION_LOSSES | {OwnLoss.name: OwnLoss}
+        if name not in known_losses:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
-        cls = REGRESSION_LOSSES[name]
+        cls = known_losses[name]
         if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
             raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
         if not all(type(number) is float and number > 0 for number in numbers.values()):

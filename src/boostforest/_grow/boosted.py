@@ -163,7 +163,7 @@ def _bags_in_core(
         sampling.balance_classes,
         threads,
         data.roles.split_features,
-        data.start,
+        data.first_scores,
         dtype,
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
@@ -192,9 +192,10 @@ class Mixture:
     """The scores of a forest and of chains, and the weights that are best out of bag."""
 
     def __init__(self, objective: Objective, forest: Forest, chains: list[Chain]) -> None:
-        self._objective = objective
+        self._objective, self._offset = objective, objective.offset
         self.rows = objective.counted(forest.seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
-        self._parts = np.stack([forest.scores, *(chain.oob.mean for chain in chains)])
+        own = forest.scores if objective.offset is None else forest.scores - objective.offset
+        self._parts = np.stack([own, *(chain.oob.mean for chain in chains)])
         curvature = objective.loss.curvature(forest.scores)
         of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
         self._noise = np.stack([forest.noise, *of_chains])
@@ -203,7 +204,8 @@ class Mixture:
 
     def scores(self, weights: Floats) -> Floats:
         """Return the mixed scores of all rows."""
-        return np.tensordot(weights, self._parts, axes=1)
+        mixed: Floats = np.tensordot(weights, self._parts, axes=1)
+        return mixed if self._offset is None else mixed + self._offset
 
     def losses(self, weights: Floats) -> Floats:
         """Return the losses of all rows, as if no bag had drawn any of them."""
@@ -213,7 +215,7 @@ class Mixture:
     def alone(self) -> Floats:
         """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
         first = np.eye(len(self._parts))[0]
-        return first if self._objective.loss.link == Link.IDENTITY else self._least(first, first > 0)
+        return self._least(first, first > 0) if self._objective.loss.n_classes else first
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""
@@ -230,16 +232,17 @@ class Mixture:
         chosen[rows[:: max(1, len(rows) // _MOST_JUDGES)]] = True
         share, y, loss = self._objective.shares(chosen), self._objective.y[chosen], self._objective.loss
         parts, noise = self._parts[:, chosen], self._noise[:, chosen] @ share
+        offset: Any = 0.0 if self._offset is None else self._offset[chosen]
         held = _PRIOR / self._objective.n_rows(chosen)
 
         def value(weights: Floats) -> float:
             distance = weights - start
-            losses = loss.losses(y, np.tensordot(weights, parts, axes=1))
+            losses = loss.losses(y, np.tensordot(weights, parts, axes=1) + offset)
             return float(share @ losses - weights**2 @ noise / 2 + held * distance @ distance)
 
         weights, now = start, value(start)
         for _ in range(_MOST_STEPS):
-            scores = np.tensordot(weights, parts, axes=1)
+            scores = np.tensordot(weights, parts, axes=1) + offset
             slope = np.tensordot(parts, loss.gradient(y, scores) * share[:, None], axes=2)
             slope += 2 * held * (weights - start) - noise * weights
             bent = parts * (loss.curvature(scores) * share[:, None])
@@ -317,7 +320,8 @@ class Booster:
         if mixture.rows.sum() >= _LEAST_ROWS and mixture.fit()[1] >= _HOPELESS:
             tried += [self._boost(kind, False, forest.scores, seeds) for kind in others]
         rows = objective.counted(forest.seen & tried[0].oob.seen)
-        losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
+        offset: Any = 0.0 if objective.offset is None else objective.offset
+        losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
         return [*tried, self._boost(better, True, forest.scores, seeds)]
 

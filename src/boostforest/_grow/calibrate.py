@@ -36,6 +36,7 @@ def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
     n = objective.n_rows(rows)
 
     def loss(u: float) -> float:
-        return objective.average(objective.losses(np.exp(u) * scores), rows) + float(PRIOR * u**2 / n)
+        scaled = Calibration(float(np.exp(u))).scores(scores, objective.offset)
+        return objective.average(objective.losses(scaled), rows) + float(PRIOR * u**2 / n)
 
     return float(np.exp(minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded").x))

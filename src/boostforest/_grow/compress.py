@@ -14,7 +14,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
-from .._losses import CrossEntropy
+from .._losses import AcceleratedFailureTime, CrossEntropy
+from .._losses.aft import read_times
 from .._model.columns import ForestColumns, is_finite
 from .._model.model import Known, Model
 from .._model.pruning import with_members, without_weak_subtrees
@@ -38,9 +39,10 @@ class Judge:
     def loss(self, model: Model) -> float:
         """Return the loss as people read it (see `Objective.figure`)."""
         if self.sampling is None:
-            outputs, seen = model.outputs(self.X, self.threads), np.ones(len(self.X), dtype=bool)
+            outputs, seen = model.outputs(self.X, self.threads, self.objective.offset), np.ones(len(self.X), dtype=bool)
         else:
-            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads)
+            offset = self.objective.offset
+            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads, offset)
         return self.objective.figure(outputs, seen)
 
 
@@ -54,9 +56,9 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
         raise ValueError(f"max_bytes must be None or an integer of at least 1; got {max_bytes!r}.")
 
 
-def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
+def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
     """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = column_or_1d(y)
+    y = read_times(y) if isinstance(model.loss, AcceleratedFailureTime) else column_or_1d(y)
     check_consistent_length(X, y)
     if isinstance(model.loss, CrossEntropy):
         unknown = y[~np.isin(y, model.loss.classes)]
@@ -64,7 +66,7 @@ def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
             raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
     else:
         y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    objective = Objective(model.loss, model.loss.encode(y))
+    objective = Objective(model.loss, model.loss.encode(y), offset=offset)
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
         return Judge(X, objective, None, threads)
     unweighted = hashlib.sha256(b"").digest()
@@ -197,7 +199,8 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
         share = [(np.arange(n) - (np.arange(n) == 0)) / n for n in map(len, model.stages.members(model.seeds))]
         return [int(t) for t in np.argsort(np.concatenate(share), kind="stable")]
     outputs, absent = _outputs_of_trees(model, judge)
-    losses_of = replace(judge.objective, y=judge.objective.y[: outputs.shape[1]]).losses
+    n, offset = outputs.shape[1], judge.objective.offset
+    objective = replace(judge.objective, y=judge.objective.y[:n], offset=None if offset is None else offset[:n])
     # A row that no chosen tree may judge gets the mean of all: with few trees these are many.
     total = (outputs * absent).sum(axis=0) / np.maximum(absent.sum(axis=0), 1)
     count = np.ones((outputs.shape[1], 1))
@@ -205,7 +208,7 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
     left = list(range(model.n_trees))
     while left and len(order) < most:
         means = ((total + outputs[t] * absent[t]) / (count + absent[t]) for t in left)
-        best = left.pop(int(np.argmin([losses_of(model.loss.scores(mean)).mean() for mean in means])))
+        best = left.pop(int(np.argmin([objective.losses(objective.scores(mean)).mean() for mean in means])))
         order.append(best)
         total += outputs[best] * absent[best]
         count += absent[best]
@@ -219,5 +222,6 @@ def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, npt.NDArray[n
     if judge.sampling is not None:
         rows = np.array([judge.sampling.counts(seed, n_rows) == 0 for seed in model.seeds])
     most = max(1, _MOST_VALUES // model.loss.n_outputs)
-    outputs = [model.sums(judge.X[:most], judge.threads, trees=slice(t, t + 1)) for t in range(n_trees)]
+    offset = None if judge.objective.offset is None else judge.objective.offset[:most]
+    outputs = [model.sums(judge.X[:most], judge.threads, False, slice(t, t + 1), offset) for t in range(n_trees)]
     return np.array(outputs), rows[:, :most, None]

@@ -48,8 +48,9 @@ class TrainingData:
     loss: Loss
     sampling: Sampling
     roles: Roles  #: which features may be split on, and which the models see
+    offset: Floats | None = None  #: what is added to the scores of every row, rows × outputs; None: zero
+    start: Floats | None = None  #: scores that trees start from, with the offset in them; None: the offset alone
     short_thresholds: bool = False  #: as few digits as part the rows of a node alike
-    start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
     source: RowSource | None = None  #: the whole table, of which X and y are some rows; None: they are all
     kept: KeptTable | None = None  #: shared by the data of one fit, whatever their start; None: nothing is kept
 
@@ -62,6 +63,11 @@ class TrainingData:
     def n_split_features(self) -> int:
         """How many features may be split on."""
         return self.X.shape[1] if self.roles.split_features is None else len(self.roles.split_features)
+
+    @property
+    def first_scores(self) -> Floats | None:
+        """The scores of the rows before the first tree, rows × outputs; None: zero."""
+        return self.offset if self.start is None else self.start
 
     def keeping_table(self) -> TrainingData:
         """Return the same data, whose table is built when it is first asked for and then kept."""

@@ -19,6 +19,7 @@ from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._base.validation import warn
 from .._features.roles import Roles
+from .._losses import OwnLoss
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
@@ -181,21 +182,25 @@ def _core_columns(
     widest = max(data.X.shape[1], largest_hidden_layer(params["node_model"]))
     with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
         sampling = data.sampling
-        columns: dict[str, Any] = data.table(threads).grow(
-            encode_tree_params(params, seeds, data.n_split_features),
-            sampling.bootstrap,
-            sampling.n_draws,
-            sampling.cumulative,
-            sampling.weight,
-            sampling.balance_classes,
-            threads,
-            progress,
-            data.roles.split_features,
-            data.start,
-            dtype,
-            data.short_thresholds,
-            sampling.drawn,
-        )
+        try:
+            columns: dict[str, Any] = data.table(threads).grow(
+                encode_tree_params(params, seeds, data.n_split_features),
+                sampling.bootstrap,
+                sampling.n_draws,
+                sampling.cumulative,
+                sampling.weight,
+                sampling.balance_classes,
+                threads,
+                progress,
+                data.roles.split_features,
+                data.first_scores,
+                dtype,
+                data.short_thresholds,
+                sampling.drawn,
+            )
+        except ValueError as error:
+            own = data.loss.called.error if isinstance(data.loss, OwnLoss) else None
+            raise (own or error) from None
     return columns
 
 

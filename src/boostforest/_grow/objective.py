@@ -23,11 +23,16 @@ class Objective:
     loss: Loss
     y: Floats
     weight: Floats | None = None  #: of the rows; None: all the same
+    offset: Floats | None = None  #: that is in all scores and outputs, rows × outputs; None: zero
 
     @property
     def targets(self) -> Floats:
         """What outputs should be: rows × outputs."""
         return self.loss.targets(self.y)
+
+    def scores(self, outputs: Floats) -> Floats:
+        """Return the scores that mean outputs stand for."""
+        return self.loss.scores(outputs, self.offset)
 
     def losses(self, scores: Floats) -> Floats:
         """Return the loss of every row."""
@@ -71,7 +76,7 @@ class Objective:
 
     def figure(self, outputs: Floats, rows: Mask) -> float:
         """Return the loss of outputs as people read it, in the target's units: log-loss, RMSE, deviance and others."""
-        return self.loss.figure(self.average(self.losses(self.loss.scores(outputs)), rows))[1]
+        return self.loss.figure(self.average(self.losses(self.scores(outputs)), rows))[1]
 
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""

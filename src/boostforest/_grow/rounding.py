@@ -60,7 +60,7 @@ class _Judge:
         weight = data.sampling.sample_weight
         # Targets that count nothing may be anything: their losses must not overflow.
         y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
-        self._objective = Objective(data.loss, y, weight)
+        self._objective = Objective(data.loss, y, weight, data.offset)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
         sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
@@ -86,11 +86,11 @@ class _Judge:
     def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
         X, sampling = self._data.X, self._data.sampling
         if sampling.bootstrap:
-            outputs, seen = model.out_of_bag_outputs(X, sampling, self._threads)
+            outputs, seen = model.out_of_bag_outputs(X, sampling, self._threads, self._data.offset)
             if seen.any():
-                return np.where(seen[:, None], self._data.loss.scores(outputs), 0.0), seen
-        outputs = model.outputs(X, self._threads)
-        return self._data.loss.scores(outputs), np.zeros(len(X), dtype=bool)
+                return np.where(seen[:, None], self._data.loss.scores(outputs, self._data.offset), 0.0), seen
+        outputs = model.outputs(X, self._threads, self._data.offset)
+        return self._data.loss.scores(outputs, self._data.offset), np.zeros(len(X), dtype=bool)
 
     def _figure_of(self, scores: list[Floats]) -> float:
         """Return the loss, as people read it, of the mean over some scores."""

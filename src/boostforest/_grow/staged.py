@@ -124,8 +124,11 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            of_outputs = stage == 0 and loss.link != Link.IDENTITY
-            bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
+            bent = curvature
+            if stage == 0 and loss.link == Link.LOG:  # outputs are averaged: a score is off by as much over the output
+                bent = curvature / np.maximum(loss.outputs(grown.scores), _LEAST_CURVATURE) ** 2
+            elif stage == 0 and loss.link != Link.IDENTITY:
+                bent = 1 / np.maximum(curvature, _LEAST_CURVATURE)
             noise += step**2 * (bent * excess).sum(axis=1)
         return noise
 
@@ -172,9 +175,12 @@ class StageGrower:
     def _begin(self, groups: list[Group], trials: list[Trial]) -> Grown:
         oob = joint_oob(groups)
         seen, mean = oob.seen, oob.mean
-        if seen.any():
+        offset = self._objective.offset
+        if seen.any() and offset is None:
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
-        scores = self._objective.loss.scores(mean)
+        scores = self._objective.scores(mean)
+        if seen.any() and offset is not None:
+            scores[~seen] = (scores - offset)[seen].mean(axis=0) + offset[~seen]
         loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
         return Grown(list(groups), Stages((n,)), scores, seen, [loss], trials)

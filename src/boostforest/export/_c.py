@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Longs
+from .._core import Link
 from .._features.encoder import CategoryColumn, TableColumn
 from .._features.features import Features
-from .._losses import CrossEntropy, Logistic, Softmax, SquaredError
+from .._losses import CrossEntropy, RegressionLoss
 from .._losses.cross_entropy import _LEAST_PROBABILITY
+from .._losses.log_link import LEAST_OUTPUT
 from .._model.columns import ForestColumns
 from .._model.model import Model
 
-_LINKS = {SquaredError: "BF_IDENTITY", Logistic: "BF_SIGMOID", Softmax: "BF_SOFTMAX"}
+_LINKS = {Link.IDENTITY: "BF_IDENTITY", Link.LOG: "BF_LOG", Link.SIGMOID: "BF_SIGMOID", Link.SOFTMAX: "BF_SOFTMAX"}
 _TYPES = {"float64": "double", "float32": "float", "int32": "int32_t", "int64": "int64_t", "uint8": "uint8_t"}
 _PER_LINE = 8
 _KEYWORDS = """
@@ -158,12 +160,13 @@ class _Source:
         loss, stages, calibration = model.loss, model.stages, model.calibration
         if isinstance(loss, CrossEntropy):
             self._texts("classes", [str(label) for label in loss.classes])
+        to_power = isinstance(loss, RegressionLoss) and loss.predicts_exponential
         first, step = stages.ends[0], stages.steps[0]
         is_plain = len(stages) == 1 and step == 1 and calibration.is_identity
         knots = np.concatenate([values for pair in calibration.knots for values in pair]) if calibration.knots else None
         n_knots = np.array([len(x) for x, _ in calibration.knots], dtype=np.int32)
         return [
-            _LINKS[type(loss)],
+            "BF_EXP_OF_MEAN" if to_power else _LINKS[loss.link],
             str(first),
             str(int(is_plain)),
             repr(float(step)),
@@ -172,9 +175,9 @@ class _Source:
             self._array("knots", knots),
             self._array("n_knots", n_knots),
             str(loss.n_classes),
-            repr(float(loss.origin)),
-            repr(float(loss.unit)),
-            repr(_LEAST_PROBABILITY),
+            repr(0.0 if to_power or loss.link == Link.LOG else float(loss.origin)),
+            repr(float(loss.output_unit)),
+            repr(LEAST_OUTPUT if loss.link == Link.LOG else _LEAST_PROBABILITY),
         ]
 
 
@@ -195,8 +198,6 @@ def check(model: Model) -> None:
         raise ValueError("to_c cannot express node models in Python, such as networks and scikit-learn regressors.")
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
-    if type(model.loss) not in _LINKS:
-        raise ValueError(f"to_c cannot express loss={model.loss.name!r}: regressors need loss='squared_error'.")
 
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

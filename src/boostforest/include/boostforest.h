@@ -13,7 +13,7 @@
 
 enum bf_status { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2 };
 enum bf_column_kind { BF_NUMBER = 0, BF_NUMBER_AND_MARK = 1, BF_ONE_HOT = 2, BF_MEANS = 3 };
-enum bf_link { BF_IDENTITY = 0, BF_SIGMOID = 1, BF_SOFTMAX = 2 };
+enum bf_link { BF_IDENTITY = 0, BF_SIGMOID = 1, BF_SOFTMAX = 2, BF_LOG = 3, BF_EXP_OF_MEAN = 4 };
 enum bf_kind { BF_CONSTANT = 0, BF_LINEAR = 1, BF_HIDDEN = 2 };
 
 /* One column of the table. A category is the number of its level: bf_text_level and bf_number_level find it. */
@@ -251,11 +251,16 @@ static inline int32_t bf_tree(const bf_forest* forest, int32_t tree, const doubl
 
 /* ------------------------------------------------------------------------------------------- from scores to results */
 
+static inline double bf_exp(double f) {
+    return exp(f < -230 ? -230 : f > 230 ? 230 : f); /* sums are finite */
+}
+
 static inline void bf_outputs(const bf_forest* forest, double* f) {
     const int32_t n = forest->n_outputs;
     double top = f[0], total = 0;
     int32_t c;
     if (forest->link == BF_SIGMOID) f[0] = bf_sigmoid(f[0]);
+    if (forest->link == BF_LOG) f[0] = bf_exp(f[0]);
     if (forest->link != BF_SOFTMAX) return;
     for (c = 1; c < n; ++c) top = f[c] > top ? f[c] : top;
     for (c = 0; c < n; ++c) total += f[c] = exp(f[c] - top);
@@ -271,6 +276,7 @@ static inline void bf_scores(const bf_forest* forest, double* p) {
         const double value = p[0] < least ? least : p[0] > 1 - least ? 1 - least : p[0];
         p[0] = log(value / (1 - value));
     }
+    if (forest->link == BF_LOG) p[0] = log(p[0] < least ? least : p[0]);
     if (forest->link != BF_SOFTMAX) return;
     for (c = 0; c < n; ++c) mean += (p[c] = log(p[c] < least ? least : p[c])) / n;
     for (c = 0; c < n; ++c) p[c] -= mean;
@@ -342,6 +348,7 @@ static inline int bf_predict(const bf_forest* forest, const double* row, double*
         bf_calibrate(forest, mean);
     }
     if (forest->n_classes == 0) {
+        if (forest->link == BF_EXP_OF_MEAN) mean[0] = bf_exp(mean[0]);
         result[0] = mean[0] * forest->target_scale + forest->target_mean;
     } else if (n_outputs > 1) {
         for (c = 0; c < n_outputs; ++c) result[c] = mean[c];

@@ -204,8 +204,11 @@ void BoostedTreeGrower::fill_children(Open& left, Open& right) {
 void BoostedTreeGrower::finish_leaf(const Open& open, double* fitted_drawn, double* fitted_out) {
     builder_.set_node(open.node, open.weight, 0, -kInfinity, kInfinity);
     double* values = builder_.add_model(open.node);
-    for (int k = 0; k < n_outputs_; ++k)
+    const double longest = rules_.learning_rate * loss_.longest_step();
+    for (int k = 0; k < n_outputs_; ++k) {
         values[k] = -rules_.learning_rate * open.totals[2 * k] / (open.totals[2 * k + 1] + rules_.lambda);
+        values[k] = std::clamp(values[k], -longest, longest);
+    }
     loss_.centre(values, 1, 1);
     for (int k = 0; k < n_outputs_; ++k) {
         values[k] = static_cast<float>(values[k]);  // as it is stored in single precision, too

@@ -87,7 +87,8 @@ def grow_group(data: TrainingData, plans: Sequence[TreePlan], n_threads: int) ->
     seen = seen_values(table.values, data.roles.model_features)
     fitters = {key: fitter_for(model, seen, data.loss.n_outputs, data.loss.task) for key, model in models.items()}
     trees = [
-        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.start) for plan in plans
+        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.first_scores)
+        for plan in plans
     ]
     with ExitStack() as held:
         for fitter in fitters.values():
