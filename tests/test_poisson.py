@@ -12,7 +12,6 @@ from sklearn.metrics import mean_poisson_deviance
 import twin
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text, load_model
 from boostforest._losses import OutOfBag, Poisson
-from boostforest.export import to_c
 from model_files import with_metadata
 from test_against_twin import assert_same, bootstrap_sample, fit_pair
 from twin import example_data
@@ -342,14 +341,6 @@ def test_target_that_has_no_logarithm_is_refused(y, says):
     with pytest.raises(ValueError, match=says):
         forest.fit(np.eye(3, 4), y)
     assert_array_equal(forest.predict(np.zeros((1, 4))), before)
-
-
-def test_export_is_refused_in_one_sentence():
-    tree = TREE(random_state=0).fit(*counts(60))
-    with pytest.raises(
-        ValueError, match=r"to_c cannot express loss='poisson': regressors need loss='squared_error'\.$"
-    ):
-        to_c(tree)
 
 
 def test_boosted_stages_are_left_out():
