@@ -664,22 +664,30 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
 #include <stdlib.h>
 
 /* What files may have, docs/dev/format.md: what this header does not need is known, and left alone. */
-#define BF_TENSORS(X)                                                                                               \
-    X(tree_start)                                                                                                   \
-    X(kind)                                                                                                         \
-    X(sum_path)                                                                                                     \
-    X(tree_seeds)                                                                                                   \
-    X(feature) X(threshold) X(missing_left) X(left) X(n_samples) X(loss) X(gain) X(lower) X(upper) X(params)        \
-        X(exponent) X(param_start) X(hidden_start) X(hidden) X(network) X(split_features) X(model_features)         \
-            X(monotonic_cst) X(feature_mean) X(feature_scale) X(feature_deviation) X(target_mean) X(target_scale)   \
-                X(stage_end) X(stage_step) X(stage_units) X(oob_loss) X(calibration_factor) X(knot_start) X(knot_x) \
-                    X(knot_y) X(residuals) X(absent) X(residual_weight) X(conformity) X(conformity_weight)          \
-                        X(column_kind) X(level_start) X(level_missing) X(level_is_text) X(level_end) X(level_text)  \
-                            X(class_basis) X(level_means) X(fill) X(classes)
+#define BF_TENSORS(X)                                                                                              \
+    X(tree_start)                                                                                                  \
+    X(kind)                                                                                                        \
+    X(sum_path)                                                                                                    \
+    X(tree_seeds)                                                                                                  \
+    X(feature)                                                                                                     \
+    X(threshold)                                                                                                   \
+    X(missing_left) X(left) X(n_samples) X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start)    \
+        X(hidden_start) X(hidden) X(network) X(split_features) X(model_features) X(monotonic_cst) X(feature_mean)  \
+            X(feature_scale) X(feature_deviation) X(target_mean) X(target_scale) X(stage_end) X(stage_step)        \
+                X(stage_units) X(oob_loss) X(calibration_factor) X(knot_start) X(knot_x) X(knot_y) X(residuals)    \
+                    X(absent) X(residual_weight) X(conformity) X(conformity_weight) X(column_kind) X(level_start)  \
+                        X(level_missing) X(level_is_text) X(level_end) X(level_text) X(class_basis) X(level_means) \
+                            X(fill) X(classes)
+#define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */                     \
+    X(params)                                                                                                        \
+    X(not_stored) X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) X(dtype) \
+        X(loss)
 #define BF_ID(name) BF_T_##name,
+#define BF_FIELD_ID(name) BF_F_##name,
 #define BF_NAME(name) #name,
-enum { BF_TENSORS(BF_ID) BF_N_TENSORS };
-static const char* const bf_names[] = {BF_TENSORS(BF_NAME) NULL};
+#define BF_FIELD_NAME(name) "metadata." #name,
+enum { BF_TENSORS(BF_ID) BF_FIELDS(BF_FIELD_ID) BF_N_TENSORS };
+static const char* const bf_names[] = {BF_TENSORS(BF_NAME) BF_FIELDS(BF_FIELD_NAME)};
 enum { BF_BOOL, BF_U8, BF_I8, BF_U16, BF_I16, BF_F16, BF_U32, BF_I32, BF_F32, BF_U64, BF_I64, BF_F64, BF_N_TYPES };
 static const char bf_types[] = "BOOLU8  I8  U16 I16 F16 U32 I32 F32 U64 I64 F64 "; /* four characters each */
 
@@ -867,7 +875,10 @@ static bf_span bf_text(bf_loader* l, bf_span c, bf_block** list) {
 }
 
 static bf_span bf_field(bf_loader* l, const char* name) {
-    return bf_text(l, bf_get(l->metadata, name, NULL), &l->scratch);
+    const bf_span text = bf_text(l, bf_get(l->metadata, name, NULL), &l->scratch);
+    int id = BF_F_params;
+    while (id < BF_N_TENSORS && strcmp(bf_names[id] + 9, name) != 0) ++id;
+    return text.at == NULL && id < BF_N_TENSORS ? l->tensors[id].data : text;
 }
 
 /* The container: names, types and places of tensors. */
@@ -936,6 +947,7 @@ static int bf_read_entries(bf_loader* l) {
         }
         total += t->data.n;
         n_found += 1;
+        if (id >= BF_F_params && !bf_require(l, t->type == BF_U8, BF_HEADER)) return 0;
         n_coded += t->is_coded;
         if (t->is_coded && !bf_require(l, bf_read_coded(id, bf_get(coded, bf_names[id], NULL), t), BF_CODED)) return 0;
     }
@@ -979,23 +991,26 @@ static void bf_sha_block(uint32_t* h, const uint8_t* block) {
     for (i = 0; i < 8; ++i) h[i] += v[i];
 }
 
-static int bf_check_seal(bf_span said, const uint8_t* bytes, size_t n_bytes) {
+static void bf_digest(const uint8_t* bytes, size_t n_bytes, size_t seal, char* digits) { /* seal: where they are */
     uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint8_t block[64];
-    char digits[65];
     size_t at, k;
-    const size_t seal = said.n == 64 ? (size_t)(said.at - bytes) : 0;
-    if (seal < 10 || memcmp(said.at - 10, "\"sha256\":\"", 10) != 0) return 0;
     for (at = 0; at <= n_bytes + 8; at += 64) { /* the last one has the number of bits in its last eight bytes */
         for (k = 0; k < 64; ++k) {
             const size_t i = at + k;
             block[k] = i < n_bytes ? (i >= seal && i < seal + 64 ? '0' : bytes[i]) : i == n_bytes ? 0x80 : 0;
         }
-        if (n_bytes + 8 < at + 64)
-            for (k = 0; k < 8; ++k) block[56 + k] = (uint8_t)((uint64_t)n_bytes * 8 >> (56 - 8 * k));
+        for (k = 0; k < 8 && n_bytes + 8 < at + 64; ++k)
+            block[56 + k] = (uint8_t)((uint64_t)n_bytes * 8 >> (56 - 8 * k));
         bf_sha_block(h, block);
     }
     for (k = 0; k < 64; ++k) digits[k] = "0123456789abcdef"[h[k / 8] >> (28 - 4 * (k % 8)) & 15];
+}
+
+static int bf_check_seal(bf_span said, const uint8_t* bytes, size_t n_bytes) {
+    char digits[64];
+    if (said.n != 64 || said.at - bytes < 10 || memcmp(said.at - 10, "\"sha256\":\"", 10) != 0) return 0;
+    bf_digest(bytes, n_bytes, (size_t)(said.at - bytes), digits);
     return memcmp(digits, said.at, 64) == 0;
 }
 
