@@ -148,7 +148,7 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
 #include <math.h>
 #include <string.h>
 
-#define BF_ROWS 32                /* that go through a tree together */
+#define BF_ROWS 256               /* that go through a tree together */
 #define BF_LEAST_PROBABILITY 1e-3 /* of a mean that log-odds are taken of */
 #define BF_LEAST_OUTPUT 1e-9      /* of a mean that a logarithm is taken of */
 #define BF_LARGEST_LOG 230        /* beyond it a tree's score on a log scale counts as that */
@@ -664,24 +664,24 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
 #include <stdlib.h>
 
 /* What files may have, docs/dev/format.md: what this header does not need is known, and left alone. */
-#define BF_TENSORS(X)                                                                                              \
-    X(tree_start)                                                                                                  \
-    X(kind)                                                                                                        \
-    X(sum_path)                                                                                                    \
-    X(tree_seeds)                                                                                                  \
-    X(feature)                                                                                                     \
-    X(threshold)                                                                                                   \
-    X(missing_left) X(left) X(n_samples) X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start)    \
-        X(hidden_start) X(hidden) X(network) X(split_features) X(model_features) X(monotonic_cst) X(feature_mean)  \
-            X(feature_scale) X(feature_deviation) X(target_mean) X(target_scale) X(stage_end) X(stage_step)        \
-                X(stage_units) X(oob_loss) X(calibration_factor) X(knot_start) X(knot_x) X(knot_y) X(residuals)    \
-                    X(absent) X(residual_weight) X(conformity) X(conformity_weight) X(column_kind) X(level_start)  \
-                        X(level_missing) X(level_is_text) X(level_end) X(level_text) X(class_basis) X(level_means) \
-                            X(fill) X(classes)
-#define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */                     \
-    X(params)                                                                                                        \
-    X(not_stored) X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) X(dtype) \
-        X(loss)
+#define BF_TENSORS(X)                                                                                                  \
+    X(tree_start)                                                                                                      \
+    X(kind)                                                                                                            \
+    X(sum_path)                                                                                                        \
+    X(tree_seeds)                                                                                                      \
+    X(feature)                                                                                                         \
+    X(threshold)                                                                                                       \
+    X(missing_left)                                                                                                    \
+    X(left) X(n_samples) X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start)        \
+        X(hidden) X(network) X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale)     \
+            X(feature_deviation) X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss)  \
+                X(calibration_factor) X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight)      \
+                    X(conformity) X(conformity_weight) X(column_kind) X(level_start) X(level_missing) X(level_is_text) \
+                        X(level_end) X(level_text) X(class_basis) X(level_means) X(fill) X(classes)
+#define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */ \
+    X(params)                                                                                    \
+    X(not_stored)                                                                                \
+    X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) X(dtype) X(loss)
 #define BF_ID(name) BF_T_##name,
 #define BF_FIELD_ID(name) BF_F_##name,
 #define BF_NAME(name) #name,
