@@ -1,5 +1,5 @@
-/* Times predictions of rows that are read as doubles: microseconds per row, one at a time and all together, the least of
- * several rounds. Arguments: a model file, rounds. */
+/* Times predictions of rows that are read as doubles: microseconds per row, one at a time and all together, the least
+ * of several rounds. Arguments: a model file, rounds. */
 #define BOOSTFOREST_IMPLEMENTATION
 #include "boostforest.h"
 
