@@ -31,7 +31,8 @@ MAIN = """
 #include <stdlib.h>
 
 int main(void) {
-    double row[MODEL_N_COLUMNS], result[MODEL_N_RESULTS] = {0}, *work = (double *)malloc(bf_work(&model, 1) * sizeof(double));
+    double row[MODEL_N_COLUMNS], result[MODEL_N_RESULTS] = {0};
+    double *work = (double *)malloc(bf_work(&model, 1) * sizeof(double));
     int32_t *leaves = (int32_t *)calloc((size_t)model.n_trees, sizeof(int32_t)), t;
     while (fread(row, sizeof row, 1, stdin) == 1) {
         double status = model_predict(row, result, work);

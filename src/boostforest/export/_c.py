@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Longs
+from .._core import Link
 from .._features.encoder import CategoryColumn, TableColumn
 from .._features.features import Features
-from .._core import Link
 from .._losses import CrossEntropy
 from .._model.columns import ForestColumns
 from .._model.model import Model

@@ -672,12 +672,14 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
     X(feature)                                                                                                         \
     X(threshold)                                                                                                       \
     X(missing_left)                                                                                                    \
-    X(left) X(n_samples) X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start)        \
-        X(hidden) X(network) X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale)     \
-            X(feature_deviation) X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss)  \
-                X(calibration_factor) X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight)      \
-                    X(conformity) X(conformity_weight) X(column_kind) X(level_start) X(level_missing) X(level_is_text) \
-                        X(level_end) X(level_text) X(class_basis) X(level_means) X(fill) X(classes)
+    X(left)                                                                                                            \
+    X(n_samples)                                                                                                       \
+    X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start) X(hidden) X(network)        \
+        X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale) X(feature_deviation)     \
+            X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss) X(calibration_factor) \
+                X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight) X(conformity)              \
+                    X(conformity_weight) X(column_kind) X(level_start) X(level_missing) X(level_is_text) X(level_end)  \
+                        X(level_text) X(class_basis) X(level_means) X(fill) X(classes)
 #define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */ \
     X(params)                                                                                    \
     X(not_stored)                                                                                \
@@ -1486,10 +1488,11 @@ static void bf_print(const bf_tensor* t, uint64_t i, char* out, size_t n) {
     if (t->type == BF_BOOL) {
         snprintf(out, n, bits ? "True" : "False");
     } else if (t->type == BF_F16 || t->type == BF_F32 || t->type == BF_F64) {
-        for (digits = 1; digits < 17; ++digits) {
+        for (digits = 1; digits < 18; ++digits) {
             snprintf(out, n, "%.*g", digits, value);
             if (t->type == BF_F64 ? strtod(out, NULL) == value : (float)strtod(out, NULL) == (float)value) break;
         }
+        if (strspn(out, "-0123456789") == strlen(out)) strcat(out, ".0");
     } else if (t->type == BF_U8 || t->type == BF_U16 || t->type == BF_U32 || t->type == BF_U64) {
         snprintf(out, n, "%llu", (unsigned long long)bits);
     } else {
