@@ -664,26 +664,19 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
 #include <stdlib.h>
 
 /* What files may have, docs/dev/format.md: what this header does not need is known, and left alone. */
-#define BF_TENSORS(X)                                                                                                  \
-    X(tree_start)                                                                                                      \
-    X(kind)                                                                                                            \
-    X(sum_path)                                                                                                        \
-    X(tree_seeds)                                                                                                      \
-    X(feature)                                                                                                         \
-    X(threshold)                                                                                                       \
-    X(missing_left)                                                                                                    \
-    X(left)                                                                                                            \
-    X(n_samples)                                                                                                       \
-    X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start) X(hidden) X(network)        \
-        X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale) X(feature_deviation)     \
-            X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss) X(calibration_factor) \
-                X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight) X(conformity)              \
-                    X(conformity_weight) X(column_kind) X(level_start) X(level_missing) X(level_is_text) X(level_end)  \
-                        X(level_text) X(class_basis) X(level_means) X(fill) X(classes)
+/* clang-format off */
+#define BF_TENSORS(X) \
+    X(tree_start) X(kind) X(sum_path) X(tree_seeds) X(feature) X(threshold) X(missing_left) X(left) X(n_samples) \
+    X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start) X(hidden) X(network) \
+    X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale) X(feature_deviation) \
+    X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss) X(calibration_factor) \
+    X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight) X(conformity) X(conformity_weight) \
+    X(column_kind) X(level_start) X(level_missing) X(level_is_text) X(level_end) X(level_text) X(class_basis) \
+    X(level_means) X(fill) X(classes)
 #define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */ \
-    X(params)                                                                                    \
-    X(not_stored)                                                                                \
-    X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) X(dtype) X(loss)
+    X(params) X(not_stored) X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) \
+    X(dtype) X(loss)
+/* clang-format on */
 #define BF_ID(name) BF_T_##name,
 #define BF_FIELD_ID(name) BF_F_##name,
 #define BF_NAME(name) #name,
@@ -791,7 +784,7 @@ static bf_span bf_value(bf_span* c) {
         }
     }
     value.n = (size_t)(c->at - value.at);
-    if (is_string ? !bf_char(c, '"') : value.n == 0) value.at = NULL;
+    if (is_string ? !bf_char(c, '"') : value.n == 0) value.at = NULL, value.n = 0;
     return value;
 }
 
@@ -929,33 +922,39 @@ static int bf_read_coded(int id, bf_span said, bf_tensor* t) {
 /* All tensors: their names are known, and they lie side by side with nothing else in between. */
 static int bf_read_entries(bf_loader* l) {
     const bf_span coded = bf_field(l, "coded");
+    bf_span c = l->header;
     uint64_t total = 0;
-    int id, other, n_names = 0, n_found = 1, n_coded = 0, n_said = 0;
-    if (coded.at != NULL) bf_get(coded, "", &n_said);
-    for (id = 0; id < BF_N_TENSORS; ++id) {
-        bf_tensor* t = &l->tensors[id];
-        char name[40] = "coded.";
-        bf_span entry = bf_get(l->header, bf_names[id], &n_names);
-        if (entry.at == NULL) {
-            entry = bf_get(l->header, strcat(name, bf_names[id]), NULL);
-            t->is_coded = entry.at != NULL;
-        }
-        if (entry.at == NULL) continue;
-        if (!bf_require(l, bf_read_entry(l, entry, t), BF_HEADER)) return 0;
-        for (other = 0; other < id; ++other) {
-            const bf_span *a = &t->data, *b = &l->tensors[other].data;
+    int n_unknown = 0, n_metadata = 0, n_coded = 0, n_said = 0, more = bf_char(&c, '{');
+    for (; more; more = bf_char(&c, ',')) {
+        bf_span name = bf_value(&c), entry = bf_char(&c, ':') ? bf_value(&c) : l->metadata;
+        const size_t n_prefix = name.n > 6 && memcmp(name.at, "coded.", 6) == 0 ? 6 : 0;
+        int id = 0, other;
+        if (!bf_require(l, name.at != NULL && entry.at != NULL, BF_HEADER)) return 0;
+        n_metadata += bf_is(name, "__metadata__");
+        if (bf_is(name, "__metadata__")) continue;
+        name.at += n_prefix, name.n -= n_prefix;
+        while (id < BF_N_TENSORS && !bf_is(name, bf_names[id])) ++id;
+        if (id == BF_N_TENSORS && ++n_unknown) continue;
+        if (!bf_require(l, l->tensors[id].data.at == NULL && bf_read_entry(l, entry, &l->tensors[id]), BF_HEADER))
+            return 0;
+        for (other = 0; other < BF_N_TENSORS; ++other) {
+            const bf_span *a = &l->tensors[id].data, *b = &l->tensors[other].data;
             const int apart = a->n == 0 || b->n == 0 || a->at >= b->at + b->n || b->at >= a->at + a->n;
-            if (!bf_require(l, apart, BF_HEADER)) return 0;
+            if (!bf_require(l, apart || other == id, BF_HEADER)) return 0;
         }
-        total += t->data.n;
-        n_found += 1;
-        if (id >= BF_F_params && !bf_require(l, t->type == BF_U8, BF_HEADER)) return 0;
-        n_coded += t->is_coded;
-        if (t->is_coded && !bf_require(l, bf_read_coded(id, bf_get(coded, bf_names[id], NULL), t), BF_CODED)) return 0;
+        total += l->tensors[id].data.n;
+        if (id >= BF_F_params && !bf_require(l, l->tensors[id].type == BF_U8, BF_HEADER)) return 0;
+        l->tensors[id].is_coded = n_prefix > 0;
+        n_coded += n_prefix > 0;
+        if (n_prefix > 0 &&
+            !bf_require(l, bf_read_coded(id, bf_get(coded, bf_names[id], NULL), &l->tensors[id]), BF_CODED))
+            return 0;
     }
-    if (l->tensors[BF_T_network].data.at != NULL) return bf_require(l, 0, BF_NETWORKS);
-    if (l->tensors[BF_T_monotonic_cst].data.at != NULL) return bf_require(l, 0, BF_CONSTRAINTS);
-    return bf_require(l, n_found == n_names && n_coded == n_said && total == l->data.n, BF_HEADER);
+    if (!bf_require(l, l->tensors[BF_T_network].data.at == NULL, BF_NETWORKS)) return 0;
+    if (!bf_require(l, l->tensors[BF_T_monotonic_cst].data.at == NULL, BF_CONSTRAINTS)) return 0;
+    if (coded.at != NULL) bf_get(coded, "", &n_said);
+    return bf_require(l, n_unknown == 0 && n_metadata == 1 && n_coded == n_said && total == l->data.n, BF_HEADER) &&
+           bf_require(l, bf_char(&c, '}') && !bf_char(&c, 1) && c.n == 0, BF_HEADER);
 }
 
 /* SHA-256 of the file, in which the digits of the checksum count as zeros. */
