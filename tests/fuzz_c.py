@@ -29,6 +29,7 @@ FLAGS = ["-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 CANNOT = range(30, 40)  # status: the header says that it does not know something
 N_ROWS = 5
+HUGE = 1e30  # numbers beyond it are somebody's joke: sums of them depend on their order
 
 
 def build(folder, compiler="gcc", source="fuzz.c", flags=()):
@@ -93,6 +94,8 @@ def compare(header, content, path):
     if status != 0:
         return status, True
     own, rows = model._model, rows_of(model)
+    if has_huge_numbers(own):
+        return status, True
     X = rows if own.features.encoder is None else own.features.encoder.transform(rows)
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         expected = own.loss.decode(own.outputs(X, 1)).reshape(N_ROWS, -1)
@@ -101,6 +104,15 @@ def compare(header, content, path):
             interval = own.intervals(X[:1], own.known.left_out, 0.8, 1)
             assert_same(ends, np.ravel([own.loss.decode(interval[:, [side]]) for side in (0, 1)]))
     return status, True
+
+
+def has_huge_numbers(model):
+    """Tell whether the order of a sum may decide what is finite."""
+    f, columns = model.features, model.columns
+    with np.errstate(all="ignore"):
+        numbers = [f.mean, f.scale, 1 / f.scale, columns.hidden, columns.coefficients()]
+        numbers += [] if f.fill is None else [f.fill]
+        return any((np.abs(part) > HUGE).any() for part in numbers)
 
 
 def assert_same(found, expected):

@@ -675,7 +675,7 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
     X(level_means) X(fill) X(classes)
 #define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */ \
     X(params) X(not_stored) X(n_features) X(feature_names) X(classes) X(tree_params) X(entropy) X(draws) X(oob_score) \
-    X(dtype) X(loss)
+    X(dtype) X(loss) X(coded)
 /* clang-format on */
 #define BF_ID(name) BF_T_##name,
 #define BF_FIELD_ID(name) BF_F_##name,
@@ -921,19 +921,18 @@ static int bf_read_coded(int id, bf_span said, bf_tensor* t) {
 
 /* All tensors: their names are known, and they lie side by side with nothing else in between. */
 static int bf_read_entries(bf_loader* l) {
-    const bf_span coded = bf_field(l, "coded");
-    bf_span c = l->header;
+    bf_span c = l->header, coded;
     uint64_t total = 0;
-    int n_unknown = 0, n_metadata = 0, n_coded = 0, n_said = 0, more = bf_char(&c, '{');
+    int id, other, n_unknown = 0, n_metadata = 0, n_coded = 0, n_said = 0, more = bf_char(&c, '{');
     for (; more; more = bf_char(&c, ',')) {
         bf_span name = bf_value(&c), entry = bf_char(&c, ':') ? bf_value(&c) : l->metadata;
         const size_t n_prefix = name.n > 6 && memcmp(name.at, "coded.", 6) == 0 ? 6 : 0;
-        int id = 0, other;
         if (!bf_require(l, name.at != NULL && entry.at != NULL, BF_HEADER)) return 0;
         n_metadata += bf_is(name, "__metadata__");
         if (bf_is(name, "__metadata__")) continue;
         name.at += n_prefix, name.n -= n_prefix;
-        while (id < BF_N_TENSORS && !bf_is(name, bf_names[id])) ++id;
+        for (id = 0; id < BF_N_TENSORS && !bf_is(name, bf_names[id]); ++id) {
+        }
         if (id == BF_N_TENSORS && ++n_unknown) continue;
         if (!bf_require(l, l->tensors[id].data.at == NULL && bf_read_entry(l, entry, &l->tensors[id]), BF_HEADER))
             return 0;
@@ -945,10 +944,12 @@ static int bf_read_entries(bf_loader* l) {
         total += l->tensors[id].data.n;
         if (id >= BF_F_params && !bf_require(l, l->tensors[id].type == BF_U8, BF_HEADER)) return 0;
         l->tensors[id].is_coded = n_prefix > 0;
-        n_coded += n_prefix > 0;
-        if (n_prefix > 0 &&
-            !bf_require(l, bf_read_coded(id, bf_get(coded, bf_names[id], NULL), &l->tensors[id]), BF_CODED))
-            return 0;
+    }
+    coded = bf_field(l, "coded");
+    for (id = 0; id < BF_N_TENSORS; ++id) {
+        bf_tensor* t = &l->tensors[id];
+        n_coded += t->is_coded;
+        if (t->is_coded && !bf_require(l, bf_read_coded(id, bf_get(coded, bf_names[id], NULL), t), BF_CODED)) return 0;
     }
     if (!bf_require(l, l->tensors[BF_T_network].data.at == NULL, BF_NETWORKS)) return 0;
     if (!bf_require(l, l->tensors[BF_T_monotonic_cst].data.at == NULL, BF_CONSTRAINTS)) return 0;
