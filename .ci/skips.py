@@ -45,6 +45,9 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "chromium": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
     "clang is": lambda: shutil.which("clang") is not None,
     "rustc is": lambda: shutil.which("rustc") is not None,
+    "distributed": has_package("distributed"),
+    "ray": has_package("ray"),
+    "joblibspark": has_package("joblibspark"),
     "weka": lambda: weka.why_not() is None,
     "java": lambda: weka.why_not() is None,
     # A module of the library that only an optional package can have kept from being imported.
