@@ -933,7 +933,9 @@ static int bf_read_entries(bf_loader* l) {
         name.at += n_prefix, name.n -= n_prefix;
         for (id = 0; id < BF_N_TENSORS && !bf_is(name, bf_names[id]); ++id) {
         }
-        if (id == BF_N_TENSORS && ++n_unknown) continue;
+        n_unknown += id == BF_N_TENSORS;
+        if (id == BF_N_TENSORS && n_unknown < 1000) continue; /* a network has some */
+        if (!bf_require(l, id < BF_N_TENSORS, BF_HEADER)) return 0;
         if (!bf_require(l, l->tensors[id].data.at == NULL && bf_read_entry(l, entry, &l->tensors[id]), BF_HEADER))
             return 0;
         for (other = 0; other < BF_N_TENSORS; ++other) {
@@ -1493,6 +1495,7 @@ static void bf_print(const bf_tensor* t, uint64_t i, char* out, size_t n) {
             if (t->type == BF_F64 ? strtod(out, NULL) == value : (float)strtod(out, NULL) == (float)value) break;
         }
         if (strspn(out, "-0123456789") == strlen(out)) strcat(out, ".0");
+        if (strchr(out, *localeconv()->decimal_point) != NULL) *strchr(out, *localeconv()->decimal_point) = '.';
     } else if (t->type == BF_U8 || t->type == BF_U16 || t->type == BF_U32 || t->type == BF_U64) {
         snprintf(out, n, "%llu", (unsigned long long)bits);
     } else {
