@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -42,7 +43,12 @@ RIGHT = {
     "byte_order_mark.csv": {"area": [1, 2, 3], "y": Y},
     "currency.csv": {"price": [1200, 950, -1300, -20], "fee": [5, 7, 1250, -3], "y": [321864, 1234567, 99, 5000]},
     "dates.csv": {
-        "left out": ["iso", "german", "american", "spoken", "stamp", "hour"],
+        **{
+            name: [pd.Timestamp(2023, m, 10 + m) for m in range(1, 5)]
+            for name in ("iso", "german", "american", "spoken")
+        },
+        "stamp": [pd.Timestamp(2023, m, 11, 10, m) for m in range(1, 5)],
+        "hour": [datetime.time(10, m) for m in range(1, 5)],
         "area": [1.5, 3, 4.5, 6],
         "y": [301, 302, 303, 304],
     },
@@ -378,8 +384,8 @@ def test_columns_that_are_left_out_can_be_kept(tmp_path):
     _, said = fit(path, tmp_path / "m.bf", "--keep", "nr", "--keep", "token")
     assert boostforest.load_model(tmp_path / "m.bf").feature_names_in_.tolist() == ["nr", "token", "area", "year"]
     assert "'customerID' (identifier)" in said
-    said = refused("fit", TABLES / "dates.csv", "-t", "y", "-o", tmp_path / "m.bf", "--keep", "iso")
-    assert "dates or times" in said and "year(iso)" in said
+    said = refused("fit", TABLES / "mixed_dates.csv", "-t", "y", "-o", tmp_path / "m.bf", "--keep", "sold")
+    assert "dates or times that can be read in several ways" in said and "strptime(sold, " in said
 
 
 def test_a_target_of_different_texts_is_a_classification_if_the_user_insists(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._base.declare import BOOL, argument, between, choice, declared
+from .._features.text import CHOICES
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._model.columns import DTYPES
@@ -36,6 +37,15 @@ class TableArguments:
         A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is
         replaced by the mean of the target, all other columns being equal{outputs}; in training that of other folds, so
         that no row sees its own. None: always a feature for each level.""",
+    )
+    text: str = argument(
+        default="drop",
+        rule=choice(dict.fromkeys(CHOICES, 0)),
+        doc="""{"drop", "hash", "category"}
+        What becomes of a column of a frame that holds free text (nearly all values different, several words) and is not
+        named in `categorical_features`: it is left out, with a warning that names it; its words become 64 features by
+        hashing; or it is a category. Identifiers, text that is different in every row, are left out too, unless it is
+        "category".""",
     )
     missing_fill: Any = argument(
         default="linear",

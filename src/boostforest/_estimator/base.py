@@ -112,6 +112,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             y,
             numeric=self._task == "regression",
             categorical=self.categorical_features,
+            text=self.text,
             owner=type(self).__name__,
             known=None if before is None else before.features.columns,
         )

@@ -72,9 +72,12 @@ def read_roles(asked: Mapping[str, Any], n_columns: int, names: Names, encoder: 
     if split is not None and not split.any():
         raise ValueError("split_features must name at least one column; got none.")
     if encoder is not None and signs is not None:
-        for column in np.flatnonzero(encoder.is_categorical & (signs != 0)):
+        for column in np.flatnonzero(signs):
             shown = int(column) if names is None else names[column]
-            raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: its categories have no order.")
+            if encoder.is_categorical[column]:
+                raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: its categories have no order.")
+            if column in encoder.special:
+                raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: it is not one number.")
     return Roles(_features(split, encoder), _features(model, encoder), _feature_signs(signs, encoder))
 
 

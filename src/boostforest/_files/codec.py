@@ -21,15 +21,28 @@ import numpy.typing as npt
 
 from .._base.typing import TreeParams
 from .._base.validation import classes_as_numbers
+from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
+from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors
-from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
+from .field import (
+    CALENDAR,
+    LEFT_OUT,
+    MEANS,
+    NUMBER,
+    NUMBER_AND_INDICATOR,
+    ONE_HOT,
+    TEXT,
+    Content,
+    n_category_targets,
+    strings,
+)
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .schema import FORMAT
@@ -50,7 +63,7 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None, "text": "drop"}
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
@@ -140,8 +153,11 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
     categories = [column if isinstance(column, CategoryColumn) else None for column in encoder.columns]
     some = [column for column in categories if column is not None]
     texts = [str(level).encode("utf-8", "surrogatepass") for column in some for level in column.levels]
+    dates = [column if isinstance(column, CalendarColumn) else None for column in encoder.columns]
     return {
         "column_kind": [_kind(column) for column in encoder.columns],
+        "calendar_parts": [0 if c is None else c.parts for c in dates] if any(dates) else None,
+        "calendar_origin": [0.0 if c is None else c.origin for c in dates] if any(dates) else None,
         "level_start": np.cumsum([0, *(0 if c is None else len(c.levels) for c in categories)]),
         "level_missing": [c is not None and c.missing for c in categories],
         "level_is_text": [c is not None and c.is_text for c in categories],
@@ -155,6 +171,8 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
 def _kind(column: TableColumn) -> int:
     if isinstance(column, NumberColumn):
         return NUMBER_AND_INDICATOR if column.indicator else NUMBER
+    if not isinstance(column, CategoryColumn):
+        return CALENDAR if isinstance(column, CalendarColumn) else TEXT if isinstance(column, TextColumn) else LEFT_OUT
     return ONE_HOT if column.means is None else MEANS
 
 
@@ -370,6 +388,12 @@ def _decode_columns(content: Content) -> TableEncoder:
     for j, (kind, is_text, missing) in enumerate(flags):
         if kind < ONE_HOT:
             columns.append(NumberColumn(kind == NUMBER_AND_INDICATOR))
+            continue
+        if kind == CALENDAR:
+            columns.append(CalendarColumn(float(t["calendar_origin"][j]), int(t["calendar_parts"][j])))
+            continue
+        if kind in (TEXT, LEFT_OUT):
+            columns.append(TextColumn() if kind == TEXT else LeftOutColumn())
             continue
         own, means = _decode_levels(levels[start[j] : start[j + 1]], is_text), None
         if kind == MEANS:

@@ -10,6 +10,8 @@ from .field import (
     ALWAYS,
     ASCENDING,
     BIT,
+    CALENDAR_ORIGIN,
+    CALENDAR_PARTS,
     CLIP_RANGE,
     COLUMN_KINDS,
     DRAWS,
@@ -55,6 +57,7 @@ _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
 _SETS = When("with sets of classes", task="classification", forests=True)
 _COLUMNS = When("if a column is not one feature")
+_DATES = When("with dates", needs="column_kind")
 _FLOATS = "F64, F32, F16"
 
 TENSORS = (
@@ -196,7 +199,17 @@ TENSORS = (
     Field(
         "column_kind", "U8", "columns",
         "what became of a column: 0 one feature, 1 and a missing indicator, 2 a feature for each level (for "
-        "the second of two levels), 3 means of the target", _COLUMNS, (COLUMN_KINDS,), 2,
+        "the second of two levels), 3 means of the target, 4 nothing, 5 parts of dates, 6 64 features of hashed words",
+        _COLUMNS, (COLUMN_KINDS,), 2,
+    ),
+    Field(
+        "calendar_parts", "U8", "columns",
+        "what became of a date, the sum of 1 days since the origin, 2 sine and cosine of the year, 4 day of the month, "
+        "8 weekday (1 to 7) with sine and cosine, 16 hour with sine and cosine of the day, 32 missing indicator; a "
+        "time of a day is 16 (and 32)", _DATES, (CALENDAR_PARTS,), 3,
+    ),
+    Field(
+        "calendar_origin", "F64", "columns", "in seconds since 1970, local time", _DATES, (FINITE, CALENDAR_ORIGIN), 3,
     ),
     Field(
         "level_start", "I64", "columns + 1", "first level of every column, and the number of levels at the end",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Longs
-from .._features.encoder import CategoryColumn, TableColumn
+from .._features.encoder import CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
 from .._losses import CrossEntropy, Logistic, Softmax, SquaredError
 from .._losses.cross_entropy import _LEAST_PROBABILITY
@@ -110,9 +110,10 @@ class _Source:
         ]
 
     def _column(self, j: int, column: TableColumn) -> str:
-        if not isinstance(column, CategoryColumn):
+        if isinstance(column, NumberColumn):
             kind = "BF_NUMBER_AND_MARK" if column.indicator else "BF_NUMBER"
             return f"{{{kind}, {column.n_features}, 0, 0, NULL, NULL, NULL}}"
+        assert isinstance(column, CategoryColumn)
         texts = numbers = "NULL"
         if column.is_text:
             if any("\0" in str(level) for level in column.levels):
@@ -197,6 +198,7 @@ def check(model: Model) -> None:
         raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
     if type(model.loss) not in _LINKS:
         raise ValueError(f"to_c cannot express loss={model.loss.name!r}: regressors need loss='squared_error'.")
+    model.features.check_plain("to_c")
 
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
