@@ -78,6 +78,14 @@ class TableArguments:
         value per column, or a dict from names of columns.{constrained} Missing values are outside of the order. Needs
         ridge or constant nodes.""",
     )
+    interaction_cst: Any = argument(
+        default=None,
+        doc="""{"pairwise", "no_interactions"}, sequence of sets of str or int, or None
+        Which columns may act together: a tree's score is then a sum of functions, each of the columns of one set, by
+        their names or numbers. Columns in no set are one together. "no_interactions" is a set for each column,
+        "pairwise" one for each two. With it nodes are not clipped, and missing values count as the mean in node models.
+        Needs ridge, constant or SVR nodes, and goes without `monotonic_cst`.""",
+    )
     random_state: Any = argument(
         default=None,
         doc="""int, RandomState instance, Generator or None

@@ -105,6 +105,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any) -> Model:
         pools = tree_pools(self, self._task, self._left_open)
+        if self.interaction_cst is not None:
+            pools["clip"] = [False]  # what is clipped is not a sum
         self._check_parameters()
         before = self._continued()
         X, y, columns = read_training(

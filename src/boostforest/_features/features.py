@@ -151,13 +151,14 @@ def fit_features(
     options = arguments["max_one_hot"], arguments["missing_indicator"]
     encoder = fit_encoder(X, columns.categories, columns.special, targets, weight, *options)
     X = _training_features(encoder, X, targets, weight, entropy)
-    asked = any(arguments[name] is not None for name in ROLES)
+    asked = any(arguments[name] is not None for name in (*ROLES, "interaction_cst"))
     roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()
     mean, deviation = mean_and_deviation(X, weight)
     centre = mean if arguments["scale"] else np.zeros_like(mean)
     scale = deviation if arguments["scale"] else np.ones_like(mean)
     fill = None
-    if arguments["missing_fill"] == "linear" and np.isnan(X).any():
+    # With interaction_cst no column may speak for another.
+    if arguments["missing_fill"] == "linear" and roles.interactions is None and np.isnan(X).any():
         fill = fit_fill(X, weight, mean, deviation, entropy, threads, roles.filled_together(X.shape[1]))
         fill = None if fill is None else rescale(fill, (mean - centre) / scale, deviation / scale)
     return Features(columns.n, columns.names, encoder, centre, scale, deviation, fill), X, roles

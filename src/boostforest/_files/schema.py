@@ -273,7 +273,8 @@ METADATA = (
     Field(
         "params", "JSON", "",
         'object: the constructor\'s parameters. A list is a list; `{"tuple": […]}`, `{"range": [start, stop, step]}` '
-        'and `{"dict": [key, value, key, value, …]}` are what they say (integers that are keys below 2⁶⁴); everything '
+        'and `{"dict": [key, value, key, value, …]}` are what they say (integers that are keys below 2⁶⁴), '
+        '`{"groups": [[…], …]}` a list of lists; everything '
         "inside is a number, a string, true, false or null. A node model is "
         '`{"ELM": {"n_hidden": …, "reg_lambda": …}}`, or `Constant`, `Ridge`, `LinearSVR` with their parameters, each '
         "written like one of the constructor's; also inside a list or a tuple, and in `tree_params`. A `TorchNode` is "

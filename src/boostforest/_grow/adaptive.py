@@ -65,7 +65,8 @@ class Trial:
 def allowed_changes(own: Set[str], data: TrainingData) -> list[Settings]:
     """Return the changes that may be tried; ``own`` are the parameters that the user has set."""
     allowed = [change for change in _CHANGES if not change.keys() & own]
-    if data.X.shape[1] > _MOST_ELM_FEATURES or data.roles.monotonic_cst is not None:
+    constrained = data.roles.monotonic_cst is not None or data.roles.interactions is not None
+    if data.X.shape[1] > _MOST_ELM_FEATURES or constrained:
         allowed = [change for change in allowed if change.get("node_model") != "elm"]
     return allowed
 

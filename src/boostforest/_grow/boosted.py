@@ -117,12 +117,13 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
         data.roles.split_features,
         data.start,
         request.dtype,
+        data.roles.for_core,
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
     for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
         columns.pop(name)
-    forest = ForestColumns(**columns, **vars(data.roles), n_features=data.X.shape[1], n_outputs=data.loss.n_outputs)
+    forest = ForestColumns(**columns, **data.roles.kept, n_features=data.X.shape[1], n_outputs=data.loss.n_outputs)
     own = {
         "node_model": "constant",
         "criterion": "xgb",

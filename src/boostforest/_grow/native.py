@@ -149,6 +149,7 @@ def _grow_in_core(
             roles.split_features,
             data.start,
             dtype,
+            roles.for_core,
         )
     if progress is not None:
         progress.close()
@@ -160,7 +161,7 @@ def _grow_in_core(
     if not ranges_fit or not _are_finite(columns):
         fewer = f" in dtype={dtype!r}" if rounded else ""
         raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
-    return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.loss.n_outputs)
+    return ForestColumns(**columns, **data.roles.kept, n_features=n_features, n_outputs=data.loss.n_outputs)
 
 
 def _are_finite(columns: dict[str, Any]) -> bool:
