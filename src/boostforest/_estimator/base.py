@@ -83,8 +83,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table: NumPy, pandas, polars, pyarrow or nested lists. Missing values and, in frames, categories
-            are taken as they are.
+            Training table: NumPy, pandas, polars, pyarrow, nested lists, or a sparse matrix of SciPy. Missing values
+            and, in frames, categories and dates are taken as they are.
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -126,7 +126,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
-        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
+        some = None if sparse.issparse(X) else X[choose_rows(entropy, len(y), _BACKGROUND_ROWS, weight)]
+        background = Background(some)
         arguments, threads = vars(self), self._threads()
         if before is None:
             features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
@@ -188,7 +189,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 

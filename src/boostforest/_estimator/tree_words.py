@@ -50,6 +50,8 @@ def _level_words(name: str, column: CategoryColumn) -> list[Words]:
 
 
 def _feature_words(model: Model, names: list[str]) -> list[Words]:
+    if model.features.sparse is not None:
+        return [_number_words(name, "") for name in model.feature_names]
     if model.features.encoder is None:
         return [_number_words(name, "missing") for name in names]
     words = []

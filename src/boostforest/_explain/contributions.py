@@ -49,6 +49,10 @@ class Shares:
 def columns_of_features(model: Model) -> tuple[Ints, int]:
     """Return the number of the column that each feature comes from, and the number of columns."""
     f = model.features
+    if f.sparse is not None:
+        raise ValueError(
+            "A forest that was fitted on a wide sparse matrix cannot be explained: use feature_importances_."
+        )
     origin = np.arange(f.n_columns) if f.encoder is None else f.encoder.origin
     return origin.astype(np.int32), f.n_columns
 

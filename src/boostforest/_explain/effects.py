@@ -65,6 +65,7 @@ def effect(
     """Return the effect of one column or two on the outputs of the rows of a table."""
     if output not in OUTPUTS:
         raise ValueError(f"output must be one of {', '.join(map(repr, OUTPUTS))}; got {output!r}.")
+    columns_of_features(model)  # raises where features are not of one column
     numbers_of_columns = _find_columns(model.features, columns)
     table = read_rows(X, model.features.columns, owner)
     weight = check_sample_weight(sample_weight, len(table))

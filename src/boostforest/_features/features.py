@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
@@ -41,6 +42,7 @@ from .frames import (
 )
 from .imputer import fit_fill, rescale
 from .roles import ROLES, Roles, read_roles
+from .sparse import MAX_DENSE, SparseColumns, check_values, fit_sparse
 from .text import LeftOutColumn, TextColumn
 
 Categories = dict[int, CategoryColumn]
@@ -81,6 +83,7 @@ class Features:
     scale: Floats  #:   which is then divided by this
     deviation: Floats  #: standard deviation of each feature, whether they are scaled or not
     fill: Floats | None = None  #: what missing values are filled with, see ``imputer``; None: the mean
+    sparse: SparseColumns | None = None  #: what became of the columns of a sparse matrix; None: it was none, or narrow
 
     @cached_property
     def columns(self) -> Columns:
@@ -91,6 +94,8 @@ class Features:
 
     def check_plain(self, caller: str) -> None:
         """Refuse columns that other programs cannot read."""
+        if self.sparse is not None:
+            raise ValueError(f"{caller} takes tables of few columns, and this one was fitted on a wide sparse matrix.")
         for j, column in self.columns.special.items():
             name = j if self.names is None else repr(str(self.names[j]))
             what = "dates or times" if isinstance(column, CalendarColumn) else "free text or identifiers"
@@ -103,31 +108,39 @@ class Features:
 
     def transform(self, X: Any, owner: str) -> Floats:
         """Return the features of the rows of a table; ``owner`` is the estimator that messages name."""
+        if self.sparse is not None:
+            return self.sparse.features(_read_sparse(X, self.columns, owner))
         rows = read_rows(X, self.columns, owner)
         return rows if self.encoder is None else self.encoder.transform(rows)
 
-    def transform_training(self, X: Floats, targets: Floats, weight: Floats | None, entropy: Entropy) -> Floats:
+    def transform_training(self, X: Any, targets: Floats, weight: Floats | None, entropy: Entropy) -> Floats:
         """Return the features of training rows: no mean has seen the target of the row it stands in."""
+        if self.sparse is not None:
+            return fit_sparse(X, targets, weight, fold_numbers(entropy, X.shape[0], N_FOLDS), self.sparse.chosen)[1]
         return _training_features(self.encoder, X, targets, weight, entropy)
 
     def by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column of the table."""
+        if self.sparse is not None:
+            return self.sparse.sum_by_column(values)
         return values if self.encoder is None else self.encoder.sum_by_column(values)
 
     def feature_names(self, loss: Loss) -> list[str]:
         """Return the names of the features: of the columns, or of what became of them."""
         columns = [f"x{j}" for j in range(self.n_columns)] if self.names is None else [str(name) for name in self.names]
+        if self.sparse is not None:
+            return self.sparse.feature_names(columns, loss.category_target_names)
         return columns if self.encoder is None else self.encoder.feature_names(columns, loss.category_target_names)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all that prediction needs."""
         own = self.mean.nbytes + self.scale.nbytes + (0 if self.fill is None else self.fill.nbytes)
-        return own + (0 if self.encoder is None else self.encoder.nbytes)
+        return own + sum(part.nbytes for part in (self.encoder, self.sparse) if part is not None)
 
 
 def fit_features(
-    X: Floats,
+    X: Any,
     columns: Columns,
     loss: Loss,
     y: Floats,
@@ -147,11 +160,17 @@ def fit_features(
         if n_features == 0:
             raise ValueError("X has no column to learn from: all of them were left out.")
         _check_memory(len(X), columns.n, n_features, n_targets)
-    targets = loss.category_targets(y) if columns.categories else np.empty((len(y), 0))
-    options = arguments["max_one_hot"], arguments["missing_indicator"]
-    encoder = fit_encoder(X, columns.categories, columns.special, targets, weight, *options)
-    X = _training_features(encoder, X, targets, weight, entropy)
-    asked = any(arguments[name] is not None for name in (*ROLES, "interaction_cst"))
+    asked = [name for name in (*ROLES, "interaction_cst") if arguments[name] is not None]
+    encoder = wide = None
+    if issparse(X):
+        if asked:
+            raise ValueError(f"{asked[0]} needs a dense table, or a sparse one of at most {MAX_DENSE} columns.")
+        wide, X = fit_sparse(X, loss.category_targets(y), weight, fold_numbers(entropy, len(y), N_FOLDS))
+    else:
+        targets = loss.category_targets(y) if columns.categories else np.empty((len(y), 0))
+        options = arguments["max_one_hot"], arguments["missing_indicator"]
+        encoder = fit_encoder(X, columns.categories, columns.special, targets, weight, *options)
+        X = _training_features(encoder, X, targets, weight, entropy)
     roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()
     mean, deviation = mean_and_deviation(X, weight)
     centre = mean if arguments["scale"] else np.zeros_like(mean)
@@ -161,7 +180,7 @@ def fit_features(
     if arguments["missing_fill"] == "linear" and roles.interactions is None and np.isnan(X).any():
         fill = fit_fill(X, weight, mean, deviation, entropy, threads, roles.filled_together(X.shape[1]))
         fill = None if fill is None else rescale(fill, (mean - centre) / scale, deviation / scale)
-    return Features(columns.n, columns.names, encoder, centre, scale, deviation, fill), X, roles
+    return Features(columns.n, columns.names, encoder, centre, scale, deviation, fill, wide), X, roles
 
 
 def _training_features(
@@ -221,6 +240,8 @@ def read_training(
     ``numeric``: the target holds numbers; ``categorical``: what the user says are categories; ``text``: what becomes
     of free text.
     """
+    if issparse(X):
+        return _read_sparse_training(X, y, numeric, owner, known)
     noted = _owner(owner, known)
     named = not (categorical is None or isinstance(categorical, str))
     table = _open(X, noted, by_column=named if known is None else not known.are_numbers, first=known is None)
@@ -240,6 +261,8 @@ def read_training(
 
 def read_rows(X: Any, known: Columns, owner: str) -> Floats:
     """Return the rows to predict as a matrix of the columns of the fit."""
+    if issparse(X):
+        return np.asarray(_read_sparse(X, known, owner).toarray())
     noted = _owner(owner, known)
     table = _open(X, noted, by_column=not known.are_numbers, first=False, more=True)
     checked: Floats
@@ -249,6 +272,27 @@ def read_rows(X: Any, known: Columns, owner: str) -> Floats:
         matrix = table if isinstance(table, np.ndarray) else _read_known(table, known)
         checked = check_array(matrix, estimator=noted, input_name="X", **_CHECKS)
     return checked
+
+
+def _read_sparse_training(X: Any, y: Any, numeric: bool, owner: str, known: Columns | None) -> tuple[Any, Any, Columns]:
+    """Return a sparse matrix, dense if it has few columns, with its target and its columns."""
+    check_values(X)
+    noted = _owner(owner, known)
+    X, y = validate_data(noted, X, y, accept_sparse="csr", dtype=np.float64, reset=known is None, y_numeric=numeric)
+    columns = known or Columns(noted.n_features_in_, getattr(noted, "feature_names_in_", None), {})
+    if not columns.are_numbers:
+        raise ValueError("X is a sparse matrix; the first fit had a table with columns that are not numbers.")
+    return (X.toarray() if X.shape[1] <= MAX_DENSE else csr_matrix(X)), y, columns
+
+
+def _read_sparse(X: Any, known: Columns, owner: str) -> Any:
+    """Return the rows to predict as a sparse matrix of the columns of the fit."""
+    if not known.are_numbers:
+        raise ValueError("X is a sparse matrix, and the table of the fit has columns that are not numbers.")
+    if not issparse(X):
+        X = csr_matrix(read_rows(X, known, owner))
+    check_values(X)
+    return csr_matrix(validate_data(_owner(owner, known), X, accept_sparse="csr", dtype=np.float64, reset=False))
 
 
 def with_columns_of_fit(estimator: Any, X: Any) -> Any:

@@ -24,6 +24,7 @@ from .._base.validation import classes_as_numbers
 from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
+from .._features.sparse import SparseColumns
 from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
@@ -73,6 +74,7 @@ _LATER = {
     "interaction_cst": None,
 }
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
+_SPARSE_PARTS = ("chosen", "coef", "intercept", "deviation")
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -109,6 +111,9 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
     tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
+    if features.sparse is not None:
+        parts = {name: getattr(features.sparse, name).reshape(-1) for name in _SPARSE_PARTS}
+        tensors |= {f"sparse_{name}": values for name, values in parts.items()}
     tensors |= _encode_stages(model.stages, model.calibration)
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
@@ -320,6 +325,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["feature_scale"],
         t["feature_deviation"],
         t.get("fill"),
+        _decode_sparse(t) if "sparse_chosen" in t else None,
     )
     ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
     knots = []
@@ -409,6 +415,11 @@ def _decode_columns(content: Content) -> TableEncoder:
             means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
         columns.append(CategoryColumn(own, missing, means))
     return TableEncoder(tuple(columns), basis)
+
+
+def _decode_sparse(t: Tensors) -> SparseColumns:
+    parts = {name: t[f"sparse_{name}"] for name in _SPARSE_PARTS}
+    return SparseColumns(**parts | {"coef": parts["coef"].reshape(len(parts["deviation"]), -1)})
 
 
 def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:

@@ -201,6 +201,20 @@ def check_levels(name: str, means: Any, content: Content) -> None:
         raise ValueError(f"the columns make {n_features} features, but the trees have {content.sizes['features']}")
 
 
+SPARSE_CHOSEN = rule(
+    "tensor '{name}' must hold numbers of columns, ascending",
+    lambda a, c: len(a) > 0 and a[0] >= 0 and a[-1] < c.sizes["columns"] and _ascends(a, strictly=True),
+)
+
+
+def check_sparse(name: str, values: Any, content: Content) -> None:
+    """Check that there is a score for each feature that is not a column, and that each has all its slopes."""
+    n_scores = content.sizes["features"] - len(content.tensors["sparse_chosen"])
+    n_values = n_scores if name == "sparse_intercept" else n_scores * content.sizes["columns"]
+    if "column_kind" in content.tensors or n_scores < 0 or len(values) != n_values:
+        raise ValueError(f"tensor {name!r} does not fit to the number of features")
+
+
 def check_classes(name: str, classes: Any, content: Content) -> None:
     kind = content.metadata["classes"]
     if kind not in ("number", "string", "object") or classes.ndim != (1 if kind == "number" else 2):

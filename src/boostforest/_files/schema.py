@@ -28,6 +28,7 @@ from .field import (
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    SPARSE_CHOSEN,
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
@@ -42,6 +43,7 @@ from .field import (
     check_knots,
     check_levels,
     check_names,
+    check_sparse,
     check_weights_of_rows,
     starts,
 )
@@ -57,6 +59,7 @@ _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
 _SETS = When("with sets of classes", task="classification", forests=True)
 _COLUMNS = When("if a column is not one feature")
+_SPARSE = When("fitted on a wide sparse matrix")
 _DATES = When("with dates", needs="column_kind")
 _FLOATS = "F64, F32, F16"
 
@@ -210,6 +213,21 @@ TENSORS = (
     ),
     Field(
         "calendar_origin", "F64", "columns", "in seconds since 1970, local time", _DATES, (FINITE, CALENDAR_ORIGIN), 3,
+    ),
+    Field(
+        "sparse_chosen", "I32", "any", "columns of a wide sparse matrix that are features as they are, ascending",
+        _SPARSE, (SPARSE_CHOSEN,), 3,
+    ),
+    Field(
+        "sparse_intercept", "F64", "any", "intercepts of the linear scores that are the other features", _SPARSE,
+        (FINITE, check_sparse), 3,
+    ),
+    Field(
+        "sparse_coef", "F64", "any", "slopes of these scores: for every column one per score", _SPARSE,
+        (FINITE, check_sparse), 3,
+    ),
+    Field(
+        "sparse_deviation", "F64", "columns", "standard deviation of each column", _SPARSE, (FINITE, NOT_NEGATIVE), 3,
     ),
     Field(
         "level_start", "I64", "columns + 1", "first level of every column, and the number of levels at the end",
