@@ -49,7 +49,7 @@ def test_a_wide_matrix_keeps_its_strongest_columns_and_a_score_of_all(form, tmp_
     assert fitted.n_features_in_ == D and len(fitted._model.feature_names) == N_CHOSEN + 1
     assert_array_equal(fitted.predict(form(WIDE)), fitted.predict(WIDE.toarray()))
     assert_array_equal(fitted.predict(form(WIDE)), forest().fit(WIDE, Y).predict(WIDE))
-    assert fitted.oob_score_ > 0.5
+    assert fitted.oob_score_ > 0.3
     assert fitted.feature_importances_.shape == fitted.slope_importances_.shape == (D,)
     assert_allclose(fitted.feature_importances_.sum(), 1)
     assert np.corrcoef(fitted.slope_importances_, WEIGHTS)[0, 1] > 0.5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,14 +15,18 @@ from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
-from .._base.typing import Entropy, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._base.validation import warn
+from .._features.roles import Roles
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
+
+if TYPE_CHECKING:
+    from .._base.engines import Engine
 
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
@@ -37,6 +41,7 @@ class Request:
     dtype: str  #: of the coefficients
     threads: int
     verbose: int = 0
+    engine: Engine | None = None  #: of joblib, whose workers grow the trees; None: our own threads
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
@@ -88,6 +93,7 @@ class Request:
             threads=self.threads,
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
+            engine=self.engine,
         )
         return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
 
@@ -101,13 +107,14 @@ def grow_trees(
     threads: int,
     verbose: int = 0,
     first_number: int = 0,
+    engine: Engine | None = None,
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
     if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
     in_python = python_trees(params["node_model"])
     if not in_python:
-        return _grow_in_core(data, params, seeds, dtype, threads, verbose)
+        return _grow_in_core(data, params, seeds, dtype, threads, verbose, engine)
     from .python.grower import grow_in_python, make_plans
 
     data = data.keeping_table()
@@ -116,7 +123,7 @@ def grow_trees(
     parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
     if rest := [t for t in range(len(seeds)) if t not in parts]:
         own = {name: [values[t] for t in rest] for name, values in params.items()}
-        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)
+        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)
         parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
     return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
 
@@ -130,13 +137,44 @@ def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
 
 
 def _grow_in_core(
-    data: TrainingData, params: TreeParams, seeds: Seeds, dtype: str, threads: int, verbose: int
+    data: TrainingData,
+    params: TreeParams,
+    seeds: Seeds,
+    dtype: str,
+    threads: int,
+    verbose: int,
+    engine: Engine | None,
 ) -> ForestColumns:
-    n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
-    widest = max(n_features, largest_hidden_layer(params["node_model"]))
+    if engine is None:
+        parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
+    else:
+        parts = engine.run_in_groups(
+            _grow_on_worker,
+            [data.shared(engine), engine.share(data.start)],
+            len(seeds),
+            lambda a, b: ({name: values[a:b] for name, values in params.items()}, seeds[a:b], data.roles, dtype),
+            progress,
+        )
+    if progress is not None:
+        progress.close()
+    if n_unconverged := sum(columns.pop("n_unconverged") for columns in parts):
+        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
+        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
+    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
+    for columns in parts:
+        _check_columns(columns, dtype)
+    made = [ForestColumns(**columns, **data.roles.kept, **shape) for columns in parts]
+    return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
+
+
+def _core_columns(
+    data: TrainingData, params: TreeParams, seeds: Seeds, dtype: str, threads: int, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Return the columns of trees as the core has them."""
+    widest = max(data.X.shape[1], largest_hidden_layer(params["node_model"]))
     with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
-        sampling, roles = data.sampling, data.roles
+        sampling = data.sampling
         columns: dict[str, Any] = data.table(threads).grow(
             encode_tree_params(params, seeds, data.n_split_features),
             sampling.bootstrap,
@@ -146,22 +184,26 @@ def _grow_in_core(
             sampling.balance_classes,
             threads,
             progress,
-            roles.split_features,
+            data.roles.split_features,
             data.start,
             dtype,
-            roles.for_core,
+            data.roles.for_core,
         )
-    if progress is not None:
-        progress.close()
-    if n_unconverged := columns.pop("n_unconverged"):
-        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
-        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
+    return columns
+
+
+def _grow_on_worker(
+    data: TrainingData, start: Floats | None, params: TreeParams, seeds: Seeds, roles: Roles, dtype: str
+) -> dict[str, Any]:
+    return _core_columns(replace(data, start=start, roles=roles), params, seeds, dtype, threads=1)
+
+
+def _check_columns(columns: dict[str, Any], dtype: str) -> None:
     rounded = dtype != "float64"
     ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not _are_finite(columns):
         fewer = f" in dtype={dtype!r}" if rounded else ""
         raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
-    return ForestColumns(**columns, **data.roles.kept, n_features=n_features, n_outputs=data.loss.n_outputs)
 
 
 def _are_finite(columns: dict[str, Any]) -> bool:
