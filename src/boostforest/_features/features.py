@@ -240,10 +240,12 @@ def read_training(
     ``numeric``: the target holds numbers; ``categorical``: what the user says are categories; ``text``: what becomes
     of free text.
     """
+    named = not (categorical is None or isinstance(categorical, str))
     if issparse(X):
+        if named:
+            raise ValueError("categorical_features needs a dense table, and X is a sparse matrix.")
         return _read_sparse_training(X, y, numeric, owner, known)
     noted = _owner(owner, known)
-    named = not (categorical is None or isinstance(categorical, str))
     table = _open(X, noted, by_column=named if known is None else not known.are_numbers, first=known is None)
     kinds: Any = ({}, {}) if known is None else (known.categories, known.special)
     if table is None:

@@ -52,11 +52,6 @@ class Roles:
         ends = np.cumsum([len(columns_of_set) for columns_of_set in sets], dtype=np.int64)
         return _core.Interactions(columns, seen, self.interactions.most, members, ends)
 
-    @property
-    def kept(self) -> dict[str, Any]:
-        """What a forest keeps of them."""
-        return {name: getattr(self, name) for name in ROLES}
-
     def filled_together(self, n_features: int) -> Mask:
         """Return the features whose missing values are guessed from each other: free ones that node models see.
 

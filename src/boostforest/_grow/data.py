@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from .. import _core
 from .._base.sampling import Sampling
 from .._base.typing import Floats
 from .._features.features import Features
-from .._features.roles import Roles
+from .._features.roles import ROLES, Roles
 from .._losses import Loss
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ class TrainingData:
     def n_split_features(self) -> int:
         """How many features may be split on."""
         return self.X.shape[1] if self.roles.split_features is None else len(self.roles.split_features)
+
+    @property
+    def kept_roles(self) -> dict[str, Any]:
+        """What a forest keeps of the roles."""
+        return {name: getattr(self.roles, name) for name in ROLES}
+
+    @property
+    def interactions(self) -> _core.Interactions | None:
+        """Which columns may act together, as the core takes it."""
+        return None if self.roles.interactions is None else self.roles.for_core
 
     def keeping_table(self) -> TrainingData:
         """Return the same data, whose table is built when it is first asked for and then kept."""

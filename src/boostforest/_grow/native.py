@@ -164,7 +164,7 @@ def _grow_in_core(
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     for columns in parts:
         _check_columns(columns, dtype)
-    made = [ForestColumns(**columns, **data.roles.kept, **shape) for columns in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns in parts]
     return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
 
 
@@ -187,7 +187,7 @@ def _core_columns(
             data.roles.split_features,
             data.start,
             dtype,
-            data.roles.for_core,
+            data.interactions,
         )
     return columns
 
