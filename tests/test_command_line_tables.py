@@ -388,6 +388,23 @@ def test_columns_that_are_left_out_can_be_kept(tmp_path):
     assert "dates or times that can be read in several ways" in said and "strptime(sold, " in said
 
 
+def test_dates_that_can_be_read_in_several_ways_are_not_guessed(tmp_path):
+    rows = [f"{month:02}/{month % 12 + 1:02}/2023,{month},{10 * month}" for month in range(1, 13)]
+    path, model = tmp_path / "sold.csv", tmp_path / "m.bf"
+    path.write_text("\n".join(["sold,area,y", *rows]), encoding="utf-8")
+    _, said = fit(path, model, "--task", "regression", "--trees", 3)
+    assert "'sold' (dates or times that can be read in several ways)" in said
+    path.write_text("\n".join(["sold,area,y", *rows, "12/31/2023,1,5"]), encoding="utf-8")
+    fit(path, model, "--task", "regression", "--trees", 3)
+    names = boostforest.load_model(model)._model.feature_names
+    assert names[:3] == ["sold days since 2023-01-02", "sold day of the month", "sold weekday"]
+    run("predict", model, path, "-o", tmp_path / "found.csv")
+    path.write_text("\n".join(["sold,area,y", *rows]), encoding="utf-8")
+    assert "holds dates or times that can be read in several ways" in refused("predict", model, path)
+    path.write_text("sold,area,y\n5,1,2\n", encoding="utf-8")
+    assert "in the fit it held dates or times" in refused("predict", model, path)
+
+
 def test_a_target_of_different_texts_is_a_classification_if_the_user_insists(tmp_path):
     path = TABLES / "distinct_text_target.csv"
     out, _ = fit(path, tmp_path / "m.bf", "--task", "classification", "--json")
