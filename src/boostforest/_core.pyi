@@ -294,17 +294,22 @@ def outputs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), o
 
 SPLIT_RULES: tuple = ...
 
+class Interactions:
+    """Which columns may act together."""
+
+    def __init__(self, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], inputs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int, members: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 
     def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, model_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, monotone: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1, loss_numbers: Sequence[float] = []) -> None: ...
 
-    def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False, drawn: numpy.ndarray | None = None) -> dict[str, Any]:
+    def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False, drawn: numpy.ndarray | None = None, interactions: Interactions | None = None) -> dict[str, Any]:
         """
         Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
         """
 
-    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, Any]:
+    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', interactions: Interactions | None = None) -> dict[str, Any]:
         """
         Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._base.declare import BOOL, argument, between, choice, declared, or_else
+from .._features.text import CHOICES
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._losses.aft import DISTRIBUTIONS
@@ -39,6 +40,15 @@ class TableArguments:
         replaced by the mean of the target, all other columns being equal{outputs}; in training that of other folds, so
         that no row sees its own. None: always a feature for each level.""",
     )
+    text: str = argument(
+        default="drop",
+        rule=choice(dict.fromkeys(CHOICES, 0)),
+        doc="""{"drop", "hash", "category"}
+        What becomes of a column of a frame that holds free text (nearly all values different, several words) and is not
+        named in `categorical_features`: it is left out, with a warning that names it; its words become 64 features by
+        hashing; or it is a category. Identifiers, text that is different in every row, are left out too, unless it is
+        "category".""",
+    )
     missing_fill: Any = argument(
         default="linear",
         doc="""{"linear", "mean"}
@@ -69,6 +79,14 @@ class TableArguments:
         1: predictions must not fall where the column rises, all others equal; -1: they must not rise; 0: free. One
         value per column, or a dict from names of columns.{constrained} Missing values are outside of the order. Needs
         ridge or constant nodes.""",
+    )
+    interaction_cst: Any = argument(
+        default=None,
+        doc="""{"pairwise", "no_interactions"}, sequence of sets of str or int, or None
+        Which columns may act together: a tree's score is then a sum of functions, each of the columns of one set, by
+        their names or numbers. Columns in no set are one together. "no_interactions" is a set for each column,
+        "pairwise" one for each two. With it nodes are not clipped, and missing values count as the mean in node models.
+        Needs ridge, constant or SVR nodes, and goes without `monotonic_cst`.""",
     )
     random_state: Any = argument(
         default=None,

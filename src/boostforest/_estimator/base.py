@@ -112,8 +112,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table: NumPy, pandas, polars, pyarrow or nested lists. Missing values and, in frames, categories
-            are taken as they are.
+            Training table: NumPy, pandas, polars, pyarrow, nested lists, or a sparse matrix of SciPy. Missing values
+            and, in frames, categories and dates are taken as they are.
         y : array-like of shape (n_samples,)
             Target values, or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -139,6 +139,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Model:
         pools = tree_pools(self, self._task, self._left_open)
+        if self.interaction_cst is not None:
+            pools["clip"] = [False]  # what is clipped is not a sum
         self._check_parameters()
         before = self._continued()
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
@@ -153,6 +155,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             y,
             numeric=self._task == "regression",
             categorical=self.categorical_features,
+            text=self.text,
             owner=type(self).__name__,
             known=None if before is None else before.features.columns,
         )
@@ -173,7 +176,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         else:
             source = None  # all rows are here
         table = X
-        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
+        some = None if sparse.issparse(X) else X[choose_rows(entropy, len(y), _BACKGROUND_ROWS, weight)]
+        background = Background(some)
         arguments, threads = vars(self), self._threads()
         if before is None:
             of_rows = loss, encoded, weight
@@ -275,7 +279,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 

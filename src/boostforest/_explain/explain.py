@@ -100,6 +100,7 @@ def _with_offset(
 
 def _background(model: Model, background: Any, owner: str) -> Floats:
     """Return the features of the background: rows that were given, or those that the fit has kept."""
+    columns_of_features(model)  # raises where features are not of one column
     if background is None:
         kept = model.known.background.table
         if kept is None:

@@ -21,15 +21,29 @@ import numpy.typing as npt
 
 from .._base.typing import TreeParams
 from .._base.validation import classes_as_numbers
+from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
+from .._features.sparse import SparseColumns
+from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors
-from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
+from .field import (
+    CALENDAR,
+    LEFT_OUT,
+    MEANS,
+    NUMBER,
+    NUMBER_AND_INDICATOR,
+    ONE_HOT,
+    TEXT,
+    Content,
+    n_category_targets,
+    strings,
+)
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .schema import FORMAT
@@ -57,10 +71,13 @@ _LATER = {
     "distribution": "normal",
     "boost": None,
     "shared_hessian": None,
+    "text": "drop",
+    "interaction_cst": None,
 }
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _RUNS = "runs"  # of trees with the same value of a parameter: value, number of trees, value, …
 _LONG_RUNS = 4  # trees: what their mean length is at least, to be written so
+_SPARSE_PARTS = ("chosen", "coef", "intercept", "deviation")
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -97,6 +114,9 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
     tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
+    if features.sparse is not None:
+        parts = {name: getattr(features.sparse, name).reshape(-1) for name in _SPARSE_PARTS}
+        tensors |= {f"sparse_{name}": values for name, values in parts.items()}
     tensors |= _encode_stages(model.stages, model.calibration)
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
@@ -148,8 +168,11 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
     categories = [column if isinstance(column, CategoryColumn) else None for column in encoder.columns]
     some = [column for column in categories if column is not None]
     texts = [str(level).encode("utf-8", "surrogatepass") for column in some for level in column.levels]
+    dates = [column if isinstance(column, CalendarColumn) else None for column in encoder.columns]
     return {
         "column_kind": [_kind(column) for column in encoder.columns],
+        "calendar_parts": [0 if c is None else c.parts for c in dates] if any(dates) else None,
+        "calendar_origin": [0.0 if c is None else c.origin for c in dates] if any(dates) else None,
         "level_start": np.cumsum([0, *(0 if c is None else len(c.levels) for c in categories)]),
         "level_missing": [c is not None and c.missing for c in categories],
         "level_is_text": [c is not None and c.is_text for c in categories],
@@ -163,6 +186,8 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
 def _kind(column: TableColumn) -> int:
     if isinstance(column, NumberColumn):
         return NUMBER_AND_INDICATOR if column.indicator else NUMBER
+    if not isinstance(column, CategoryColumn):
+        return CALENDAR if isinstance(column, CalendarColumn) else TEXT if isinstance(column, TextColumn) else LEFT_OUT
     return ONE_HOT if column.means is None else MEANS
 
 
@@ -327,6 +352,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["feature_scale"],
         t["feature_deviation"],
         t.get("fill"),
+        _decode_sparse(t) if "sparse_chosen" in t else None,
     )
     ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
     knots = []
@@ -405,12 +431,23 @@ def _decode_columns(content: Content) -> TableEncoder:
         if kind < ONE_HOT:
             columns.append(NumberColumn(kind == NUMBER_AND_INDICATOR))
             continue
+        if kind == CALENDAR:
+            columns.append(CalendarColumn(float(t["calendar_origin"][j]), int(t["calendar_parts"][j])))
+            continue
+        if kind in (TEXT, LEFT_OUT):
+            columns.append(TextColumn() if kind == TEXT else LeftOutColumn())
+            continue
         own, means = _decode_levels(levels[start[j] : start[j + 1]], is_text), None
         if kind == MEANS:
             end = at + (len(own) + missing) * n_targets
             means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
         columns.append(CategoryColumn(own, missing, means))
     return TableEncoder(tuple(columns), basis)
+
+
+def _decode_sparse(t: Tensors) -> SparseColumns:
+    parts = {name: t[f"sparse_{name}"] for name in _SPARSE_PARTS}
+    return SparseColumns(**parts | {"coef": parts["coef"].reshape(len(parts["deviation"]), -1)})
 
 
 def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:

@@ -69,7 +69,8 @@ def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool) -> list
     if few_leaves:
         allowed = [change | ANY_LEAVES if change == PLAIN_TREES else change for change in allowed]
         allowed.append(ANY_LEAVES)
-    if data.X.shape[1] > _MOST_ELM_FEATURES or data.roles.monotonic_cst is not None:
+    constrained = data.roles.monotonic_cst is not None or data.roles.interactions is not None
+    if data.X.shape[1] > _MOST_ELM_FEATURES or constrained:
         allowed = [change for change in allowed if change.get("node_model") != "elm"]
     return allowed
 

@@ -129,7 +129,7 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     oob = reduce(add, (oob for _, _, oob in parts))
     sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns, _, _ in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns, _, _ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",
@@ -165,6 +165,7 @@ def _bags_in_core(
         data.roles.split_features,
         data.first_scores,
         dtype,
+        data.interactions,
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)

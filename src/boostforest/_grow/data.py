@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from .. import _core
 from .._base.sampling import Sampling
 from .._base.typing import Floats
 from .._features.features import Features
-from .._features.roles import Roles
+from .._features.roles import ROLES, Roles
 from .._features.sources import RowSource
 from .._losses import Loss
 
@@ -68,6 +68,16 @@ class TrainingData:
     def first_scores(self) -> Floats | None:
         """The scores of the rows before the first tree, rows × outputs; None: zero."""
         return self.offset if self.start is None else self.start
+
+    @property
+    def kept_roles(self) -> dict[str, Any]:
+        """What a forest keeps of the roles."""
+        return {name: getattr(self.roles, name) for name in ROLES}
+
+    @property
+    def interactions(self) -> _core.Interactions | None:
+        """Which columns may act together, as the core takes it."""
+        return None if self.roles.interactions is None else self.roles.for_core
 
     def keeping_table(self) -> TrainingData:
         """Return the same data, whose table is built when it is first asked for and then kept."""

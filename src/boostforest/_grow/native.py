@@ -171,7 +171,7 @@ def _grow_in_core(
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     for columns in parts:
         _check_columns(columns, dtype)
-    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns in parts]
     return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
 
 
@@ -197,6 +197,7 @@ def _core_columns(
                 dtype,
                 data.short_thresholds,
                 sampling.drawn,
+                data.interactions,
             )
         except ValueError as error:
             own = data.loss.called.error if isinstance(data.loss, OwnLoss) else None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._base.typing import Longs
 from .._core import Link
-from .._features.encoder import CategoryColumn, TableColumn
+from .._features.encoder import CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
 from .._losses import CrossEntropy, RegressionLoss
 from .._model.columns import ForestColumns
@@ -117,9 +117,10 @@ class _Source:
         ]
 
     def _column(self, j: int, column: TableColumn) -> str:
-        if not isinstance(column, CategoryColumn):
+        if isinstance(column, NumberColumn):
             kind = "BF_NUMBER_AND_MARK" if column.indicator else "BF_NUMBER"
             return f"{{{kind}, {column.n_features}, 0, 0, NULL, NULL, NULL}}"
+        assert isinstance(column, CategoryColumn)
         texts = numbers = "NULL"
         if column.levels:
             if any("\0" in str(level) for level in column.levels):
@@ -212,6 +213,7 @@ def check(model: Model) -> None:
         raise ValueError("to_c cannot express node models in Python, such as networks and scikit-learn regressors.")
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
+    model.features.check_plain("to_c")
 
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -62,7 +62,7 @@ def grow_in_python(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int, v
         progress.close()
     sizes = data.X.shape[1], data.loss.n_outputs
     trees = [ForestColumns.from_python(grown[plan.number], *sizes) for plan in plans]
-    return [replace(tree, **vars(data.roles)) for tree in trees]
+    return [replace(tree, **data.kept_roles) for tree in trees]
 
 
 def _grow_in_groups(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int) -> Iterator[dict[int, Columns]]:
