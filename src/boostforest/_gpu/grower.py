@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 import torch
 
 from .draws import child
+from .fused import MOST_ROWS, fused_nodes
 from .losses import centred, pseudo_labels, row_losses
 from .ridge import fit_constants, fit_ridges
 from .rows import ROOT, Rows, draw_batches, draw_rows
@@ -66,8 +67,8 @@ class Level:
 class Grower:
     """Grows the trees of one group."""
 
-    def __init__(self, table: Table, rules: Rules, cells_at_once: int) -> None:
-        """``cells_at_once``: numbers of rows × features that are worked on at a time."""
+    def __init__(self, table: Table, rules: Rules, cells_at_once: int, fuse: bool = True) -> None:
+        """``cells_at_once``: numbers of rows × features that are worked on at a time; ``fuse``: with CUDA kernels."""
         self._table, self._path, self._cells = table, rules.path, cells_at_once
         float64, device = torch.float64, table.device
         self._seed = to_device(rules.seed, device, torch.int64)
@@ -76,6 +77,7 @@ class Grower:
         self._node_penalty = to_device(rules.node_lambda, device, float64)
         self._max_depth = to_device(rules.max_depth, device, torch.int64)
         self._clips = self._path.clips(table.loss)
+        self._fused = fused_nodes(table, rules.path) if fuse else None
         self._n_params = 1 + (table.n_inputs if self._path.linear else 0)
 
     def grow(self) -> list[Level]:
@@ -153,9 +155,6 @@ class Grower:
             self._apply(rows, part, fitted.part(large))
             large = large[may_split[large]]
             splits.put(large, self._find(rows, nodes.part(large), 0))
-        if not self._clips:
-            fitted.lower.fill_(-torch.inf)
-            fitted.upper.fill_(torch.inf)
         level = Level(nodes.tree, nodes.weight, fitted.loss, fitted.lower, fitted.upper, splits, None)
         return level, fitted.params
 
@@ -193,9 +192,6 @@ class Grower:
         sample, chosen = self._sample(rows, nodes, child(nodes.key, MODEL_BATCH))
         everyone = torch.arange(len(nodes), device=self._table.device)
         self._work(sample, chosen, everyone, fitted, None, None)
-        if not self._clips:
-            fitted.lower.fill_(-torch.inf)
-            fitted.upper.fill_(torch.inf)
         return fitted
 
     # ----------------------------------------------------------------------------------------------- work on nodes
@@ -212,7 +208,16 @@ class Grower:
     ) -> None:
         """Fit models, if asked for, and find splits, if asked for; ``places``: where the results go."""
         table, path = self._table, self._path
-        for chosen, size in _buckets(nodes.size, self._cells // self._cells_per_row()):
+        rest = None
+        if self._fused is not None:
+            small = (nodes.size <= MOST_ROWS).nonzero().view(-1)
+            rules = self._least, self._penalty, self._node_penalty
+            tag = FIRST_ATTEMPT + attempt
+            self._fused.work(rows, nodes, small, places, rules, fitted, splits, may_split, tag)
+            if len(small) == len(nodes):
+                return
+            rest = (nodes.size > MOST_ROWS).nonzero().view(-1)
+        for chosen, size in _buckets(nodes.size, self._cells // self._cells_per_row(), rest):
             own = nodes.part(chosen)
             bucket, place = _gather(table, rows, own, size)
             x = table.x[bucket.row]
@@ -243,8 +248,10 @@ class Grower:
         else:
             models = fit_constants(z, v)
         params, step = centred(models.params, 1), centred(models.fitted, 2)
-        lower, upper = z[..., 0].amin(1), z[..., 0].amax(1)
+        upper = torch.full_like(nodes.weight, torch.inf)
+        lower = -upper
         if self._clips:
+            lower, upper = z[..., 0].amin(1), z[..., 0].amax(1)
             step = step.clamp(lower[:, None, None], upper[:, None, None])
         bucket.scores = bucket.scores + step
         loss = (bucket.w * row_losses(table.loss, bucket.y, bucket.scores)).sum(1)
@@ -253,6 +260,10 @@ class Grower:
     def _apply(self, rows: Rows, nodes: Nodes, fitted: Fitted) -> None:
         """Add to the scores of all rows of nodes what the nodes' models give."""
         table = self._table
+        if self._fused is not None:
+            owner, place = _owners(nodes)
+            self._fused.apply(rows, place, owner, fitted)
+            return
         pieces = (nodes.size + _PIECE - 1) // _PIECE
         owner = torch.repeat_interleave(torch.arange(len(nodes), device=table.device), pieces)
         first = torch.arange(len(owner), device=table.device) - (pieces.cumsum(0) - pieces)[owner]
@@ -281,10 +292,9 @@ class Grower:
         table, n_features = self._table, self._table.x.shape[1]
         parents = (splits.feature >= 0).nonzero().view(-1)
         own, feature = nodes.part(parents), splits.feature[parents]
-        owner = torch.repeat_interleave(torch.arange(len(own), device=table.device), own.size)
+        owner, place = _owners(own)
         start = own.size.cumsum(0) - own.size
-        inside = torch.arange(len(owner), device=table.device) - start[owner]
-        place = own.begin[owner] + inside
+        inside = place - own.begin[owner]
         row = rows.row[place].long()
         cell = row * n_features + feature[owner]
         left = table.x.view(-1)[cell] <= splits.threshold[parents][owner]
@@ -343,7 +353,7 @@ class Fitted:
     """The models of nodes."""
 
     params: torch.Tensor  #: nodes × outputs × parameters
-    lower: torch.Tensor  #: range of what they were fitted to
+    lower: torch.Tensor  #: range of what they were fitted to, infinite if nothing is clipped
     upper: torch.Tensor
     loss: torch.Tensor  #: of the node's rows after the model
 
@@ -363,8 +373,14 @@ class Fitted:
         return Fitted(*(values[nodes] for values in vars(self).values()))
 
 
-def _buckets(sizes: torch.Tensor, rows_at_once: int) -> Iterator[tuple[torch.Tensor, int]]:
-    """Yield nodes of similar sizes, and how many rows each of them is filled up to."""
+def _buckets(
+    sizes: torch.Tensor, rows_at_once: int, among: torch.Tensor | None
+) -> Iterator[tuple[torch.Tensor, int]]:
+    """Yield nodes of similar sizes, and how many rows each of them is filled up to; ``among``: only of these nodes."""
+    if among is not None:
+        for part, size in _buckets(sizes[among], rows_at_once, None):
+            yield among[part], size
+        return
     if len(sizes) == 0:
         return
     edges = torch.tensor(_SIZES, device=sizes.device)
@@ -386,6 +402,13 @@ def _gather(table: Table, rows: Rows, nodes: Nodes, size: int) -> tuple[NodeRows
     row = rows.row[place]
     weight = torch.where(valid, rows.weight[place], 0.0)
     return NodeRows(row, weight, table.y[row], rows.scores[place]), place
+
+
+def _owners(nodes: Nodes) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the node of every row of nodes, and where the row stands."""
+    owner = torch.repeat_interleave(torch.arange(len(nodes), device=nodes.size.device), nodes.size)
+    shift = nodes.begin - (nodes.size.cumsum(0) - nodes.size)
+    return owner, torch.arange(len(owner), device=owner.device) + shift[owner]
 
 
 def _moved(values: torch.Tensor, place: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
