@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._base.declare import BOOL, argument, between, choice, declared
+from .._base.device import DEVICE
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._model.columns import DTYPES
@@ -219,6 +220,16 @@ class ForestArguments(BaggingArguments, TreeArguments):
         try other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag
         losses decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the
         preset has it.""",
+    )
+    device: str = argument(
+        default="cpu",
+        rule=DEVICE,
+        doc="""{"cpu", "cuda", "cuda:0", …, "auto"}
+        Where trees are grown and evaluated. "cuda": on a GPU, with PyTorch (`pip install "boostforest[torch]"`); the
+        draws are the same, so that the trees are those of the CPU up to rounding, and the same GPU gives the same
+        forest every time. A GPU grows ridge and constant trees{gpu_losses}, without `monotonic_cst` and
+        `max_leaf_nodes`; whatever else a preset tries, and boosted trees, are grown on the CPU. "auto": on a GPU, if
+        there is one, where that is faster. A fitted model predicts on the CPU where there is no GPU.""",
     )
     boost: bool | None = argument(
         default=None,

@@ -141,7 +141,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         chooses = self.dtype == "auto" and before is None
         dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
         pools = self._pools_for(pools, loss, len(y))
-        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0))
+        verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
+        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, device)
+        request.check_device(data)
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
         digest = hashlib.sha256(encoded.tobytes()).digest()
@@ -195,7 +197,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _fitted(self) -> Model:
         """Return the model; a method asks once, so that a fit in another thread cannot come between."""
         check_is_fitted(self)
-        return self._model
+        model, device = self._model, getattr(self, "device", "cpu")
+        return model if model.device == device else replace(model, device=device)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))

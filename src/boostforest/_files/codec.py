@@ -50,7 +50,14 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_LATER = {
+    "loss": "squared_error",
+    "quantile": 0.5,
+    "power": 1.5,
+    "boost": None,
+    "shared_hessian": None,
+    "device": "cpu",
+}
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,11 +12,21 @@ from .grower import Grower
 from .table import Array, Rules, Table
 
 _CELLS_AT_ONCE = 1 << 25  # numbers of rows × features that are worked on at a time: 256 MB
-_BYTES_PER_ROW = 150  # of a tree, while it is parted
+_BYTES_PER_ROW, _BYTES_PER_SCORE, _BYTES_PER_NODE = 110, 24, 150  # of a tree while it grows
+_NODES_PER_WEIGHT = 1.4  # nodes of a tree, in multiples of the weight of its rows / min_samples_leaf, as measured
+_OF_A_CPU = 4e9  # bytes, in tests
 _SHARE = 0.8  # of the free memory that is planned with
 _STAGED = 1 << 26  # bytes that are copied to the host at a time
+_MARGIN = 1.2  # room for the trees of later groups, which may be larger
 
 Columns = dict[str, Array]
+_NUMPY = {
+    torch.float64: np.float64,
+    torch.float32: np.float32,
+    torch.float16: np.float16,
+    torch.int32: np.int32,
+    torch.uint8: np.uint8,
+}
 
 
 class OutOfDeviceMemory(MemoryError):
@@ -29,70 +38,107 @@ def grow_forest(
 ) -> Columns:
     """Grow trees that have the same path; ``free_bytes`` of the device may be used."""
     at_once = _trees_at_once(table, rules, free_bytes)
-    parts: list[Columns] = []
+    joined = _Joined(len(rules))
     first = 0
     while first < len(rules):
         own = rules.part(first, first + at_once)
         try:
-            parts.append(_grow_group(table, own, dtype, free_bytes))
+            joined.add(_grow_group(table, own, dtype, free_bytes))
         except torch.cuda.OutOfMemoryError as error:
-            if at_once == 1:
+            if len(own) == 1:
                 raise OutOfDeviceMemory(str(error)) from None
-            at_once = max(1, min(at_once, len(own)) // 2)
+            at_once = len(own) // 2
             torch.cuda.empty_cache()
             continue
         first += len(own)
         if report is not None:
             report(first)
-    return _joined(parts)
+    return joined.columns()
+
+
+def free_memory(device: torch.device) -> float:
+    """Return how many bytes a device has left."""
+    if device.type != "cuda":
+        return _OF_A_CPU
+    free, _ = torch.cuda.mem_get_info(device)
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return float(free + unused)
 
 
 def _trees_at_once(table: Table, rules: Rules, free_bytes: float) -> int:
-    rows = min(len(table.y), table.n_draws) if table.bootstrap else len(table.y)
+    """Return how many trees are grown together: as many as there is memory for."""
+    n_rows = float(len(table.y))
+    draws = float(table.n_draws) if table.bootstrap else n_rows
+    distinct = n_rows * -np.expm1(-draws / n_rows) if table.bootstrap else n_rows
     per_model = 8 * table.n_outputs * (1 + (table.n_inputs if rules.path.linear else 0))
-    nodes = 1.4 * (table.n_draws if table.bootstrap else rows) / max(float(np.min(rules.min_samples_leaf)), 1.0)
-    per_tree = rows * (_BYTES_PER_ROW + 40 * table.n_outputs) + min(nodes, 2 * rows) * (2.5 * per_model + 200)
+    leaf_weight = np.maximum(rules.min_samples_leaf, 1.0)
+    nodes = min(float((_NODES_PER_WEIGHT * draws / leaf_weight).mean()), 2 * distinct)
+    copies = 1.5 if rules.path.keeps_leaves(table.loss) else 2.3  # of the models, while they are put in order
+    of_rows = distinct * (_BYTES_PER_ROW + _BYTES_PER_SCORE * table.n_outputs)
+    per_tree = of_rows + nodes * (copies * per_model + _BYTES_PER_NODE)
     return int(max(1, min(len(rules), _SHARE * free_bytes / per_tree)))
 
 
-def _grow_group(table: Table, rules: Rules, dtype: torch.dtype, free_bytes: float) -> Columns:
+def _grow_group(table: Table, rules: Rules, dtype: torch.dtype, free_bytes: float) -> dict[str, torch.Tensor]:
     cells = int(min(_CELLS_AT_ONCE, max(1 << 18, free_bytes / 400)))
     levels = Grower(table, rules, cells).grow()
     columns = to_columns(levels, rules.path.keeps_leaves(table.loss), dtype)
-    return {name: to_host(values) for name, values in columns.items()}
+    ranges_fit = (columns["lower"] < torch.inf).all() & (columns["upper"] > -torch.inf).all()
+    if not bool(ranges_fit & columns["params"].sum(dtype=torch.float64).isfinite()):
+        raise FloatingPointError
+    return columns
 
 
-def to_host(values: torch.Tensor) -> Array:
-    """Copy a tensor to NumPy, large ones through memory that the device can write to directly."""
+class _Joined:
+    """Columns of groups, joined as they come: a forest may take up half of the host's memory."""
+
+    def __init__(self, n_trees: int) -> None:
+        self._n_trees = n_trees
+        self._arrays: Columns = {}
+        self._used: dict[str, int] = {}
+        self._starts = [np.zeros(1, dtype=np.int64)]
+
+    def add(self, columns: dict[str, torch.Tensor]) -> None:
+        """Append the columns of a group."""
+        starts = columns.pop("tree_start").cpu().numpy()
+        self._starts.append(self._starts[-1][-1] + starts[1:])
+        share = (len(starts) - 1) / self._n_trees
+        for name, values in columns.items():
+            used = self._used.get(name, 0)
+            self._used[name] = used + len(values)
+            room = len(values) if share == 1 else int(len(values) / share * _MARGIN) + 1  # untouched, it costs nothing
+            if name not in self._arrays:
+                self._arrays[name] = np.empty(room, dtype=_NUMPY[values.dtype])
+            if len(self._arrays[name]) < self._used[name]:
+                self._arrays[name] = np.concatenate(
+                    [self._arrays[name][:used], np.empty(room, self._arrays[name].dtype)]
+                )
+            _to_host(values, torch.from_numpy(self._arrays[name])[used : self._used[name]])
+
+    def columns(self) -> Columns:
+        """Return the columns of all trees."""
+        joined = {name: values[: self._used[name]] for name, values in self._arrays.items()}
+        return joined | {"tree_start": np.concatenate(self._starts)}
+
+
+def _to_host(values: torch.Tensor, out: torch.Tensor) -> None:
+    """Copy a tensor to the host, large ones through memory that the device can write to directly."""
     if values.device.type != "cuda" or values.numel() * values.element_size() <= _STAGED:
-        return np.asarray(values.cpu().numpy())
-    out = torch.empty(values.shape, dtype=values.dtype)
+        out.copy_(values)
+        return
     step = _STAGED // values.element_size()
     buffers = [torch.empty(step, dtype=values.dtype, pin_memory=True) for _ in range(2)]
-    done: list[Any] = []
-    for i, first in enumerate(range(0, len(values), step)):
-        part = values[first : first + step]
-        buffers[i % 2][: len(part)].copy_(part, non_blocking=True)
-        event = torch.cuda.Event()
-        event.record()
-        done.append((event, i % 2, first, len(part)))
-        if len(done) == 2:
-            _take(out, buffers, *done.pop(0))
-    while done:
-        _take(out, buffers, *done.pop(0))
-    return np.asarray(out.numpy())
-
-
-def _take(out: torch.Tensor, buffers: list[torch.Tensor], event: Any, which: int, first: int, n: int) -> None:
-    event.synchronize()
-    out[first : first + n].copy_(buffers[which][:n])
-
-
-def _joined(parts: list[Columns]) -> Columns:
-    if len(parts) == 1:
-        return parts[0]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0] if name != "tree_start"}
-    first = np.cumsum([0, *(part["tree_start"][-1] for part in parts)])
-    starts = [part["tree_start"][:-1] + n for part, n in zip(parts, first, strict=False)]
-    joined["tree_start"] = np.concatenate([*starts, first[-1:]])
-    return joined
+    waiting: list[tuple[torch.cuda.Event, int, int]] = []
+    firsts = range(0, len(values), step)
+    for i, first in enumerate([*firsts, None, None]):
+        if i >= 2:
+            event, which, before = waiting.pop(0)
+            event.synchronize()
+            part = out[before : before + step]
+            part.copy_(buffers[which][: len(part)])
+        if first is not None:
+            part = values[first : first + step]
+            buffers[i % 2][: len(part)].copy_(part, non_blocking=True)
+            event = torch.cuda.Event()
+            event.record()
+            waiting.append((event, i % 2, first))

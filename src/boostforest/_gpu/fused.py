@@ -1,4 +1,4 @@
-"""Work on nodes in one CUDA kernel each level, for small tables: up to 32 features, one output, all features tried."""
+"""Work on nodes in one CUDA kernel each level, for small tables: up to 32 features, 16 outputs, all features tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .grower import Fitted, Nodes
     from .splits import Splits
 
-_MOST_FEATURES = 32
+_MOST_FEATURES, _MOST_OUTPUTS = 32, 16
 MOST_ROWS = 4096  # of a node: a single warp would take too long over more
 _WARPS = 4  # of a block
 
@@ -24,11 +24,12 @@ class FusedNodes:
 
     def __init__(self, table: Table, path: Path) -> None:
         self._table, self._path = table, path
-        defines = (("D", table.x.shape[1]),)
+        defines = _defines(table)
         device = table.device.index or 0
         work = kernel("nodes.cu", "work_on_nodes", defines, device)
         apply = kernel("rows.cu", "apply_models", defines, device)
-        assert work is not None and apply is not None
+        assert work is not None
+        assert apply is not None
         self._work, self._apply = work, apply
         self._missing = None if table.missing is None else pack_bits(table.missing)
 
@@ -52,6 +53,7 @@ class FusedNodes:
             int(splits is not None),
             int(table.loss == "logistic"),
             int(path.clips(table.loss)),
+            int(path.shared_hessian),
             path.n_cuts,
             attempt_tag,
         )
@@ -59,7 +61,14 @@ class FusedNodes:
         models = (None,) * 4 if fitted is None else (fitted.params, fitted.lower, fitted.upper, fitted.loss)
         found = (None,) * 6
         if splits is not None:
-            found = (splits.feature, splits.threshold, splits.gain, splits.missing_left, splits.saw_missing, splits.possible)
+            found = (
+                splits.feature,
+                splits.threshold,
+                splits.gain,
+                splits.missing_left,
+                splits.saw_missing,
+                splits.possible,
+            )
         arguments = (
             number,
             table.x,
@@ -93,12 +102,17 @@ def fused_nodes(table: Table, path: Path) -> FusedNodes | None:
     """Return the kernels, if they can do what is asked for."""
     n_features = table.x.shape[1]
     sees_all = table.split_features is None and table.model_features is None
-    able = table.device.type == "cuda" and table.loss != "softmax" and n_features <= _MOST_FEATURES and sees_all
+    small = n_features <= _MOST_FEATURES and table.n_outputs <= _MOST_OUTPUTS
+    able = table.device.type == "cuda" and small and sees_all
     if not able or path.criterion != "xgb" or path.max_features < n_features or not path.linear:
         return None
-    if kernel("nodes.cu", "work_on_nodes", (("D", n_features),), table.device.index or 0) is None:
+    if kernel("nodes.cu", "work_on_nodes", _defines(table), table.device.index or 0) is None:
         return None
     return FusedNodes(table, path)
+
+
+def _defines(table: Table) -> tuple[tuple[str, int], ...]:
+    return ("D", table.x.shape[1]), ("J", table.n_outputs)
 
 
 def pack_bits(missing: torch.Tensor) -> torch.Tensor:

@@ -17,7 +17,7 @@ from .losses import centred, pseudo_labels, row_losses
 from .ridge import fit_constants, fit_ridges
 from .rows import ROOT, Rows, draw_batches, draw_rows
 from .splits import NodeRows, SplitFinder, Splits
-from .table import Path, Rules, Table, to_device
+from .table import Rules, Table, to_device
 
 LEFT_CHILD, RIGHT_CHILD, MODEL_BATCH, FIRST_ATTEMPT = 0, 1, 2, 3  # NodeTag
 SPLIT_BATCH = 0  # AttemptTag
@@ -237,7 +237,7 @@ class Grower:
             splits.put(places[chosen], found)
 
     def _cells_per_row(self) -> int:
-        return max(self._table.x.shape[1], 8 + 4 * self._table.n_outputs)
+        return max(int(self._table.x.shape[1]), 8 + 4 * self._table.n_outputs)
 
     def _fit_bucket(self, bucket: NodeRows, x: torch.Tensor, nodes: Nodes) -> Fitted:
         """Fit the models of some nodes, and move the scores of their rows."""
@@ -299,7 +299,9 @@ class Grower:
         cell = row * n_features + feature[owner]
         left = table.x.view(-1)[cell] <= splits.threshold[parents][owner]
         if table.missing is not None:
-            left = self._send_missing(left, table.missing.view(-1)[cell], rows.weight[place], own, splits, parents, owner)
+            left = self._send_missing(
+                left, table.missing.view(-1)[cell], rows.weight[place], own, splits, parents, owner
+            )
         n_left_before = left.to(torch.int64).cumsum(0)
         before = torch.where(start > 0, n_left_before[(start - 1).clamp(min=0)], 0)
         n_left = n_left_before[start + own.size - 1] - before
@@ -373,9 +375,7 @@ class Fitted:
         return Fitted(*(values[nodes] for values in vars(self).values()))
 
 
-def _buckets(
-    sizes: torch.Tensor, rows_at_once: int, among: torch.Tensor | None
-) -> Iterator[tuple[torch.Tensor, int]]:
+def _buckets(sizes: torch.Tensor, rows_at_once: int, among: torch.Tensor | None) -> Iterator[tuple[torch.Tensor, int]]:
     """Yield nodes of similar sizes, and how many rows each of them is filled up to; ``among``: only of these nodes."""
     if among is not None:
         for part, size in _buckets(sizes[among], rows_at_once, None):

@@ -1,8 +1,17 @@
 // Prediction: one thread walks one row through the trees, one after another, and adds up what they give.
 //
 // D: features, J: outputs, REAL: type of the parameters, LINK: 0 identity, 1 sigmoid, 2 softmax, 3 exponential.
+// Parameters are read 16 bytes at a time: those of an output are filled up with zeros to a multiple of that.
 
 typedef long long Index;
+
+#if SINGLE
+typedef float4 Wide;
+#else
+typedef double2 Wide;
+#endif
+#define PER (16 / (int)sizeof(REAL))
+#define N_WIDE ((D + PER) / PER)  // of 1 + D parameters
 
 struct __align__(16) Node {
     double threshold;
@@ -25,9 +34,10 @@ extern "C" __global__ void __launch_bounds__(128) add_trees(
     const Index row = (Index)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n_rows) return;
     const double* values = x + row * D;
-    double own[D];
+    double own[N_WIDE * PER];  // 1 for the intercept, the features, zeros
+    own[0] = 1;
 #pragma unroll
-    for (int k = 0; k < D; ++k) own[k] = values[k];
+    for (int k = 1; k < N_WIDE * PER; ++k) own[k] = k <= D ? values[k <= D ? k - 1 : 0] : 0.0;
     const unsigned misses = missing == nullptr ? 0 : missing[row];
     double sum[J], square[J], seen = 0;
 #pragma unroll
@@ -35,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(128) add_trees(
     for (Index tree = first; tree < last; ++tree) {
         if (drawn != nullptr && drawn[(tree - first) * n_rows + row] != 0) continue;
         const Node* own_nodes = nodes + tree_start[tree];
-        const double* own_range = range + 2 * tree_start[tree];
+        const double2* own_range = reinterpret_cast<const double2*>(range) + tree_start[tree];
         const int n_inputs = n_inputs_of[tree];
         const REAL* params = all_params + params_start[tree];
         const bool sums = sums_path[tree];
@@ -48,15 +58,26 @@ extern "C" __global__ void __launch_bounds__(128) add_trees(
             const Node node = own_nodes[at];
             if (node.feature < 0 || (sums && at > 0)) {
                 const Index model = sums ? (alone ? 0 : at - 1) : node.left;
-                const double low = own_range[2 * at], high = own_range[2 * at + 1];
+                const double2 ends = own_range[at];
                 for (int c = 0; c < J; ++c) {
-                    const REAL* own_params = params + (model * J + c) * (1 + n_inputs);
-                    double out = own_params[0];
-                    if (n_inputs > 0) {
+                    const Index first_wide = (model * J + c) * (n_inputs > 0 ? N_WIDE : 1);
+                    const Wide* own_params = reinterpret_cast<const Wide*>(params) + first_wide;
+                    double out = 0;
+                    if (n_inputs == 0) {
+                        out = own_params[0].x;
+                    } else {
 #pragma unroll
-                        for (int k = 0; k < D; ++k) out += own[k] * (double)own_params[1 + k];
+                        for (int k = 0; k < N_WIDE; ++k) {
+                            const Wide value = own_params[k];
+                            out += own[PER * k] * value.x;
+                            out += own[PER * k + 1] * value.y;
+#if SINGLE
+                            out += own[PER * k + 2] * value.z;
+                            out += own[PER * k + 3] * value.w;
+#endif
+                        }
                     }
-                    score[c] += fmin(fmax(out, low), high);
+                    score[c] += fmin(fmax(out, ends.x), ends.y);
                 }
             }
             if (node.feature < 0) break;

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
-import numpy as np
 import torch
 
 from .fused import pack_bits
@@ -44,7 +44,7 @@ class DeviceForest:
             return to_device(columns[name], device, dtype)
 
         self._model_features = None if model_features is None else to_device(model_features, device, torch.int64)
-        single = columns["params"].dtype == np.float32
+        single = columns["params"].dtype.itemsize < 8
         self._params = move("params", torch.float32 if single else torch.float64)
         self.tree_start = move("tree_start", torch.int64)
         self._params_start = move("params_start", torch.int64)
@@ -64,6 +64,7 @@ class DeviceForest:
         self._nodes = torch.stack([threshold.view(torch.int64), words], dim=1).contiguous()
         self._feature, self._left, self._threshold = feature.to(torch.int32), left.to(torch.int32), threshold
         self._missing_left = move("missing_left", torch.bool)
+        self._wide: tuple[torch.Tensor, torch.Tensor] | None = None  # the parameters as the kernel reads them
 
     def add(
         self,
@@ -76,14 +77,14 @@ class DeviceForest:
         drawn: torch.Tensor | None = None,
         fuse: bool = True,
     ) -> None:
-        """Add up what some trees give for scaled rows; ``drawn``, trees × rows: where it is not 0 a tree is left out."""
+        """Add up what some trees give for scaled rows, where ``drawn`` (trees × rows) is not 0 nothing."""
         fused = self._kernel(link) if fuse else None
-        if fused is not None:
+        if fused is not None and self._wide is not None:
             number = torch.tensor((len(x), first, last), dtype=torch.int64).to(self._device)
             bits = None if missing is None else pack_bits(missing)
-            forest = self._nodes, self.tree_start, self._params_start, self._n_inputs, self._sums_path
-            results = sums.total, sums.squares, sums.n_trees
-            fused(len(x), 128, (number, x, bits, *forest, self._range, self._params, drawn, *results))
+            params, begin = self._wide
+            forest = self._nodes, self.tree_start, begin, self._n_inputs, self._sums_path, self._range, params
+            fused(len(x), 128, (number, x, bits, *forest, drawn, sums.total, sums.squares, sums.n_trees))
             return
         for tree in range(first, last):
             own = None if drawn is None else drawn[tree - first] == 0
@@ -92,11 +93,32 @@ class DeviceForest:
     def _kernel(self, link: str) -> Kernel | None:
         if self._device.type != "cuda" or self._n_features > _MOST_FEATURES or self._n_outputs > _MOST_OUTPUTS:
             return None
-        real = "float" if self._params.dtype == torch.float32 else "double"
-        names = ("D", self._n_features), ("J", self._n_outputs), ("LINK", LINKS.index(link)), ("REAL", real)
         if self._model_features is not None:
             return None
-        return kernel("predict.cu", "add_trees", names, self._device.index or 0)
+        single = self._params.dtype == torch.float32
+        real = ("REAL", "float" if single else "double"), ("SINGLE", int(single))
+        names = ("D", self._n_features), ("J", self._n_outputs), ("LINK", LINKS.index(link)), *real
+        found = kernel("predict.cu", "add_trees", names, self._device.index or 0)
+        if found is not None and self._wide is None:
+            self._wide = self._widened()
+            self._params = self._params[:0]  # a second copy would be as large as all the rest
+        return found
+
+    def _widened(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the parameters, those of each output filled up to a multiple of 16 bytes, and where trees begin."""
+        per = 16 // self._params.element_size()
+        starts, n_inputs = self._params_start.tolist(), self._n_inputs.tolist()
+        runs = [0, *(t for t in range(1, len(n_inputs)) if n_inputs[t] != n_inputs[t - 1]), len(n_inputs)]
+        parts, begin = [], [0]
+        for first, last in pairwise(runs):
+            n_params = 1 + n_inputs[first]
+            wide = -(-n_params // per) * per
+            params = self._params[starts[first] : starts[last]].view(-1, n_params)
+            parts.append(torch.nn.functional.pad(params, (0, wide - n_params)).view(-1))
+            sizes = [(starts[t + 1] - starts[t]) // n_params * wide for t in range(first, last)]
+            for size in sizes:
+                begin.append(begin[-1] + size)
+        return torch.cat(parts), torch.tensor(begin, device=self._device)
 
     def _add_tree(
         self, sums: Sums, x: torch.Tensor, missing: torch.Tensor | None, link: str, tree: int, own: torch.Tensor | None

@@ -20,9 +20,7 @@ def fit_constants(z: torch.Tensor, v: torch.Tensor) -> Models:
     return Models(mean.unsqueeze(-1), mean.unsqueeze(1).expand(z.shape))
 
 
-def fit_ridges(
-    x: torch.Tensor, w: torch.Tensor, z: torch.Tensor, v: torch.Tensor, penalty: torch.Tensor
-) -> Models:
+def fit_ridges(x: torch.Tensor, w: torch.Tensor, z: torch.Tensor, v: torch.Tensor, penalty: torch.Tensor) -> Models:
     """Fit ridge regressions of z on x, nodes × rows × inputs; ``w`` are the rows' own weights, ``v`` those of z."""
     # Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
     mean = (w.unsqueeze(1) @ x) / w.sum(1)[:, None, None]

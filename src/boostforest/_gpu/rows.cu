@@ -1,9 +1,8 @@
-// Rows of large nodes: batches that are drawn from them, and models that are applied to all of them.
+// Models of large nodes are fitted to batches of their rows; here they are applied to all of them.
 
 typedef long long Index;
-typedef unsigned long long Word;
 
-// Adds to the score of a row what the model of its node gives. One thread per row; D features.
+// Adds to the score of a row what the model of its node gives. One thread per row; D features, J outputs.
 extern "C" __global__ void apply_models(const Index* __restrict__ number, const double* __restrict__ x,
                                         const int* __restrict__ row_of, const Index* __restrict__ place_of,
                                         const int* __restrict__ owner_of, const double* __restrict__ params_of,
@@ -14,9 +13,11 @@ extern "C" __global__ void apply_models(const Index* __restrict__ number, const 
     const Index place = place_of[i];
     const int owner = owner_of[i];
     const double* values = x + (Index)row_of[place] * D;
-    const double* params = params_of + (Index)owner * (D + 1);
-    double step = params[0];
+    for (int c = 0; c < J; ++c) {
+        const double* params = params_of + ((Index)owner * J + c) * (D + 1);
+        double step = params[0];
 #pragma unroll
-    for (int k = 0; k < D; ++k) step += params[1 + k] * values[k];
-    score_of[place] += fmin(fmax(step, lower[owner]), upper[owner]);
+        for (int k = 0; k < D; ++k) step += params[1 + k] * values[k];
+        score_of[place * J + c] += fmin(fmax(step, lower[owner]), upper[owner]);
+    }
 }

@@ -23,18 +23,17 @@ class Rows:
     scores: torch.Tensor  #: rows × outputs
 
 
-def draw_counts(table: Table, seeds: torch.Tensor) -> torch.Tensor:
-    """Return how often each tree has drawn each row, trees × rows."""
-    n = len(table.y)
-    counts = torch.zeros(len(seeds), n, dtype=torch.int32, device=table.device)
+def draw_counts(n: int, n_draws: int, cumulative: torch.Tensor | None, seeds: torch.Tensor) -> torch.Tensor:
+    """Return how often each tree has drawn each of n rows, trees × rows; ``cumulative``: as in ``Table``."""
+    counts = torch.zeros(len(seeds), n, dtype=torch.int32, device=seeds.device)
     for tree, key in enumerate(child(seeds, BOOTSTRAP)):
-        for first in range(0, table.n_draws, _DRAWS_AT_ONCE):
-            i = torch.arange(first, min(first + _DRAWS_AT_ONCE, table.n_draws), device=table.device)
-            if table.cumulative is None:
+        for first in range(0, n_draws, _DRAWS_AT_ONCE):
+            i = torch.arange(first, min(first + _DRAWS_AT_ONCE, n_draws), device=seeds.device)
+            if cumulative is None:
                 drawn = below(key, i, n)
             else:
-                points = uniform(key, i) * table.cumulative[-1]
-                drawn = torch.searchsorted(table.cumulative, points, right=True).clamp(max=n - 1)
+                points = uniform(key, i) * cumulative[-1]
+                drawn = torch.searchsorted(cumulative, points, right=True).clamp(max=n - 1)
             counts[tree] += torch.bincount(drawn, minlength=n).to(torch.int32)
     return counts
 
@@ -43,7 +42,7 @@ def draw_rows(table: Table, seeds: torch.Tensor) -> tuple[Rows, torch.Tensor]:
     """Return the rows of some trees, tree after tree, and how many each has."""
     n, trees = len(table.y), len(seeds)
     if table.bootstrap:
-        counts = draw_counts(table, seeds)
+        counts = draw_counts(n, table.n_draws, table.cumulative, seeds)
         weights = _balanced(table, counts) if table.balance_classes else counts.to(torch.float64)
     else:
         counts = torch.ones(trees, n, dtype=torch.int32, device=table.device)

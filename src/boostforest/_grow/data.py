@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ class KeptTable:
 
     def __init__(self) -> None:
         self.table: _core.TrainingTable | None = None
+        self.on_device: Any = None  #: the same on a GPU, see ``on_device.py``
 
     def __reduce__(self) -> tuple[type[KeptTable], tuple[()]]:
         return KeptTable, ()

@@ -24,6 +24,9 @@ from .data import TrainingData
 from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
+#: Trees of a forest, by their numbers, ascending.
+Piece = tuple[list[int], ForestColumns]
+
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
 
@@ -37,6 +40,7 @@ class Request:
     dtype: str  #: of the coefficients
     threads: int
     verbose: int = 0
+    device: str = "cpu"  #: where trees are grown, as in the argument ``device``
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
@@ -63,6 +67,13 @@ class Request:
                 "min_samples_leaf."
             )
 
+    def check_device(self, data: TrainingData) -> None:
+        """Refuse a device that is not there, or cannot do what is asked for."""
+        if self.device != "cpu":
+            from .on_device import check_request
+
+            check_request(data, self.pools, self.device)
+
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
         params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
@@ -88,8 +99,10 @@ class Request:
             threads=self.threads,
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
+            device=self.device,
         )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
+        stages = Stages((len(seeds),))
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, stages, device=self.device)
 
 
 def grow_trees(
@@ -101,24 +114,38 @@ def grow_trees(
     threads: int,
     verbose: int = 0,
     first_number: int = 0,
+    device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
     if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
-    in_python = python_trees(params["node_model"])
-    if not in_python:
-        return _grow_in_core(data, params, seeds, dtype, threads, verbose)
-    from .python.grower import grow_in_python, make_plans
+    pieces: list[Piece] = []
+    if device != "cpu":
+        from .on_device import grow_where_possible
 
-    data = data.keeping_table()
-    plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
-    trees = grow_in_python(data, plans, threads, verbose)
-    parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
-    if rest := [t for t in range(len(seeds)) if t not in parts]:
-        own = {name: [values[t] for t in rest] for name, values in params.items()}
-        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)
-        parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
-    return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
+        try:
+            pieces += grow_where_possible(data, params, seeds, dtype, threads, verbose, device)
+        except FloatingPointError:
+            raise _too_large(dtype) from None
+    if in_python := python_trees(params["node_model"]):
+        from .python.grower import grow_in_python, make_plans
+
+        data = data.keeping_table()
+        plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
+        trees = grow_in_python(data, plans, threads, verbose)
+        pieces += [([t], tree.astype(dtype)) for t, tree in zip(in_python, trees, strict=True)]
+    done = {t for piece, _ in pieces for t in piece}
+    if rest := [t for t in range(len(seeds)) if t not in done]:
+        own = params if not done else {name: [values[t] for t in rest] for name, values in params.items()}
+        pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)))
+    return _in_order(pieces)
+
+
+def _in_order(pieces: list[Piece]) -> ForestColumns:
+    if len(pieces) == 1:
+        return pieces[0][1]
+    trees = {t: columns.take(i) for piece, columns in pieces for i, t in enumerate(piece)}
+    return ForestColumns.concatenate([trees[t] for t in range(len(trees))])
 
 
 def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
@@ -155,12 +182,15 @@ def _grow_in_core(
     if n_unconverged := columns.pop("n_unconverged"):
         failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
         warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
-    rounded = dtype != "float64"
-    ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
+    ranges_fit = dtype == "float64" or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not _are_finite(columns):
-        fewer = f" in dtype={dtype!r}" if rounded else ""
-        raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
+        raise _too_large(dtype)
     return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.loss.n_outputs)
+
+
+def _too_large(dtype: str) -> ValueError:
+    fewer = f" in dtype={dtype!r}" if dtype != "float64" else ""
+    return ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
 
 
 def _are_finite(columns: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.device import device_for_prediction
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Mask, Seeds, TreeParams
 from .._core import Link
@@ -135,6 +136,7 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     draws: tuple[Any, ...] | None = None  #: how the trees got their rows, see ``Sampling``; None: not all alike
     known: Known = field(default_factory=Known)
+    device: str = "cpu"  #: where trees are evaluated, as in the argument ``device``; not in files
 
     @property
     def n_trees(self) -> int:
@@ -163,9 +165,23 @@ class Model:
         if self.columns.models:
             node_models = self.params["node_model"]
             add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out)
+        elif (device := self._device(len(X), first, last)) is not None:
+            from .on_device import add_up
+
+            return add_up(self.columns, f, X, link, first, last, device)
         else:
             self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill)
         return out
+
+    def _device(self, n_rows: int, first: int, last: int) -> Any:
+        """Return the torch device that some trees are evaluated on; None: the core does it."""
+        if self.device == "cpu":
+            return None
+        from .on_device import can_predict, pays
+
+        if not can_predict(self.columns, first, last):
+            return None
+        return device_for_prediction(self.device, pays(self.columns, n_rows, first, last))
 
     @property
     def _is_plain(self) -> bool:
@@ -224,6 +240,10 @@ class Model:
         f = self.features
         if not self.columns.models:
             link = Link.IDENTITY if scores else self.loss.link
+            if (device := self._device(len(X), 0, self.n_trees)) is not None:
+                from .on_device import add_up_out_of_bag
+
+                return OutOfBag(*add_up_out_of_bag(self.columns, f, X, link, self.seeds, sampling, device))
             draws = self.seeds, sampling.n_draws, sampling.cumulative
             self.columns.model.predict_oob(X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares)
             return OutOfBag(total, squares, n_trees)
