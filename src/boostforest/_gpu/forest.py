@@ -15,7 +15,7 @@ _CELLS_AT_ONCE = 1 << 25  # numbers of rows × features that are worked on at a 
 _BYTES_PER_ROW, _BYTES_PER_SCORE, _BYTES_PER_NODE = 110, 24, 150  # of a tree while it grows
 _NODES_PER_WEIGHT = 1.4  # nodes of a tree, in multiples of the weight of its rows / min_samples_leaf, as measured
 _OF_A_CPU = 4e9  # bytes, in tests
-_SHARE = 0.8  # of the free memory that is planned with
+_SHARE = 0.7  # of a device's memory that is planned with
 _STAGED = 1 << 26  # bytes that are copied to the host at a time
 _MARGIN = 1.2  # room for the trees of later groups, which may be larger
 
@@ -34,16 +34,16 @@ class OutOfDeviceMemory(MemoryError):
 
 
 def grow_forest(
-    table: Table, rules: Rules, dtype: torch.dtype, free_bytes: float, report: Callable[[int], None] | None = None
+    table: Table, rules: Rules, dtype: torch.dtype, usable_bytes: float, report: Callable[[int], None] | None = None
 ) -> Columns:
-    """Grow trees that have the same path; ``free_bytes`` of the device may be used."""
-    at_once = _trees_at_once(table, rules, free_bytes)
+    """Grow trees that have the same path; ``usable_bytes`` of the device may be used."""
+    at_once = _trees_at_once(table, rules, usable_bytes)
     joined = _Joined(len(rules))
     first = 0
     while first < len(rules):
         own = rules.part(first, first + at_once)
         try:
-            joined.add(_grow_group(table, own, dtype, free_bytes))
+            joined.add(_grow_group(table, own, dtype, usable_bytes))
         except torch.cuda.OutOfMemoryError as error:
             if len(own) == 1:
                 raise OutOfDeviceMemory(str(error)) from None
@@ -56,16 +56,12 @@ def grow_forest(
     return joined.columns()
 
 
-def free_memory(device: torch.device) -> float:
-    """Return how many bytes a device has left."""
-    if device.type != "cuda":
-        return _OF_A_CPU
-    free, _ = torch.cuda.mem_get_info(device)
-    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return float(free + unused)
+def usable_memory(device: torch.device) -> float:
+    """Return how many bytes are planned with: a share of all, whoever else uses the device, so that fits are alike."""
+    return _SHARE * torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else _OF_A_CPU
 
 
-def _trees_at_once(table: Table, rules: Rules, free_bytes: float) -> int:
+def _trees_at_once(table: Table, rules: Rules, usable_bytes: float) -> int:
     """Return how many trees are grown together: as many as there is memory for."""
     n_rows = float(len(table.y))
     draws = float(table.n_draws) if table.bootstrap else n_rows
@@ -76,11 +72,11 @@ def _trees_at_once(table: Table, rules: Rules, free_bytes: float) -> int:
     copies = 1.5 if rules.path.keeps_leaves(table.loss) else 2.3  # of the models, while they are put in order
     of_rows = distinct * (_BYTES_PER_ROW + _BYTES_PER_SCORE * table.n_outputs)
     per_tree = of_rows + nodes * (copies * per_model + _BYTES_PER_NODE)
-    return int(max(1, min(len(rules), _SHARE * free_bytes / per_tree)))
+    return int(max(1, min(len(rules), usable_bytes / per_tree)))
 
 
-def _grow_group(table: Table, rules: Rules, dtype: torch.dtype, free_bytes: float) -> dict[str, torch.Tensor]:
-    cells = int(min(_CELLS_AT_ONCE, max(1 << 18, free_bytes / 400)))
+def _grow_group(table: Table, rules: Rules, dtype: torch.dtype, usable_bytes: float) -> dict[str, torch.Tensor]:
+    cells = int(min(_CELLS_AT_ONCE, max(1 << 18, usable_bytes / 400)))
     levels = Grower(table, rules, cells).grow()
     columns = to_columns(levels, rules.path.keeps_leaves(table.loss), dtype)
     ranges_fit = (columns["lower"] < torch.inf).all() & (columns["upper"] > -torch.inf).all()

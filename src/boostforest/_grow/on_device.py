@@ -74,7 +74,7 @@ def grow_on_device(
     """Grow a tree for each seed; return groups of them, by their numbers. FloatingPointError: they are not finite."""
     import torch
 
-    from .._gpu.forest import OutOfDeviceMemory, free_memory, grow_forest
+    from .._gpu.forest import OutOfDeviceMemory, usable_memory, grow_forest
     from .._gpu.table import Rules
 
     columns = encode_tree_params(params, seeds, data.n_split_features)
@@ -94,7 +94,7 @@ def grow_on_device(
                 max_depth=columns["max_depth"][trees],
             )
             report = None if progress is None else lambda n, before=done, bar=progress: bar(before + n)
-            grown = grow_forest(table, rules, own_dtype, free_memory(device), report)
+            grown = grow_forest(table, rules, own_dtype, usable_memory(device), report)
             pieces.append((trees, _to_forest(data, grown, path, dtype)))
             done += len(trees)
     except (OutOfDeviceMemory, torch.cuda.OutOfMemoryError):
