@@ -211,7 +211,7 @@ def test_losses_and_node_models_that_only_the_core_grows_are_predicted_as_before
 def test_out_of_bag_scores_are_those_of_the_core(weighted):
     X, y = table()
     weight = np.random.default_rng(0).random(len(y)) if weighted else None
-    core, ours = fit_both(BoostForestRegressor(12, max_samples=0.5, oob_score=True), X, y, sample_weight=weight)
+    core, ours = fit_both(BoostForestRegressor(20, max_samples=0.5, oob_score=True), X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.known.prediction, core.known.prediction, rtol=1e-9)
     assert ours.known.score == pytest.approx(core.known.score)
 
