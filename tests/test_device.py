@@ -4,8 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-import twin
 
+import twin
 from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
 
 torch = pytest.importorskip("torch")
@@ -169,6 +169,15 @@ def test_a_regression_without_a_unique_solution_leaves_directions_without_weight
     z = 2 * x[..., :1]
     models = fit_ridges(x, w, z, w.unsqueeze(2), torch.zeros(1, dtype=torch.float64))
     np.testing.assert_allclose(models.fitted, z, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_thresholds_of_eight_bit_models_have_as_few_digits_as_in_the_core(missing):
+    core, ours = fit_both(BoostForestRegressor(3, dtype="int8"), *table(missing=missing))
+    for name in ("feature", "threshold", "missing_left"):
+        np.testing.assert_array_equal(getattr(ours.columns, name), getattr(core.columns, name))
+    X = np.nan_to_num(table()[0])
+    np.testing.assert_allclose(ours.outputs(X, 1), core.outputs(X, 1), atol=0.1)
 
 
 def test_groups_of_trees_do_not_change_the_forest(monkeypatch):

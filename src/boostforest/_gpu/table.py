@@ -67,6 +67,7 @@ class Path(NamedTuple):
     clip: bool
     shared_hessian: bool
     linear: bool  #: ridge regressions, else constants
+    short_thresholds: bool = False  #: with as few digits as part the rows alike
 
     def keeps_leaves(self, loss: str) -> bool:
         """Whether leaves alone have models, which are then the sums of those on their paths."""

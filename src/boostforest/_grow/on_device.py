@@ -74,7 +74,7 @@ def grow_on_device(
     """Grow a tree for each seed; return groups of them, by their numbers. FloatingPointError: they are not finite."""
     import torch
 
-    from .._gpu.forest import OutOfDeviceMemory, usable_memory, grow_forest
+    from .._gpu.forest import OutOfDeviceMemory, grow_forest, usable_memory
     from .._gpu.table import Rules
 
     columns = encode_tree_params(params, seeds, data.n_split_features)
@@ -84,7 +84,7 @@ def grow_on_device(
     done = 0
     try:
         table = _table_on(data, device, threads)
-        for path, trees in _paths(columns, params["criterion"]).items():
+        for path, trees in _paths(columns, params["criterion"], dtype == "int8").items():
             rules = Rules(
                 path,
                 seed=seeds[trees],
@@ -124,7 +124,7 @@ def _to_forest(data: TrainingData, grown: dict[str, Any], path: Path, dtype: str
     return columns.astype(dtype)
 
 
-def _paths(columns: dict[str, Any], criteria: list[str]) -> dict[Path, list[int]]:
+def _paths(columns: dict[str, Any], criteria: list[str], short_thresholds: bool) -> dict[Path, list[int]]:
     """Return the trees that can grow together, by what they share."""
     from .._gpu.table import Path
 
@@ -138,6 +138,7 @@ def _paths(columns: dict[str, Any], criteria: list[str]) -> dict[Path, list[int]
             clip=bool(columns["clip"][t]),
             shared_hessian=bool(columns["shared_hessian"][t]),
             linear=int(columns["node_model"][t]) == NodeFit.RIDGE,
+            short_thresholds=short_thresholds,
         )
         paths.setdefault(path, []).append(t)
     return paths
