@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import math
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
@@ -103,6 +104,11 @@ def choice(codes: dict[str, int]) -> Parameter:
         lambda v: isinstance(v, str) and v in codes,
         lambda v, d: float(codes[v]),
     )
+
+
+def matching(allowed: str, pattern: str) -> Parameter:
+    """Allow strings that a regular expression matches; ``allowed`` says which they are."""
+    return Parameter(allowed, lambda v: isinstance(v, str) and re.fullmatch(pattern, v) is not None)
 
 
 BOOL = Parameter("True or False", lambda v: isinstance(v, bool))

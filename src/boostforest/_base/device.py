@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
-
-from .declare import Parameter
-
-#: "torch:cpu" is the GPU's code on the CPU: slow, for tests.
-DEVICE = Parameter(
-    "'cpu', 'cuda', 'cuda:0', 'cuda:1', … or 'auto'",
-    lambda v: isinstance(v, str) and re.fullmatch(r"cpu|auto|cuda(:\d+)?|torch:cpu", v) is not None,
-)
 
 
 def find_device(device: str, pays: bool) -> Any:

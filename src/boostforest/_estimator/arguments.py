@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, between, choice, declared
-from .._base.device import DEVICE
+from .._base.declare import BOOL, argument, between, choice, declared, matching
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
 from .._model.columns import DTYPES
 
+FOR_TESTS = "torch:cpu"  # a device: the GPU's code on the CPU, slowly
 LEAF_POOL = tuple(range(5, 16))  # the paper's
 
 
@@ -223,7 +223,7 @@ class ForestArguments(BaggingArguments, TreeArguments):
     )
     device: str = argument(
         default="cpu",
-        rule=DEVICE,
+        rule=matching("'cpu', 'cuda', 'cuda:0', 'cuda:1', … or 'auto'", rf"cpu|auto|cuda(:\d+)?|{FOR_TESTS}"),
         doc="""{"cpu", "cuda", "cuda:0", …, "auto"}
         Where trees are grown and evaluated. "cuda": on a GPU, with PyTorch (`pip install "boostforest[torch]"`); the
         draws are the same, so that the trees are those of the CPU up to rounding, and the same GPU gives the same

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .grower import Level
+from .nodes import Level
 
 
 def number_nodes(levels: list[Level]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
+from .nodes import Fitted, Nodes
 from .nvrtc import kernel
 from .rows import Rows
+from .splits import Splits
 from .table import Path, Table
-
-if TYPE_CHECKING:
-    from .grower import Fitted, Nodes
-    from .splits import Splits
 
 _MOST_FEATURES, _MOST_OUTPUTS = 32, 16
 MOST_ROWS = 4096  # of a node: a single warp would take too long over more

@@ -6,62 +6,24 @@ on together. Nothing is added up in an order that depends on the machine's mood:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import torch
 
 from .draws import child
 from .fused import MOST_ROWS, fused_nodes
 from .losses import centred, pseudo_labels, row_losses
+from .nodes import Fitted, Level, Nodes
 from .ridge import fit_constants, fit_ridges
 from .rows import ROOT, Rows, draw_batches, draw_rows
+from .segments import buckets, gather_rows, moved_rows, owners, segment_sums, shortened
 from .splits import NodeRows, SplitFinder, Splits
 from .table import Rules, Table, to_device
 
 LEFT_CHILD, RIGHT_CHILD, MODEL_BATCH, FIRST_ATTEMPT = 0, 1, 2, 3  # NodeTag
 SPLIT_BATCH = 0  # AttemptTag
 _ROOT_ATTEMPTS = 100
-_SIZES = sorted({n * 2**k for k in range(2, 30) for n in (2, 3)})  # 8, 12, 16, 24, …: rows that nodes are filled up to
 _PIECE = 128  # rows that models are applied to at a time
-
-
-@dataclass(eq=False)
-class Nodes:
-    """The nodes of one level, by tree, then from left to right."""
-
-    tree: torch.Tensor
-    key: torch.Tensor
-    begin: torch.Tensor  #: first row
-    size: torch.Tensor  #: rows
-    weight: torch.Tensor
-    count: torch.Tensor  #: rows as often as they were drawn; below a node that needs no batch that node's
-    parent: torch.Tensor  #: place in the level above
-
-    def __len__(self) -> int:
-        return len(self.tree)
-
-    def part(self, nodes: torch.Tensor) -> Nodes:
-        """Return some of the nodes."""
-        return Nodes(**{f.name: getattr(self, f.name)[nodes] for f in fields(self)})
-
-
-@dataclass(eq=False)
-class Level:
-    """What is kept of a level."""
-
-    tree: torch.Tensor
-    weight: torch.Tensor
-    loss: torch.Tensor
-    lower: torch.Tensor
-    upper: torch.Tensor
-    splits: Splits
-    params: torch.Tensor | None  #: of the nodes that keep a model: all, or the leaves
-
-    @property
-    def is_split(self) -> torch.Tensor:
-        """Which nodes have children."""
-        return self.splits.feature >= 0
 
 
 class Grower:
@@ -103,7 +65,7 @@ class Grower:
         rows, sizes = draw_rows(self._table, self._seed)
         begin = sizes.cumsum(0) - sizes
         trees = torch.arange(len(sizes), device=self._table.device)
-        weight, count = _segment_sums(rows.weight, sizes), _segment_sums(rows.count, sizes)
+        weight, count = segment_sums(rows.weight, sizes), segment_sums(rows.count, sizes)
         return rows, Nodes(trees, child(self._seed, ROOT), begin, sizes, weight, count, trees)
 
     def _roots(self, rows: Rows, nodes: Nodes) -> Level:
@@ -127,7 +89,7 @@ class Grower:
     def _start_loss(self, rows: Rows, nodes: Nodes) -> torch.Tensor:
         sample, chosen = self._sample(rows, nodes, child(nodes.key, MODEL_BATCH))
         each = sample.weight * row_losses(self._table.loss, self._table.y[sample.row], sample.scores)
-        return _segment_sums(each, chosen.size) * nodes.weight / _segment_sums(sample.weight, chosen.size)
+        return segment_sums(each, chosen.size) * nodes.weight / segment_sums(sample.weight, chosen.size)
 
     def _fit_lonely_roots(self, rows: Rows, nodes: Nodes, level: Level) -> None:
         """Give a model to the trees of a single node."""
@@ -217,9 +179,9 @@ class Grower:
             if len(small) == len(nodes):
                 return
             rest = (nodes.size > MOST_ROWS).nonzero().view(-1)
-        for chosen, size in _buckets(nodes.size, self._cells // self._cells_per_row(), rest):
+        for chosen, size in buckets(nodes.size, self._cells // self._cells_per_row(), rest):
             own = nodes.part(chosen)
-            bucket, place = _gather(table, rows, own, size)
+            bucket, place = gather_rows(table, rows, own, size)
             x = table.x[bucket.row]
             if fitted is not None:
                 inputs = x if table.model_features is None else x[..., table.model_features]
@@ -261,7 +223,7 @@ class Grower:
         """Add to the scores of all rows of nodes what the nodes' models give."""
         table = self._table
         if self._fused is not None:
-            owner, place = _owners(nodes)
+            owner, place = owners(nodes)
             self._fused.apply(rows, place, owner, fitted)
             return
         pieces = (nodes.size + _PIECE - 1) // _PIECE
@@ -292,7 +254,7 @@ class Grower:
         table, n_features = self._table, self._table.x.shape[1]
         parents = (splits.feature >= 0).nonzero().view(-1)
         own, feature = nodes.part(parents), splits.feature[parents]
-        owner, place = _owners(own)
+        owner, place = owners(own)
         start = own.size.cumsum(0) - own.size
         inside = place - own.begin[owner]
         row = rows.row[place].long()
@@ -311,7 +273,7 @@ class Grower:
         n_left = n_left_before[start + own.size - 1] - before
         rank = n_left_before - before[owner]  # of those on the left up to here
         target = start[owner] + torch.where(left, rank - 1, n_left[owner] + inside - rank)
-        moved = Rows(*(_moved(values, place, target) for values in vars(rows).values()))
+        moved = Rows(*(moved_rows(values, place, target) for values in vars(rows).values()))
         children = self._children(moved, own, parents, n_left)
         if table.missing is None:
             weight = children.weight.view(-1, 2)
@@ -329,7 +291,7 @@ class Grower:
         owner: torch.Tensor,
     ) -> torch.Tensor:
         """Send rows without the feature where the split says; if it has seen none, to the larger side."""
-        balance = _segment_sums(torch.where(missing, 0.0, torch.where(left, weight, -weight)), own.size)
+        balance = segment_sums(torch.where(missing, 0.0, torch.where(left, weight, -weight)), own.size)
         learned = splits.missing_left[parents]
         sent = torch.where(splits.saw_missing[parents], learned, balance >= 0)
         splits.missing_left[parents] = sent
@@ -340,7 +302,7 @@ class Grower:
         key = torch.stack([child(own.key, LEFT_CHILD), child(own.key, RIGHT_CHILD)], dim=1).view(-1)
         count = torch.where(
             self._uses_batch(own).repeat_interleave(2),
-            _segment_sums(rows.count, size),
+            segment_sums(rows.count, size),
             own.count.repeat_interleave(2),
         )
         return Nodes(
@@ -348,105 +310,7 @@ class Grower:
             key,
             size.cumsum(0) - size,
             size,
-            _segment_sums(rows.weight, size),
+            segment_sums(rows.weight, size),
             count,
             parents.repeat_interleave(2),
         )
-
-
-@dataclass(eq=False)
-class Fitted:
-    """The models of nodes."""
-
-    params: torch.Tensor  #: nodes × outputs × parameters
-    lower: torch.Tensor  #: range of what they were fitted to, infinite if nothing is clipped
-    upper: torch.Tensor
-    loss: torch.Tensor  #: of the node's rows after the model
-
-    @classmethod
-    def empty(cls, n: int, n_outputs: int, n_params: int, device: torch.device) -> Fitted:
-        """Return room for models."""
-        numbers = torch.empty(3, n, dtype=torch.float64, device=device)
-        return cls(torch.empty(n, n_outputs, n_params, dtype=torch.float64, device=device), *numbers)
-
-    def put(self, nodes: torch.Tensor, others: Fitted) -> None:
-        """Take over the models of some nodes."""
-        for name, values in vars(self).items():
-            values[nodes] = getattr(others, name)
-
-    def part(self, nodes: torch.Tensor) -> Fitted:
-        """Return some of the models."""
-        return Fitted(*(values[nodes] for values in vars(self).values()))
-
-
-def _buckets(sizes: torch.Tensor, rows_at_once: int, among: torch.Tensor | None) -> Iterator[tuple[torch.Tensor, int]]:
-    """Yield nodes of similar sizes, and how many rows each of them is filled up to; ``among``: only of these nodes."""
-    if among is not None:
-        for part, size in _buckets(sizes[among], rows_at_once, None):
-            yield among[part], size
-        return
-    if len(sizes) == 0:
-        return
-    edges = torch.tensor(_SIZES, device=sizes.device)
-    bucket = torch.bucketize(sizes, edges)
-    order = bucket.argsort(stable=True)
-    first = 0
-    for size, n in zip(_SIZES, torch.bincount(bucket, minlength=len(_SIZES)).tolist(), strict=True):
-        step = max(1, rows_at_once // size)
-        for start in range(first, first + n, step):
-            yield order[start : min(start + step, first + n)], size
-        first += n
-
-
-def _gather(table: Table, rows: Rows, nodes: Nodes, size: int) -> tuple[NodeRows, torch.Tensor]:
-    """Return the rows of nodes, filled up to the same number, and where they stand."""
-    offset = torch.arange(size, device=table.device)
-    valid = offset < nodes.size[:, None]
-    place = nodes.begin[:, None] + torch.where(valid, offset, 0)
-    row = rows.row[place]
-    weight = torch.where(valid, rows.weight[place], 0.0)
-    return NodeRows(row, weight, table.y[row], rows.scores[place]), place
-
-
-def _owners(nodes: Nodes) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the node of every row of nodes, and where the row stands."""
-    owner = torch.repeat_interleave(torch.arange(len(nodes), device=nodes.size.device), nodes.size)
-    shift = nodes.begin - (nodes.size.cumsum(0) - nodes.size)
-    return owner, torch.arange(len(owner), device=owner.device) + shift[owner]
-
-
-def _moved(values: torch.Tensor, place: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    out = torch.empty((len(target), *values.shape[1:]), dtype=values.dtype, device=values.device)
-    out[target] = values[place]
-    return out
-
-
-def shortened(
-    threshold: torch.Tensor, value: torch.Tensor, left: torch.Tensor, known: torch.Tensor | None, sizes: torch.Tensor
-) -> torch.Tensor:
-    """Return thresholds with as few digits as part the rows of nodes alike, but eight in base 2; see the core's."""
-    on_left, on_right = (left, ~left) if known is None else (left & known, ~left & known)
-    most = _segment_extremes(torch.where(on_left, value, -torch.inf), sizes, "max")
-    least = _segment_extremes(torch.where(on_right, value, torch.inf), sizes, "min")
-    fraction, power = torch.frexp(threshold)
-    short, done = threshold.clone(), torch.zeros_like(threshold, dtype=torch.bool)
-    for digits in range(8, 53):
-        rounded = torch.ldexp(torch.round(fraction * 2.0**digits), power - digits)
-        good = (most <= rounded) & (rounded < least) & ~done
-        short = torch.where(good, rounded, short)
-        done |= good
-    return short
-
-
-def _segment_extremes(values: torch.Tensor, sizes: torch.Tensor, which: str) -> torch.Tensor:
-    return torch.segment_reduce(values, which, lengths=sizes, axis=0, unsafe=True)
-
-
-def _segment_sums(values: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """Add up runs of values of these sizes, each in the same order every time."""
-    if values.dtype.is_floating_point:
-        return torch.segment_reduce(values, "sum", lengths=sizes, axis=0, unsafe=True)
-    ends = values.to(torch.int64).cumsum(0)
-    last = sizes.cumsum(0)
-    total = torch.where(last > 0, ends[(last - 1).clamp(min=0)], 0)
-    return torch.diff(total, prepend=total.new_zeros(1))
