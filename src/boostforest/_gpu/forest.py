@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from .assemble import to_columns
+from .copies import to_host
 from .grower import Grower
 from .table import Array, Rules, Table
 
@@ -16,7 +17,6 @@ _BYTES_PER_ROW, _BYTES_PER_SCORE, _BYTES_PER_NODE = 110, 24, 150  # of a tree wh
 _NODES_PER_WEIGHT = 1.4  # nodes of a tree, in multiples of the weight of its rows / min_samples_leaf, as measured
 _OF_A_CPU = 4e9  # bytes, in tests
 _SHARE = 0.7  # of a device's memory that is planned with
-_STAGED = 1 << 26  # bytes that are copied to the host at a time
 _MARGIN = 1.2  # room for the trees of later groups, which may be larger
 
 Columns = dict[str, Array]
@@ -109,32 +109,9 @@ class _Joined:
                 self._arrays[name] = np.concatenate(
                     [self._arrays[name][:used], np.empty(room, self._arrays[name].dtype)]
                 )
-            _to_host(values, torch.from_numpy(self._arrays[name])[used : self._used[name]])
+            to_host(values, torch.from_numpy(self._arrays[name])[used : self._used[name]])
 
     def columns(self) -> Columns:
         """Return the columns of all trees."""
         joined = {name: values[: self._used[name]] for name, values in self._arrays.items()}
         return joined | {"tree_start": np.concatenate(self._starts)}
-
-
-def _to_host(values: torch.Tensor, out: torch.Tensor) -> None:
-    """Copy a tensor to the host, large ones through memory that the device can write to directly."""
-    if values.device.type != "cuda" or values.numel() * values.element_size() <= _STAGED:
-        out.copy_(values)
-        return
-    step = _STAGED // values.element_size()
-    buffers = [torch.empty(step, dtype=values.dtype, pin_memory=True) for _ in range(2)]
-    waiting: list[tuple[torch.cuda.Event, int, int]] = []
-    firsts = range(0, len(values), step)
-    for i, first in enumerate([*firsts, None, None]):
-        if i >= 2:
-            event, which, before = waiting.pop(0)
-            event.synchronize()
-            part = out[before : before + step]
-            part.copy_(buffers[which][: len(part)])
-        if first is not None:
-            part = values[first : first + step]
-            buffers[i % 2][: len(part)].copy_(part, non_blocking=True)
-            event = torch.cuda.Event()
-            event.record()
-            waiting.append((event, i % 2, first))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import torch
 
+from .copies import to_device
 from .draws import child
 from .fused import MOST_ROWS, fused_nodes
 from .losses import centred, pseudo_labels, row_losses
@@ -18,7 +19,7 @@ from .ridge import fit_constants, fit_ridges
 from .rows import ROOT, Rows, draw_batches, draw_rows
 from .segments import buckets, gather_rows, moved_rows, owners, segment_sums, shortened
 from .splits import NodeRows, SplitFinder, Splits
-from .table import Rules, Table, to_device
+from .table import Rules, Table
 
 LEFT_CHILD, RIGHT_CHILD, MODEL_BATCH, FIRST_ATTEMPT = 0, 1, 2, 3  # NodeTag
 SPLIT_BATCH = 0  # AttemptTag

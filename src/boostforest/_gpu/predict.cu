@@ -24,12 +24,13 @@ __device__ inline double sigmoid(double f) {
     return (f < 0 ? e : 1.0) / (1 + e);
 }
 
-extern "C" __global__ void __launch_bounds__(128) add_trees(
-    const Index* __restrict__ number, const double* __restrict__ x, const unsigned* __restrict__ missing,
-    const Node* __restrict__ nodes, const Index* __restrict__ tree_start, const Index* __restrict__ params_start,
-    const int* __restrict__ n_inputs_of, const bool* __restrict__ sums_path, const double* __restrict__ range,
-    const REAL* __restrict__ all_params, const unsigned char* __restrict__ drawn, double* __restrict__ total,
-    double* __restrict__ squares, double* __restrict__ n_trees) {
+extern "C" __global__ void __launch_bounds__(128)
+    add_trees(const Index* __restrict__ number, const double* __restrict__ x, const unsigned* __restrict__ missing,
+              const Node* __restrict__ nodes, const Index* __restrict__ tree_start,
+              const Index* __restrict__ params_start, const int* __restrict__ n_inputs_of,
+              const bool* __restrict__ sums_path, const double* __restrict__ range, const REAL* __restrict__ all_params,
+              const unsigned char* __restrict__ drawn, double* __restrict__ total, double* __restrict__ squares,
+              double* __restrict__ n_trees) {
     const Index n_rows = number[0], first = number[1], last = number[2];
     const Index row = (Index)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n_rows) return;
@@ -82,8 +83,8 @@ extern "C" __global__ void __launch_bounds__(128) add_trees(
             }
             if (node.feature < 0) break;
             const int feature = node.feature & 0x3fffffff;
-            const bool goes_left = misses >> feature & 1 ? (node.feature >> 30 & 1) != 0
-                                                         : values[feature] <= node.threshold;
+            const bool goes_left =
+                misses >> feature & 1 ? (node.feature >> 30 & 1) != 0 : values[feature] <= node.threshold;
             at = node.left + (goes_left ? 0 : 1);
         }
         if (LINK == 1) score[0] = sigmoid(score[0]);

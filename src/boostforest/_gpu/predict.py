@@ -7,13 +7,15 @@ from itertools import pairwise
 
 import torch
 
+from .copies import to_device
 from .fused import pack_bits
 from .nvrtc import Kernel, kernel
-from .table import Array, to_device
+from .table import Array
 
 LINKS = ("identity", "sigmoid", "softmax", "exp")
 _MOST_FEATURES, _MOST_OUTPUTS = 32, 16  # of the CUDA kernel
 _CELLS_AT_ONCE = 1 << 25
+_BYTES_AT_ONCE = 2e8  # of trees that all rows walk through before the next ones: the cache of a GPU holds a few
 _MISSING_LEFT = 1 << 30
 
 
@@ -64,6 +66,8 @@ class DeviceForest:
         self._nodes = torch.stack([threshold.view(torch.int64), words], dim=1).contiguous()
         self._feature, self._left, self._threshold = feature.to(torch.int32), left.to(torch.int32), threshold
         self._missing_left = move("missing_left", torch.bool)
+        n_bytes = self._nodes.nbytes + self._range.nbytes + self._params.nbytes
+        self._at_once = max(1, int(_BYTES_AT_ONCE * len(trees) / n_bytes))
         self._wide: tuple[torch.Tensor, torch.Tensor] | None = None  # the parameters as the kernel reads them
 
     def add(
@@ -80,11 +84,14 @@ class DeviceForest:
         """Add up what some trees give for scaled rows, where ``drawn`` (trees × rows) is not 0 nothing."""
         fused = self._kernel(link) if fuse else None
         if fused is not None and self._wide is not None:
-            number = torch.tensor((len(x), first, last), dtype=torch.int64).to(self._device)
-            bits = None if missing is None else pack_bits(missing)
             params, begin = self._wide
             forest = self._nodes, self.tree_start, begin, self._n_inputs, self._sums_path, self._range, params
-            fused(len(x), 128, (number, x, bits, *forest, drawn, sums.total, sums.squares, sums.n_trees))
+            bits = None if missing is None else pack_bits(missing)
+            for start in range(first, last, self._at_once):
+                end = min(start + self._at_once, last)
+                number = torch.tensor((len(x), start, end), dtype=torch.int64).to(self._device)
+                own = None if drawn is None else drawn[start - first : end - first]
+                fused(len(x), 128, (number, x, bits, *forest, own, sums.total, sums.squares, sums.n_trees))
             return
         for tree in range(first, last):
             own = None if drawn is None else drawn[tree - first] == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 import torch
 
@@ -96,11 +95,3 @@ class Rules:
         """Return some of the trees."""
         own = {name: values[first:last] for name, values in vars(self).items() if name != "path"}
         return Rules(self.path, **own)
-
-
-def to_device(values: Array, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-    """Copy numbers to a device; unsigned seeds keep their bits."""
-    values = np.ascontiguousarray(values)
-    if values.dtype == np.uint64:
-        values = values.view(np.int64)
-    return torch.from_numpy(values.copy() if not values.flags.writeable else values).to(device=device, dtype=dtype)

@@ -165,7 +165,7 @@ class Model:
         if self.columns.models:
             node_models = self.params["node_model"]
             add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out)
-        elif (device := self._device(len(X), first, last)) is not None:
+        elif (device := self._device(len(X), first, last, threads)) is not None:
             from .on_device import add_up
 
             return add_up(self.columns, f, X, link, first, last, device)
@@ -173,7 +173,7 @@ class Model:
             self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill)
         return out
 
-    def _device(self, n_rows: int, first: int, last: int) -> Any:
+    def _device(self, n_rows: int, first: int, last: int, threads: int) -> Any:
         """Return the torch device that some trees are evaluated on; None: the core does it."""
         if self.device == "cpu":
             return None
@@ -181,7 +181,7 @@ class Model:
 
         if not can_predict(self.columns, first, last):
             return None
-        return device_for_prediction(self.device, pays(self.columns, n_rows, first, last))
+        return device_for_prediction(self.device, pays(self.columns, n_rows, first, last, threads))
 
     @property
     def _is_plain(self) -> bool:
@@ -240,7 +240,7 @@ class Model:
         f = self.features
         if not self.columns.models:
             link = Link.IDENTITY if scores else self.loss.link
-            if (device := self._device(len(X), 0, self.n_trees)) is not None:
+            if (device := self._device(len(X), 0, self.n_trees, threads)) is not None:
                 from .on_device import add_up_out_of_bag
 
                 return OutOfBag(*add_up_out_of_bag(self.columns, f, X, link, self.seeds, sampling, device))

@@ -16,12 +16,17 @@ from .columns import ForestColumns
 _LINKS = {Link.IDENTITY: "identity", Link.LOG: "exp", Link.SIGMOID: "sigmoid", Link.SOFTMAX: "softmax"}
 _EXACT = 110  # powers of two that numbers of eight bits may be multiples of in single precision
 _CELLS_AT_ONCE = 1 << 28  # of rows × features, and of rows × trees whose draws are known
-_CELLS_THAT_PAY = 5e7  # rows × trees × outputs: fewer take the CPU less time than the way to the GPU
+
+# Measured on 16 cores and an H200, in seconds: a row in a tree takes a thread of the CPU, and takes the GPU, so long; a
+# byte that goes there takes so long, and so does any call.
+_CPU_TREE, _GPU_TREE, _GPU_BYTE, _GPU_CALL = 7e-7, 2e-9, 3e-10, 0.1
 
 
-def pays(columns: ForestColumns, n_rows: int, first: int, last: int) -> bool:
+def pays(columns: ForestColumns, n_rows: int, first: int, last: int, threads: int) -> bool:
     """Tell whether "auto" predicts on a GPU."""
-    return float(n_rows) * (last - first) * columns.n_outputs >= _CELLS_THAT_PAY
+    cells = float(n_rows) * (last - first) * columns.n_outputs
+    moved = 0 if "_on_device" in columns.__dict__ else columns.nbytes
+    return cells * _CPU_TREE / threads > _GPU_CALL + cells * _GPU_TREE + moved * _GPU_BYTE
 
 
 def can_predict(columns: ForestColumns, first: int, last: int) -> bool:
@@ -51,7 +56,7 @@ def _rows(features: Features, X: Floats, device: Any) -> tuple[Any, Any]:
     """Return scaled rows on the device, and which of their values are missing."""
     import torch
 
-    from .._gpu.table import to_device
+    from .._gpu.copies import to_device
 
     missing = np.isnan(X)
     if missing.any():
@@ -85,9 +90,9 @@ def add_up_out_of_bag(
     """Add up outputs, squares and numbers of the trees that have not drawn a row."""
     import torch
 
+    from .._gpu.copies import to_device
     from .._gpu.predict import Sums
     from .._gpu.rows import draw_counts
-    from .._gpu.table import to_device
 
     forest = _forest(columns, device)
     x, missing = _rows(features, X, device)
