@@ -1,12 +1,15 @@
 """Growth and prediction with PyTorch: the same trees as the core's. What runs on a GPU runs on the CPU here."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
 
 import twin
 from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest._base.device import device_for_prediction, find_device
+from boostforest._grow import on_device
 
 torch = pytest.importorskip("torch")
 
@@ -264,6 +267,26 @@ def test_a_gpu_that_is_not_there_is_an_error_in_a_fit_and_the_cpu_elsewhere(tmp_
     loaded = load_model(tmp_path / "model")
     assert loaded.device == "cuda:1"
     np.testing.assert_array_equal(loaded.predict(X), expected)
+
+
+def test_without_pytorch_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"device='cuda' needs PyTorch: pip install 'boostforest\[torch\]'"):
+        find_device("cuda", pays=True)
+    assert find_device("auto", pays=True) is None
+    assert device_for_prediction("cuda", pays=True) is None
+
+
+def test_auto_leaves_small_tables_to_the_cpu(monkeypatch):
+    asked = []
+    monkeypatch.setattr(on_device, "find_device", lambda device, pays: asked.append(pays))
+    X, y = table()
+    BoostForestRegressor(3, preset="paper", device="auto").fit(X, y)
+    BoostForestRegressor(3, preset="paper", device="auto").fit(np.repeat(X, 100, axis=0), np.repeat(y, 100))
+    assert asked == [False, False]
+    monkeypatch.setattr(on_device, "_GPU_FIT", 1e-4)
+    BoostForestRegressor(3, preset="paper", device="auto").fit(np.repeat(X, 100, axis=0), np.repeat(y, 100))
+    assert asked == [False, False, True]
 
 
 def test_models_from_a_gpu_are_ordinary_ones(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -40,13 +41,16 @@ def kernel(file: str, name: str, defines: tuple[tuple[str, object], ...], device
     if compiler is None or driver is None:
         return None
     source = "".join(f"#define {key} {value}\n" for key, value in defines) + (_FOLDER / file).read_text()
-    with torch.cuda.device(device):
-        torch.cuda.current_stream()
-        torch.zeros(1, device="cuda")  # the driver's context is there from now on
-        binary = _compile(compiler, source, torch.cuda.get_device_capability(device))
-        module, function = ctypes.c_void_p(), ctypes.c_void_p()
-        _require(driver.cuModuleLoadData(ctypes.byref(module), binary))
-        _require(driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    try:
+        with torch.cuda.device(device):
+            torch.zeros(1, device="cuda")  # the driver's context is there from now on
+            binary = _compile(compiler, source, torch.cuda.get_device_capability(device))
+            _require(driver.cuModuleLoadData(ctypes.byref(module), binary))
+            _require(driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+    except RuntimeError as error:  # a GPU that is newer than the compiler, say
+        warnings.warn(f"PyTorch's own operations are used, which are slower: {error}", stacklevel=2)
+        return None
     return Kernel(function, module, driver)
 
 
