@@ -13,7 +13,7 @@ from boostforest._grow import on_device
 
 torch = pytest.importorskip("torch")
 
-from boostforest._gpu import draws, forest, fused  # noqa: E402
+from boostforest._gpu import draws, forest, fused, predict  # noqa: E402
 from boostforest._gpu import rows as device_rows  # noqa: E402
 from boostforest._gpu.ridge import fit_ridges  # noqa: E402
 
@@ -318,6 +318,18 @@ def test_too_little_memory_gives_smaller_groups_then_a_sentence(monkeypatch):
     most = 0
     with pytest.raises(MemoryError, match="has too little memory for 160 rows of 5 features and one tree at a time"):
         fit_both(BoostForestRegressor(5), X, y, [DEVICE])
+
+
+def test_a_forest_that_does_not_fit_the_device_predicts_on_the_cpu(monkeypatch):
+    X, y = table()
+    core = BoostForestRegressor(3, preset="paper", random_state=0).fit(X, y)
+    expected = core.predict(X)
+
+    def no_room(*_):
+        raise torch.cuda.OutOfMemoryError
+
+    monkeypatch.setattr(predict, "DeviceForest", no_room)
+    np.testing.assert_array_equal(core.set_params(device=DEVICE).predict(X), expected)
 
 
 def test_numbers_that_are_too_large_are_refused_as_in_the_core():

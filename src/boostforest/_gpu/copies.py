@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +12,11 @@ import torch
 from .table import Array
 
 _STAGED = 1 << 26  # bytes at a time
+
+
+def using(device: torch.device) -> AbstractContextManager[Any]:
+    """Make a GPU the current one, whose streams and events are used."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def to_device(values: Array, device: torch.device, dtype: torch.dtype) -> torch.Tensor:

@@ -71,8 +71,11 @@ def grow_where_possible(
     found = find_device(device, _pays(data, len(trees), threads)) if trees else None
     if found is None:
         return []
+    from .._gpu.copies import using
+
     own = {name: [values[t] for t in trees] for name, values in params.items()}
-    grown = grow_on_device(data, own, seeds[trees], dtype, threads, verbose, found)
+    with using(found):
+        grown = grow_on_device(data, own, seeds[trees], dtype, threads, verbose, found)
     return [([trees[i] for i in group], columns) for group, columns in grown]
 
 

@@ -165,23 +165,34 @@ class Model:
         if self.columns.models:
             node_models = self.params["node_model"]
             add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out)
-        elif (device := self._device(len(X), first, last, threads)) is not None:
-            from .on_device import add_up
-
-            return add_up(self.columns, f, X, link, first, last, device)
+        elif (found := self._sums_on_device(X, link, first, last, threads)) is not None:
+            out = found
         else:
             self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill)
         return out
 
-    def _device(self, n_rows: int, first: int, last: int, threads: int) -> Any:
-        """Return the torch device that some trees are evaluated on; None: the core does it."""
+    def _sums_on_device(
+        self, X: Floats, link: Link, first: int, last: int, threads: int, out_of_bag: Sampling | None = None
+    ) -> Any:
+        """Add up what some trees give on a GPU, out of bag with squares and numbers; None: the core has to do it."""
         if self.device == "cpu":
             return None
-        from .on_device import can_predict, pays
+        from . import on_device
 
-        if not can_predict(self.columns, first, last):
+        columns, features = self.columns, self.features
+        if not on_device.can_predict(columns, first, last):
             return None
-        return device_for_prediction(self.device, pays(self.columns, n_rows, first, last, threads))
+        device = device_for_prediction(self.device, on_device.pays(columns, len(X), first, last, threads))
+        if device is None:
+            return None
+        if out_of_bag is None:
+            return on_device.within_memory(
+                columns, lambda: on_device.add_up(columns, features, X, link, first, last, device)
+            )
+        draws = self.seeds, out_of_bag
+        return on_device.within_memory(
+            columns, lambda: on_device.add_up_out_of_bag(columns, features, X, link, *draws, device)
+        )
 
     @property
     def _is_plain(self) -> bool:
@@ -240,10 +251,8 @@ class Model:
         f = self.features
         if not self.columns.models:
             link = Link.IDENTITY if scores else self.loss.link
-            if (device := self._device(len(X), 0, self.n_trees, threads)) is not None:
-                from .on_device import add_up_out_of_bag
-
-                return OutOfBag(*add_up_out_of_bag(self.columns, f, X, link, self.seeds, sampling, device))
+            if (found := self._sums_on_device(X, link, 0, self.n_trees, threads, sampling)) is not None:
+                return OutOfBag(*found)
             draws = self.seeds, sampling.n_draws, sampling.cumulative
             self.columns.model.predict_oob(X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares)
             return OutOfBag(total, squares, n_trees)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from .._base.typing import Floats, Seeds
 from .._core import Link, ModelKind
 from .._features.features import Features
 from .columns import ForestColumns
+
+Result = TypeVar("Result")
 
 _LINKS = {Link.IDENTITY: "identity", Link.LOG: "exp", Link.SIGMOID: "sigmoid", Link.SOFTMAX: "softmax"}
 _EXACT = 110  # powers of two that numbers of eight bits may be multiples of in single precision
@@ -34,6 +37,18 @@ def can_predict(columns: ForestColumns, first: int, last: int) -> bool:
     kinds = columns.kind[first:last]
     on_features = (kinds == int(ModelKind.LINEAR)) | (kinds == int(ModelKind.CONSTANT))
     return columns.monotonic_cst is None and bool(on_features.all())
+
+
+def within_memory(columns: ForestColumns, compute: Callable[[], Result]) -> Result | None:
+    """Return what is computed on a GPU; None if its memory is too small, so that the core has to do it."""
+    import torch
+
+    try:
+        return compute()
+    except torch.cuda.OutOfMemoryError:
+        columns.__dict__.pop("_on_device", None)
+        torch.cuda.empty_cache()
+        return None
 
 
 def _forest(columns: ForestColumns, device: Any) -> Any:
@@ -72,15 +87,18 @@ def add_up(
     """Add up what some trees give for rows of features, rows × outputs."""
     import torch
 
+    from .._gpu.copies import using
     from .._gpu.predict import Sums
 
-    forest, out = _forest(columns, device), np.empty((len(X), columns.n_outputs))
+    out = np.empty((len(X), columns.n_outputs))
     step = max(1, _CELLS_AT_ONCE // X.shape[1])
-    for begin in range(0, len(X), step):
-        x, missing = _rows(features, X[begin : begin + step], device)
-        sums = Sums(torch.zeros(len(x), columns.n_outputs, dtype=torch.float64, device=device))
-        forest.add(sums, x, missing, _LINKS[link], first, last)
-        out[begin : begin + step] = sums.total.cpu().numpy()
+    with using(device):
+        forest = _forest(columns, device)
+        for begin in range(0, len(X), step):
+            x, missing = _rows(features, X[begin : begin + step], device)
+            sums = Sums(torch.zeros(len(x), columns.n_outputs, dtype=torch.float64, device=device))
+            forest.add(sums, x, missing, _LINKS[link], first, last)
+            out[begin : begin + step] = sums.total.cpu().numpy()
     return out
 
 
@@ -90,22 +108,23 @@ def add_up_out_of_bag(
     """Add up outputs, squares and numbers of the trees that have not drawn a row."""
     import torch
 
-    from .._gpu.copies import to_device
+    from .._gpu.copies import to_device, using
     from .._gpu.predict import Sums
     from .._gpu.rows import draw_counts
 
-    forest = _forest(columns, device)
-    x, missing = _rows(features, X, device)
-    total, squares = torch.zeros(2, len(X), columns.n_outputs, dtype=torch.float64, device=device)
-    sums = Sums(total, squares, torch.zeros(len(X), 1, dtype=torch.float64, device=device))
-    cumulative = sampling.cumulative
-    known = None if cumulative is None else to_device(cumulative, device, torch.float64)
-    keys = to_device(seeds, device, torch.int64)
-    step = max(1, _CELLS_AT_ONCE // len(X))
-    for first in range(0, len(seeds), step):
-        last = min(first + step, len(seeds))
-        drawn = (draw_counts(len(X), sampling.n_draws, known, keys[first:last]) != 0).to(torch.uint8)
-        forest.add(sums, x, missing, _LINKS[link], first, last, drawn)
-    assert sums.squares is not None
-    assert sums.n_trees is not None
-    return sums.total.cpu().numpy(), sums.squares.cpu().numpy(), sums.n_trees.cpu().numpy()
+    with using(device):
+        forest = _forest(columns, device)
+        x, missing = _rows(features, X, device)
+        total, squares = torch.zeros(2, len(X), columns.n_outputs, dtype=torch.float64, device=device)
+        sums = Sums(total, squares, torch.zeros(len(X), 1, dtype=torch.float64, device=device))
+        cumulative = sampling.cumulative
+        known = None if cumulative is None else to_device(cumulative, device, torch.float64)
+        keys = to_device(seeds, device, torch.int64)
+        step = max(1, _CELLS_AT_ONCE // len(X))
+        for first in range(0, len(seeds), step):
+            last = min(first + step, len(seeds))
+            drawn = (draw_counts(len(X), sampling.n_draws, known, keys[first:last]) != 0).to(torch.uint8)
+            forest.add(sums, x, missing, _LINKS[link], first, last, drawn)
+        assert sums.squares is not None
+        assert sums.n_trees is not None
+        return sums.total.cpu().numpy(), sums.squares.cpu().numpy(), sums.n_trees.cpu().numpy()
