@@ -39,6 +39,9 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "onnxruntime": has_package("onnxruntime"),
     "skl2onnx": has_package("skl2onnx"),
     "shap": has_package("shap"),
+    "distributed": has_package("distributed"),
+    "ray": has_package("ray"),
+    "joblibspark": has_package("joblibspark"),
     "weka": lambda: weka.why_not() is None,
     "java": lambda: weka.why_not() is None,
     # A module of the library that only an optional package can have kept from being imported.

@@ -8,9 +8,10 @@ import os
 from abc import abstractmethod
 from collections.abc import Set
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import joblib
+import joblib.parallel
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
@@ -41,9 +42,13 @@ from .classifier import LabelsMixin, classes_of, combine_class_weight, find_clas
 from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
+if TYPE_CHECKING:
+    from .._base.engines import Engine
+
 Class = TypeVar("Class", bound=type)
 
 _BACKGROUND_ROWS = 100  # that explanations compare with
+_MANY_ROWS, _BLOCK_ROWS = 20_000, 4096  # that other engines predict, and at a time: fewer are quicker done here
 
 #: The estimators that model files can hold, by name.
 STORED: dict[str, Any] = {}
@@ -61,7 +66,27 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
     if n_jobs is not None and n_jobs >= 2**31:
         raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
-    return int(joblib.effective_n_jobs(n_jobs))
+    return 1 if _other_engine() is not None else int(joblib.effective_n_jobs(n_jobs))
+
+
+def _other_engine() -> Any:
+    """Return joblib's active backend if it is not one of its own, which work on this machine."""
+    backend, _ = joblib.parallel.get_active_backend()
+    return None if type(backend).__module__ == "joblib._parallel_backends" else backend
+
+
+def engine_of(n_jobs: int | None) -> Engine | None:
+    """Return the engine of joblib whose workers do the work; None: our own threads."""
+    backend = None if n_jobs == 1 else _other_engine()
+    if backend is None:
+        return None
+    from .._base.engines import make_engine
+
+    return make_engine(backend)
+
+
+def _outputs_on_worker(model: Model, X: Floats) -> Floats:
+    return model.outputs(X, 1)
 
 
 class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
@@ -142,7 +167,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
         pools = self._pools_for(pools, loss, len(y))
         verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
-        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, device)
+        engine = engine_of(getattr(self, "n_jobs", 1))
+        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
         request.check_device(data)
         request.warn_if_unsplittable(data)
         model = self._grow(request, data, y, before)
@@ -211,7 +237,16 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _outputs(self, X: Any) -> tuple[Model, Floats]:
         """Return the model and what it predicts, rows × outputs."""
         model, X = self._read(X)
-        return model, model.outputs(X, self._threads())
+        engine = engine_of(getattr(self, "n_jobs", 1)) if len(X) >= _MANY_ROWS else None
+        if engine is None:
+            return model, model.outputs(X, self._threads())
+        parts = engine.run_in_groups(
+            _outputs_on_worker,
+            [engine.share(model)],
+            -(-len(X) // _BLOCK_ROWS),
+            lambda a, b: (X[a * _BLOCK_ROWS : b * _BLOCK_ROWS],),
+        )
+        return model, np.concatenate(parts)
 
     def _leaves(self, X: Any) -> tuple[Model, Ints]:
         model, X = self._read(X)

@@ -63,7 +63,7 @@ replica.""",
     "grow": "Grow each tree on",
     "to": "on",
     "jobs": """Threads to use, or processes where the node model is in Python; None is 1 unless a joblib context says
-otherwise, -1 all.""",
+otherwise, -1 all. In a context of Dask, Ray or Spark their workers grow the trees, unless it is 1.""",
 }
 
 ATTRIBUTES = """\

@@ -8,14 +8,16 @@ chains are then added with the non-negative weights that have the least out-of-b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
-from .._base.typing import Floats, Mask, Seeds
+from .._base.typing import Floats, Ints, Mask, Seeds
 from .._core import Link
+from .._features.roles import Roles
 from .._losses import OutOfBag
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
@@ -104,25 +106,17 @@ def number_of_bags(n_rows: int) -> int:
 
 def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
     """Boost a bag for each seed, from the scores that the data start from."""
-    sampling, n_rows = data.sampling, len(data.y)
-    weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
-    columns: dict[str, Any] = data.table(request.threads).boost(
-        kind.rules(n_rows),
-        seeds,
-        sampling.n_draws,
-        sampling.cumulative,
-        weight,
-        sampling.balance_classes,
-        request.threads,
-        data.roles.split_features,
-        data.start,
-        request.dtype,
-    )
-    sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
-    sizes = np.diff(columns.pop("bag_end"), prepend=0)
-    for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
-        columns.pop(name)
-    forest = ForestColumns(**columns, **vars(data.roles), n_features=data.X.shape[1], n_outputs=data.loss.n_outputs)
+    if request.engine is None:
+        parts = [_bags_in_core(data, kind, seeds, request.dtype, request.threads)]
+    else:
+        shared = [data.shared(request.engine), request.engine.share(data.start)]
+        tasks = [(data.roles, kind, seeds[b : b + 1], request.dtype) for b in range(len(seeds))]
+        parts = list(request.engine.run(_bag_on_worker, shared, tasks))
+    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
+    oob = reduce(add, (oob for _, _, oob in parts))
+    sizes = np.concatenate([sizes for _, sizes, _ in parts])
+    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns, _, _ in parts]
+    forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",
         "criterion": "xgb",
@@ -137,7 +131,38 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
     params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
     stages = Stages((forest.n_trees,))
     model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
-    return model, OutOfBag(*sums)
+    return model, oob
+
+
+def _bags_in_core(
+    data: TrainingData, kind: Kind, seeds: Seeds, dtype: str, threads: int
+) -> tuple[dict[str, Any], Ints, OutOfBag]:
+    """Return the columns of the trees, how many each bag has, and the out-of-bag sums over the bags."""
+    sampling, n_rows = data.sampling, len(data.y)
+    weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
+    columns: dict[str, Any] = data.table(threads).boost(
+        kind.rules(n_rows),
+        seeds,
+        sampling.n_draws,
+        sampling.cumulative,
+        weight,
+        sampling.balance_classes,
+        threads,
+        data.roles.split_features,
+        data.start,
+        dtype,
+    )
+    sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
+    sizes = np.diff(columns.pop("bag_end"), prepend=0)
+    for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
+        columns.pop(name)
+    return columns, sizes, OutOfBag(*sums)
+
+
+def _bag_on_worker(
+    data: TrainingData, start: Floats | None, roles: Roles, kind: Kind, seeds: Seeds, dtype: str
+) -> tuple[dict[str, Any], Ints, OutOfBag]:
+    return _bags_in_core(replace(data, start=start, roles=roles), kind, seeds, dtype, threads=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from .._base.typing import Floats
 from .._features.features import Features
 from .._features.roles import Roles
 from .._losses import Loss
+
+if TYPE_CHECKING:
+    from .._base.engines import Engine, Shared
 
 
 class Replica(NamedTuple):
@@ -29,6 +32,7 @@ class KeptTable:
     def __init__(self) -> None:
         self.table: _core.TrainingTable | None = None
         self.on_device: Any = None  #: the same on a GPU, see ``on_device.py``
+        self.shared: Shared | None = None  # the data, as the workers of another engine have them
 
     def __reduce__(self) -> tuple[type[KeptTable], tuple[()]]:
         return KeptTable, ()
@@ -87,6 +91,15 @@ class TrainingData:
         if self.kept is not None:
             self.kept.table = table
         return table
+
+    def shared(self, engine: Engine) -> Shared:
+        """Return the data for the workers of another engine, without a start; sent once."""
+        if self.kept is not None and self.kept.shared is not None:
+            return self.kept.shared
+        shared = engine.share(replace(self, start=None, kept=KeptTable()))
+        if self.kept is not None:
+            self.kept.shared = shared
+        return shared
 
     def replica(self, seed: int) -> Replica:
         """Return the rows of one tree."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,14 +15,18 @@ from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
-from .._base.typing import Entropy, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._base.validation import warn
+from .._features.roles import Roles
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
 from .data import TrainingData
 from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
+
+if TYPE_CHECKING:
+    from .._base.engines import Engine
 
 #: Trees of a forest, by their numbers, ascending.
 Piece = tuple[list[int], ForestColumns]
@@ -40,6 +44,7 @@ class Request:
     dtype: str  #: of the coefficients
     threads: int
     verbose: int = 0
+    engine: Engine | None = None  #: of joblib, whose workers grow the trees; None: our own threads
     device: str = "cpu"  #: where trees are grown, as in the argument ``device``
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
@@ -99,6 +104,7 @@ class Request:
             threads=self.threads,
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
+            engine=self.engine,
             device=self.device,
         )
         stages = Stages((len(seeds),))
@@ -114,6 +120,7 @@ def grow_trees(
     threads: int,
     verbose: int = 0,
     first_number: int = 0,
+    engine: Engine | None = None,
     device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
@@ -137,7 +144,7 @@ def grow_trees(
     done = {t for piece, _ in pieces for t in piece}
     if rest := [t for t in range(len(seeds)) if t not in done]:
         own = params if not done else {name: [values[t] for t in rest] for name, values in params.items()}
-        pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose)))
+        pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)))
     return _in_order(pieces)
 
 
@@ -157,13 +164,44 @@ def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
 
 
 def _grow_in_core(
-    data: TrainingData, params: TreeParams, seeds: Seeds, dtype: str, threads: int, verbose: int
+    data: TrainingData,
+    params: TreeParams,
+    seeds: Seeds,
+    dtype: str,
+    threads: int,
+    verbose: int,
+    engine: Engine | None,
 ) -> ForestColumns:
-    n_features = data.X.shape[1]
     progress = Progress(len(seeds)) if verbose else None
-    widest = max(n_features, largest_hidden_layer(params["node_model"]))
+    if engine is None:
+        parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
+    else:
+        parts = engine.run_in_groups(
+            _grow_on_worker,
+            [data.shared(engine), engine.share(data.start)],
+            len(seeds),
+            lambda a, b: ({name: values[a:b] for name, values in params.items()}, seeds[a:b], data.roles, dtype),
+            progress,
+        )
+    if progress is not None:
+        progress.close()
+    if n_unconverged := sum(columns.pop("n_unconverged") for columns in parts):
+        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
+        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
+    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
+    for columns in parts:
+        _check_columns(columns, dtype)
+    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns in parts]
+    return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
+
+
+def _core_columns(
+    data: TrainingData, params: TreeParams, seeds: Seeds, dtype: str, threads: int, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Return the columns of trees as the core has them."""
+    widest = max(data.X.shape[1], largest_hidden_layer(params["node_model"]))
     with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
-        sampling, roles = data.sampling, data.roles
+        sampling = data.sampling
         columns: dict[str, Any] = data.table(threads).grow(
             encode_tree_params(params, seeds, data.n_split_features),
             sampling.bootstrap,
@@ -173,19 +211,23 @@ def _grow_in_core(
             sampling.balance_classes,
             threads,
             progress,
-            roles.split_features,
+            data.roles.split_features,
             data.start,
             dtype,
         )
-    if progress is not None:
-        progress.close()
-    if n_unconverged := columns.pop("n_unconverged"):
-        failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
-        warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
+    return columns
+
+
+def _grow_on_worker(
+    data: TrainingData, start: Floats | None, params: TreeParams, seeds: Seeds, roles: Roles, dtype: str
+) -> dict[str, Any]:
+    return _core_columns(replace(data, start=start, roles=roles), params, seeds, dtype, threads=1)
+
+
+def _check_columns(columns: dict[str, Any], dtype: str) -> None:
     ranges_fit = dtype == "float64" or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not _are_finite(columns):
         raise _too_large(dtype)
-    return ForestColumns(**columns, **vars(data.roles), n_features=n_features, n_outputs=data.loss.n_outputs)
 
 
 def _too_large(dtype: str) -> ValueError:
