@@ -344,16 +344,27 @@ def test_numbers_that_are_too_large_are_refused_as_in_the_core():
 @pytest.mark.skipif(not CUDA, reason="needs a GPU")
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_kernels_grow_the_trees_of_the_core(n_classes, missing):
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"node_model": "constant", "n_cuts": 3},
+        {"max_features": 2},
+        {"split_features": [0, 2, 5], "max_features": 2},
+    ],
+    ids=str,
+)
+def test_kernels_grow_the_trees_of_the_core(n_classes, missing, arguments):
     X, y = table(2000, 8, missing)
-    estimator = BoostForestRegressor(4) if n_classes == 0 else BoostForestClassifier(4)
+    estimator = BoostForestRegressor if n_classes == 0 else BoostForestClassifier
     y = y if n_classes == 0 else classes(y, n_classes)
-    core, ours, again = fit_both(estimator, X, y, ["cpu", "cuda", "cuda"])
-    same = ours.columns.feature[: len(core.columns.feature)] == core.columns.feature[: len(ours.columns.feature)]
-    assert same.mean() > 0.9
+    core, ours, again = fit_both(estimator(4, batch_size=300, **arguments), X, y, ["cpu", "cuda", "cuda"])
+    assert np.mean(ours.columns.n_samples[:50] == core.columns.n_samples[:50]) > 0.9
     for name, column in ours.columns.arrays().items():
         np.testing.assert_array_equal(getattr(again.columns, name), column, err_msg=name)
-    np.testing.assert_allclose(ours.outputs(ours.features.transform(X, ""), 1), core.outputs(X, 1), atol=0.05)
+    features = core.features.transform(X, "")
+    apart = np.abs(ours.outputs(features, 1) - core.outputs(features, 1))
+    assert np.mean(apart < 1e-6) > 0.9  # ties may be decided otherwise, in a few leaves
 
 
 def test_missing_values_are_packed_into_bits():

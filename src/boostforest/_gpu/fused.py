@@ -1,4 +1,4 @@
-"""Work on nodes in one CUDA kernel each level, for small tables: up to 32 features, 16 outputs, all features tried."""
+"""Work on nodes in one CUDA kernel each level, for small tables: up to 32 features and 16 outputs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ class FusedNodes:
 
     def __init__(self, table: Table, path: Path) -> None:
         self._table, self._path = table, path
-        defines = _defines(table)
+        defines = _defines(table, path)
         device = table.device.index or 0
         work = kernel("nodes.cu", "work_on_nodes", defines, device)
         apply = kernel("rows.cu", "apply_models", defines, device)
         assert work is not None
         assert apply is not None
         self._work, self._apply = work, apply
+        may_split_on = range(table.x.shape[1]) if table.split_features is None else table.split_features.tolist()
+        self._split_features = sum(1 << feature for feature in may_split_on)
         self._missing = None if table.missing is None else pack_bits(table.missing)
 
     def work(
@@ -52,6 +54,8 @@ class FusedNodes:
             int(path.shared_hessian),
             path.n_cuts,
             attempt_tag,
+            self._split_features,
+            path.max_features,
         )
         number = torch.tensor(flags, dtype=torch.int64).to(table.device)
         models = (None,) * 4 if fitted is None else (fitted.params, fitted.lower, fitted.upper, fitted.loss)
@@ -97,18 +101,16 @@ class FusedNodes:
 def fused_nodes(table: Table, path: Path) -> FusedNodes | None:
     """Return the kernels, if they can do what is asked for."""
     n_features = table.x.shape[1]
-    sees_all = table.split_features is None and table.model_features is None
     small = n_features <= _MOST_FEATURES and table.n_outputs <= _MOST_OUTPUTS
-    able = table.device.type == "cuda" and small and sees_all
-    if not able or path.criterion != "xgb" or path.max_features < n_features or not path.linear:
+    if table.device.type != "cuda" or not small or table.model_features is not None or path.criterion != "xgb":
         return None
-    if kernel("nodes.cu", "work_on_nodes", _defines(table), table.device.index or 0) is None:
+    if kernel("nodes.cu", "work_on_nodes", _defines(table, path), table.device.index or 0) is None:
         return None
     return FusedNodes(table, path)
 
 
-def _defines(table: Table) -> tuple[tuple[str, int], ...]:
-    return ("D", table.x.shape[1]), ("J", table.n_outputs)
+def _defines(table: Table, path: Path) -> tuple[tuple[str, int], ...]:
+    return ("D", table.x.shape[1]), ("J", table.n_outputs), ("LINEAR", int(path.linear))
 
 
 def pack_bits(missing: torch.Tensor) -> torch.Tensor:

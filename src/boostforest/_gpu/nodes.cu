@@ -1,17 +1,23 @@
 // Node models and splits of small tables: one warp works on one node. Lane j has feature j, or one of 32 rows.
 //
-// D is the number of features, at most 32, J that of outputs. The steps are those of grower.py (_fit_bucket) and
-// splits.py: ridge regression around the node's mean, one step of the loss, then the best of the random thresholds.
-// Sums run over the rows in their order, so that the same device gives the same bits.
+// D is the number of features, at most 32, J that of outputs; models are linear (LINEAR) or constants. The steps are
+// those of grower.py (_fit_bucket) and splits.py: ridge regression around the node's mean, one step of the loss, then
+// the best of the random thresholds. Sums run over the rows in their order, so that the same device gives the same
+// bits.
 
 typedef long long Index;
 typedef unsigned long long Word;
 #define ALL 0xffffffffu
 #define BF_INFINITY __longlong_as_double(0x7ff0000000000000LL)
 
+constexpr int M = LINEAR ? D : 0;  // inputs of a model
+constexpr int P = M + 1;           // its parameters
+
 // Numbers of a launch.
 struct Launch {
     Index n_nodes, fits, splits, logistic, clips, shared, n_cuts, attempt_tag;
+    Index split_features;  // a bit for each feature that may be split on
+    Index max_features;    // that are tried at a time
 };
 
 struct Table {
@@ -124,8 +130,8 @@ __device__ __forceinline__ void measure(const Table& table, int lane, Node& node
 
 // Weighted sums of the rows around the node's mean, for one output.
 struct Equations {
-    double gram[D];  // column of the lane's feature; after elimination the upper triangle
-    double inverse;  // of the feature's pivot
+    double gram[M + 1];  // column of the lane's feature; after elimination the upper triangle
+    double inverse;      // of the feature's pivot
     double x_sum, rhs, v_sum, vz_sum;
     double z_low, z_high;  // range of the pseudo-labels
 };
@@ -136,7 +142,7 @@ __device__ __forceinline__ void add_rows(const Table& table, const Node& node, c
     const double smallest = 2 * 2.220446049250313e-16;
     if (!gram_is_known) {
 #pragma unroll
-        for (int k = 0; k < D; ++k) e.gram[k] = 0;
+        for (int k = 0; k < M; ++k) e.gram[k] = 0;
     }
     e.x_sum = e.rhs = e.v_sum = e.vz_sum = 0;
     for (int first = 0; first < node.n; first += 32) {
@@ -156,7 +162,7 @@ __device__ __forceinline__ void add_rows(const Table& table, const Node& node, c
 #pragma unroll 2
         for (int i = 0; i < here; ++i) {
             const int row = __shfl_sync(ALL, own_row, i);
-            const double value = lane < D ? __ldg(table.x + (Index)row * D + lane) - node.mean : 0;
+            const double value = lane < M ? __ldg(table.x + (Index)row * D + lane) - node.mean : 0;
             const double zi = shfl(z, i), vi = shfl(v, i), weighted = vi * value;
             e.v_sum += vi;
             e.vz_sum += vi * zi;
@@ -164,7 +170,7 @@ __device__ __forceinline__ void add_rows(const Table& table, const Node& node, c
             e.rhs += weighted * zi;
             if (gram_is_known) continue;
 #pragma unroll
-            for (int k = 0; k < D; ++k) e.gram[k] += shfl(value, k) * weighted;
+            for (int k = 0; k < M; ++k) e.gram[k] += shfl(value, k) * weighted;
         }
     }
 }
@@ -174,18 +180,18 @@ __device__ __forceinline__ void eliminate(Equations& e, double lambda, int lane)
     const double x_mean = e.x_sum / e.v_sum;
     double largest = 0;
 #pragma unroll
-    for (int k = 0; k < D; ++k) {
+    for (int k = 0; k < M; ++k) {
         e.gram[k] -= shfl(x_mean, k) * e.x_sum;
         if (lane == k) largest = e.gram[k] += lambda;
     }
-    const double tiny = largest_of_lanes(largest) * D * (8 * 2.220446049250313e-16);
+    const double tiny = largest_of_lanes(largest) * M * (8 * 2.220446049250313e-16);
 #pragma unroll
-    for (int k = 0; k < D; ++k) {
+    for (int k = 0; k < M; ++k) {
         const double pivot = shfl(e.gram[k], k), inverse = pivot > tiny ? 1 / pivot : 0;
         if (lane == k) e.inverse = inverse;
         const double share = e.gram[k] * inverse;
 #pragma unroll
-        for (int i = k + 1; i < D; ++i) e.gram[i] -= shfl(share, i) * e.gram[k];
+        for (int i = k + 1; i < M; ++i) e.gram[i] -= shfl(share, i) * e.gram[k];
     }
 }
 
@@ -193,26 +199,26 @@ __device__ __forceinline__ void eliminate(Equations& e, double lambda, int lane)
 __device__ __forceinline__ double solve(const Equations& e, int lane) {
     double rhs = e.rhs - e.vz_sum / e.v_sum * e.x_sum, slope = 0;
 #pragma unroll
-    for (int k = 0; k < D; ++k) {
+    for (int k = 0; k < M; ++k) {
         const double known = shfl(rhs, k) * shfl(e.inverse, k);
         if (lane == k) slope = known;
         if (lane > k) rhs -= e.gram[k] * known;
     }
 #pragma unroll
-    for (int k = D - 2; k >= 0; --k) {
-        const double known = sum_lanes(lane > k && lane < D ? e.gram[k] * slope : 0.0);
+    for (int k = M - 2; k >= 0; --k) {
+        const double known = sum_lanes(lane > k && lane < M ? e.gram[k] * slope : 0.0);
         if (lane == k) slope -= known * e.inverse;
     }
-    return lane < D ? slope : 0.0;
+    return lane < M ? slope : 0.0;
 }
 
 // Makes the outputs of models add up to zero.
 __device__ __forceinline__ void centre(double* params, int lane) {
-    for (int k = lane; k <= D; k += 32) {
+    for (int k = lane; k <= M; k += 32) {
         double total = 0;
-        for (int c = 0; c < J; ++c) total += params[c * (D + 1) + k];
+        for (int c = 0; c < J; ++c) total += params[c * P + k];
         for (int c = 0; c < J; ++c) {
-            double* own = params + c * (D + 1) + k;
+            double* own = params + c * P + k;
             *own = (1 - 1.0 / J) * (*own - total / J);
         }
     }
@@ -229,12 +235,12 @@ __device__ __forceinline__ double move_scores(const Table& table, const Node& no
         const double* values = table.x + (Index)own_row * D;
         double step[J];
 #pragma unroll
-        for (int c = 0; c < J; ++c) step[c] = params[c * (D + 1)];
+        for (int c = 0; c < J; ++c) step[c] = params[c * P];
 #pragma unroll
-        for (int k = 0; k < D; ++k) {
+        for (int k = 0; k < M; ++k) {
             const double value = __ldg(values + k) - shfl(node.mean, k);
 #pragma unroll
-            for (int c = 0; c < J; ++c) step[c] += params[c * (D + 1) + 1 + k] * value;
+            for (int c = 0; c < J; ++c) step[c] += params[c * P + 1 + k] * value;
         }
         if (!is_row) continue;
         double* f = node.scores + (Index)(first + lane) * J;
@@ -258,8 +264,8 @@ __device__ __forceinline__ double fit(const Table& table, const Node& node, cons
         if (!gram_is_known) eliminate(e, lambda, lane);
         const double slope = solve(e, lane);
         const double intercept = e.vz_sum / e.v_sum - sum_lanes(slope * (e.x_sum / e.v_sum));  // at the node's mean
-        if (lane == 0) params[c * (D + 1)] = intercept;
-        if (lane < D) params[c * (D + 1) + 1 + lane] = slope;
+        if (lane == 0) params[c * P] = intercept;
+        if (lane < M) params[c * P + 1 + lane] = slope;
     }
     __syncwarp();
     if (J > 1) centre(params, lane);
@@ -267,8 +273,8 @@ __device__ __forceinline__ double fit(const Table& table, const Node& node, cons
     upper = launch.clips ? largest_of_lanes(e.z_high) : BF_INFINITY;
     const double loss = move_scores(table, node, launch, params, lower, upper, lane);
     for (int c = 0; c < J; ++c) {
-        const double moved = sum_lanes(lane < D ? params[c * (D + 1) + 1 + lane] * node.mean : 0.0);
-        if (lane == 0) params[c * (D + 1)] -= moved;  // at zero
+        const double moved = sum_lanes(lane < M ? params[c * P + 1 + lane] * node.mean : 0.0);
+        if (lane == 0) params[c * P] -= moved;  // at zero
     }
     __syncwarp();
     return loss;
@@ -328,35 +334,61 @@ __device__ __forceinline__ Gains gains_of(const Table& table, const Node& node, 
     return gains;
 }
 
-// The best of the thresholds of an attempt. Ties go to the feature that comes first.
-__device__ __forceinline__ Split find(const Table& table, const Node& node, const Launch& launch, Word cut_key,
+// The place of the lane's feature among those that are tried: in a random order, if not all are tried at once.
+__device__ __forceinline__ int place_in_order(const Launch& launch, Word key, int lane) {
+    const unsigned mask = (unsigned)launch.split_features;
+    const int n = __popc(mask);
+    if (launch.max_features >= n) return lane;
+    int order = 0, place = 0;  // order: of lane i the feature that is tried as the i-th
+    for (int feature = 0, rank = 0; feature < D; ++feature)
+        if (mask >> feature & 1) order = rank++ == lane ? feature : order;
+    const int other = lane < n ? lane + (int)__umul64hi(word(key, lane), (Word)(n - lane)) : lane;
+    for (int i = 0; i < n; ++i) {
+        const int j = __shfl_sync(ALL, other, i);
+        const int at_i = __shfl_sync(ALL, order, i), at_j = __shfl_sync(ALL, order, j);
+        order = lane == i ? at_j : lane == j ? at_i : order;
+    }
+    for (int i = 0; i < n; ++i) place = __shfl_sync(ALL, order, i) == lane ? i : place;
+    return place;
+}
+
+// The best of the thresholds of an attempt; ties go to the feature that is tried first. Features are tried some at a
+// time, until one of them has a valid threshold.
+__device__ __forceinline__ Split find(const Table& table, const Node& node, const Launch& launch, Word attempt,
                                       double least, double lambda, int lane) {
-    Split best;
+    const Word cut_key = word(attempt, 2);
+    const bool is_tried = ((unsigned)launch.split_features >> lane & 1) != 0;
+    Split own;  // the best of the lane's feature
     for (int k = 0; k < (int)launch.n_cuts; ++k) {
         const double draw = (double)(word(cut_key, (Word)lane * launch.n_cuts + k) >> 11) * 0x1p-53;
         const double threshold = __dadd_rn(node.low, __dmul_rn(draw, __dadd_rn(node.high, -node.low)));
         const Gains gains = gains_of(table, node, launch, threshold, lambda, lane);
-        for (int side = 0; side < (node.missed != 0 ? 2 : 1); ++side) {
-            const double left = gains.weight[side];
-            const bool fits = lane < D && left >= least && node.weight - left >= least;
-            const bool is_tried = side == 0 || (node.missed >> lane & 1) != 0;
-            double gain = gains.gain[side];
-            int feature = fits && is_tried ? lane : 64;
-            for (int step = 16; step > 0; step /= 2) {
-                const double other_gain = __shfl_xor_sync(ALL, gain, step);
-                const int other = __shfl_xor_sync(ALL, feature, step);
-                if (other != 64 && (feature == 64 || other_gain > gain || (other_gain == gain && other < feature))) {
-                    gain = other_gain;
-                    feature = other;
-                }
-            }
-            if (feature == 64) continue;
-            const double its_threshold = shfl(threshold, feature);
-            if (best.feature == 64 || gain > best.gain || (gain == best.gain && feature < best.feature))
-                best = {feature, its_threshold, gain, side == 1};
+        for (int side = 0; side < ((node.missed >> lane & 1) != 0 ? 2 : 1); ++side) {
+            const double left = gains.weight[side], gain = gains.gain[side];
+            const bool is_valid = is_tried && left >= least && node.weight - left >= least;
+            if (is_valid && (own.feature == 64 || gain > own.gain)) own = {lane, threshold, gain, side == 1};
         }
     }
-    return best;
+    const int place = place_in_order(launch, word(attempt, 1), lane);
+    const bool all_at_once = launch.max_features >= __popc((unsigned)launch.split_features);
+    const int at_once = all_at_once ? 32 : (int)launch.max_features;
+    for (int first = 0; first < 32; first += at_once) {
+        double gain = own.gain;
+        int best = own.feature != 64 && place >= first && place < first + at_once ? place * 64 + lane : 64 * 64;
+        for (int step = 16; step > 0; step /= 2) {  // place and feature in one number
+            const double other_gain = __shfl_xor_sync(ALL, gain, step);
+            const int other = __shfl_xor_sync(ALL, best, step);
+            if (other != 64 * 64 && (best == 64 * 64 || other_gain > gain || (other_gain == gain && other < best))) {
+                gain = other_gain;
+                best = other;
+            }
+        }
+        if (best == 64 * 64) continue;
+        const int lane_of_best = best % 64;
+        return {lane_of_best, shfl(own.threshold, lane_of_best), gain,
+                __shfl_sync(ALL, (int)own.missing_left, lane_of_best) != 0};
+    }
+    return {};
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -384,7 +416,7 @@ extern "C" __global__ void __launch_bounds__(128)
     const double ratio = node_weight[number_of_node] / node.weight;
     if (launch.fits) {
         double lower, upper;
-        double* params = params_out + out * (J * (D + 1));
+        double* params = params_out + out * (J * P);
         const double loss = fit(table, node, launch, node_lambda_of[tree], lane, params, lower, upper);
         if (lane == 0) {
             lower_out[out] = lower;
@@ -394,8 +426,9 @@ extern "C" __global__ void __launch_bounds__(128)
     }
     if (!launch.splits || !may_split[number_of_node]) return;
     const Word attempt = word((Word)key_of[number_of_node], (Word)launch.attempt_tag);
-    const Split best = find(table, node, launch, word(attempt, 2), least_of[tree], lambda_of[tree], lane);
-    const bool possible = __any_sync(ALL, lane < D && node.low < node.high) || node.missed != 0;
+    const Split best = find(table, node, launch, attempt, least_of[tree], lambda_of[tree], lane);
+    const unsigned mask = (unsigned)launch.split_features;
+    const bool possible = __any_sync(ALL, (mask >> lane & 1) != 0 && node.low < node.high) || (node.missed & mask) != 0;
     if (lane == 0) {
         const bool found = best.feature != 64;
         feature_out[out] = found ? best.feature : -1;
