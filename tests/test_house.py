@@ -14,6 +14,7 @@ import house
 LAYERS = [
     "_core",
     "_base",
+    "_gpu",
     "nodes",
     "_losses",
     "_features",

@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import math
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
@@ -108,6 +109,11 @@ def choice(codes: dict[str, int], none: bool = False) -> Parameter:
 def or_else(rule: Parameter, allowed: str, is_valid: Callable[[Any], bool]) -> Parameter:
     """Allow something else besides."""
     return replace(rule, allowed=f"{rule.allowed} or {allowed}", is_valid=lambda v: rule.is_valid(v) or is_valid(v))
+
+
+def matching(allowed: str, pattern: str) -> Parameter:
+    """Allow strings that a regular expression matches; ``allowed`` says which they are."""
+    return Parameter(allowed, lambda v: isinstance(v, str) and re.fullmatch(pattern, v) is not None)
 
 
 BOOL = Parameter("True or False", lambda v: isinstance(v, bool))

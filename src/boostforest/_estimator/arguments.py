@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, between, choice, declared, or_else
+from .._base.declare import BOOL, argument, between, choice, declared, matching, or_else
 from .._features.text import CHOICES
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
@@ -12,6 +12,7 @@ from .._losses.aft import DISTRIBUTIONS
 from .._losses.own import is_own
 from .._model.columns import DTYPES
 
+FOR_TESTS = "torch:cpu"  # a device: the GPU's code on the CPU, slowly
 LEAF_POOL = tuple(range(5, 16))  # the paper's
 
 
@@ -262,6 +263,16 @@ class ForestArguments(BaggingArguments, TreeArguments):
         try other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag
         losses decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the
         preset has it.""",
+    )
+    device: str = argument(
+        default="cpu",
+        rule=matching("'cpu', 'cuda', 'cuda:0', 'cuda:1', … or 'auto'", rf"cpu|auto|cuda(:\d+)?|{FOR_TESTS}"),
+        doc="""{"cpu", "cuda", "cuda:0", …, "auto"}
+        Where trees are grown and evaluated. "cuda": on a GPU, with PyTorch (`pip install "boostforest[torch]"`); the
+        draws are the same, so that the trees are those of the CPU up to rounding, and the same GPU gives the same
+        forest every time. A GPU grows ridge and constant trees{gpu_losses}, without `monotonic_cst` and
+        `max_leaf_nodes`; whatever else a preset tries, and boosted trees, are grown on the CPU. "auto": on a GPU, if
+        there is one, where that is faster. A fitted model predicts on the CPU where there is no GPU.""",
     )
     boost: bool | None = argument(
         default=None,

@@ -203,9 +203,11 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             X, features, encoded, loss, sampling, roles, in_scores, source=source, short_thresholds=chooses
         )
         dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
-        pools = self._pools_for(pools, loss, len(y))
+        asked, pools = pools, self._pools_for(pools, loss, len(y))
+        verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
         engine = engine_of(getattr(self, "n_jobs", 1))
-        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0), engine)
+        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
+        request.check_device(data, asked)
         request.warn_if_unsplittable(data)
         bounded = self._bounded_target(request, replace(data, y=y, offset=own_offset), before)
         if bounded is not None:  # everything that follows from the target anew
@@ -289,7 +291,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _fitted(self) -> Model:
         """Return the model; a method asks once, so that a fit in another thread cannot come between."""
         check_is_fitted(self)
-        return self._model
+        model, device = self._model, getattr(self, "device", "cpu")
+        return model if model.device == device else replace(model, device=device)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))

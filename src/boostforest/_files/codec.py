@@ -73,6 +73,7 @@ _LATER = {
     "shared_hessian": None,
     "text": "drop",
     "interaction_cst": None,
+    "device": "cpu",
 }
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
 _RUNS = "runs"  # of trees with the same value of a parameter: value, number of trees, value, …

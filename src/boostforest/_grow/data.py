@@ -32,6 +32,7 @@ class KeptTable:
 
     def __init__(self) -> None:
         self.table: _core.TrainingTable | None = None
+        self.on_device: Any = None  #: the same on a GPU, see ``on_device.py``
         self.shared: Shared | None = None  # the data, as the workers of another engine have them
 
     def __reduce__(self) -> tuple[type[KeptTable], tuple[()]]:

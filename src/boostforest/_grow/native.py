@@ -30,6 +30,9 @@ from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 if TYPE_CHECKING:
     from .._base.engines import Engine
 
+#: Trees of a forest, by their numbers, ascending.
+Piece = tuple[list[int], ForestColumns]
+
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
 
@@ -44,6 +47,7 @@ class Request:
     threads: int
     verbose: int = 0
     engine: Engine | None = None  #: of joblib, whose workers grow the trees; None: our own threads
+    device: str = "cpu"  #: where trees are grown, as in the argument ``device``
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
@@ -69,6 +73,13 @@ class Request:
                 f"{needs} (weights count), got {total:g}: every tree is a single node model. Use a smaller "
                 "min_samples_leaf."
             )
+
+    def check_device(self, data: TrainingData, asked: dict[str, Any]) -> None:
+        """Refuse a device that is not there, or cannot do what is asked for."""
+        if self.device != "cpu":
+            from .on_device import check_request
+
+            check_request(data, asked, self.device)
 
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
@@ -96,8 +107,10 @@ class Request:
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
             engine=self.engine,
+            device=self.device,
         )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
+        stages = Stages((len(seeds),))
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, stages, device=self.device)
 
 
 def grow_trees(
@@ -110,24 +123,38 @@ def grow_trees(
     verbose: int = 0,
     first_number: int = 0,
     engine: Engine | None = None,
+    device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
     if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
-    in_python = python_trees(params["node_model"])
-    if not in_python:
-        return _grow_in_core(data, params, seeds, dtype, threads, verbose, engine)
-    from .python.grower import grow_in_python, make_plans
+    pieces: list[Piece] = []
+    if device != "cpu":
+        from .on_device import grow_where_possible
 
-    data = data.keeping_table()
-    plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
-    trees = grow_in_python(data, plans, threads, verbose)
-    parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
-    if rest := [t for t in range(len(seeds)) if t not in parts]:
-        own = {name: [values[t] for t in rest] for name, values in params.items()}
-        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)
-        parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
-    return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
+        try:
+            pieces += grow_where_possible(data, params, seeds, dtype, threads, verbose, device)
+        except FloatingPointError:
+            raise _too_large(dtype) from None
+    if in_python := python_trees(params["node_model"]):
+        from .python.grower import grow_in_python, make_plans
+
+        data = data.keeping_table()
+        plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
+        trees = grow_in_python(data, plans, threads, verbose)
+        pieces += [([t], tree.astype(dtype)) for t, tree in zip(in_python, trees, strict=True)]
+    done = {t for piece, _ in pieces for t in piece}
+    if rest := [t for t in range(len(seeds)) if t not in done]:
+        own = params if not done else {name: [values[t] for t in rest] for name, values in params.items()}
+        pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)))
+    return _in_order(pieces)
+
+
+def _in_order(pieces: list[Piece]) -> ForestColumns:
+    if len(pieces) == 1:
+        return pieces[0][1]
+    trees = {t: columns.take(i) for piece, columns in pieces for i, t in enumerate(piece)}
+    return ForestColumns.concatenate([trees[t] for t in range(len(trees))])
 
 
 def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
@@ -212,11 +239,14 @@ def _grow_on_worker(
 
 
 def _check_columns(columns: dict[str, Any], dtype: str) -> None:
-    rounded = dtype != "float64"
-    ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
+    ranges_fit = dtype == "float64" or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not _are_finite(columns):
-        fewer = f" in dtype={dtype!r}" if rounded else ""
-        raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
+        raise _too_large(dtype)
+
+
+def _too_large(dtype: str) -> ValueError:
+    fewer = f" in dtype={dtype!r}" if dtype != "float64" else ""
+    return ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
 
 
 def _are_finite(columns: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.device import device_for_prediction
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
 from .._core import Link
@@ -154,6 +155,7 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     draws: tuple[Any, ...] | None = None  #: how the trees got their rows, see ``Sampling``; None: not all alike
     known: Known = field(default_factory=Known)
+    device: str = "cpu"  #: where trees are evaluated, as in the argument ``device``; not in files
 
     @property
     def n_trees(self) -> int:
@@ -192,9 +194,34 @@ class Model:
         if self.columns.models:
             node_models = self.params["node_model"]
             add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out, offset)
+        elif offset is None and (found := self._sums_on_device(X, link, first, last, threads)) is not None:
+            out = found
         else:
             self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill, offset)
         return out
+
+    def _sums_on_device(
+        self, X: Floats, link: Link, first: int, last: int, threads: int, out_of_bag: Sampling | None = None
+    ) -> Any:
+        """Add up what some trees give on a GPU, out of bag with squares and numbers; None: the core has to do it."""
+        if self.device == "cpu":
+            return None
+        from . import on_device
+
+        columns, features = self.columns, self.features
+        if not on_device.can_predict(columns, first, last):
+            return None
+        device = device_for_prediction(self.device, on_device.pays(columns, len(X), first, last, threads))
+        if device is None:
+            return None
+        if out_of_bag is None:
+            return on_device.within_memory(
+                columns, lambda: on_device.add_up(columns, features, X, link, first, last, device)
+            )
+        draws = self.seeds, out_of_bag
+        return on_device.within_memory(
+            columns, lambda: on_device.add_up_out_of_bag(columns, features, X, link, *draws, device)
+        )
 
     @property
     def _is_plain(self) -> bool:
@@ -269,6 +296,9 @@ class Model:
         f = self.features
         if not self.columns.models and sampling.rows is None:
             link = Link.IDENTITY if scores else self.loss.link
+            is_usual = offset is None and places.numbers is None
+            if is_usual and (found := self._sums_on_device(X, link, 0, self.n_trees, threads, sampling)) is not None:
+                return OutOfBag(*found)
             draws = self.seeds, sampling.n_draws, sampling.cumulative
             scaled = X, f.mean, f.scale
             outs = total, n_trees, f.fill, squares
