@@ -276,6 +276,11 @@ def coding_calls(core):
             {"stream": core.encode_params(params, **shapes), "n_params": 36} | shapes,
         ),
         "depth_first_nodes": (core.depth_first_nodes, {"tree_start": start, "left": left}),
+        "node_depths": (core.node_depths, {"tree_start": start, "left": left}),
+        "complete_weights": (
+            core.complete_weights,
+            {"tree_start": start, "left": left, "weight": np.array([3, 1, 0] * 3, dtype=np.float32)},
+        ),
         "left_children": (
             core.left_children,
             {"tree_start": start, "is_split": np.array([1, 0, 0] * 3, dtype=np.uint8)},

@@ -434,8 +434,8 @@ def test_what_cannot_be_boosted_is_refused(params, message):
 def test_boosting_by_name_that_cannot_be_had_is_refused_and_the_default_goes_without():
     X, y = wavy(200)
     cases = [
-        ({"loss": "poisson"}, X, np.abs(y), r"boost=True does not go with loss='poisson': boosted trees"),
-        ({"loss": "huber"}, X, y, r"boost=True does not go with loss='huber': boosted trees"),
+        ({"loss": "quantile"}, X, y, r"boost=True does not go with loss='quantile': constant leaves"),
+        ({"loss": "absolute_error"}, X, y, r"boost=True does not go with loss='absolute_error': constant leaves"),
         ({}, X[:149], y[:149], r"boost=True needs at least 150 rows, .*; got 149\."),
     ]
     for params, rows, target, message in cases:

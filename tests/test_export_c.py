@@ -113,7 +113,7 @@ def test_predictions_are_the_same(tmp_path, rows, n_classes, arguments):
     assert_same(tmp_path, forest, X)
 
 
-@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2, "boost": True}], ids=["plain", "stages"])
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2}], ids=["plain", "stages"])
 @pytest.mark.parametrize("loss", ["huber", "quantile", "poisson", "gamma", "tweedie", "aft"])
 def test_other_losses(tmp_path, rows, loss, settings):
     X, y, _ = rows

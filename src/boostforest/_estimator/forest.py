@@ -187,6 +187,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         return read_plan(self, self._task)
 
     def _dtype(self) -> str:
+        if self.dtype is None and self.interaction_cst is not None:
+            return "float64"  # rounded leaf by leaf, a sum over columns would no longer be one
         return self._plan().dtype
 
     def _continued(self) -> Model | None:

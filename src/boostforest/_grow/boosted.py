@@ -96,9 +96,7 @@ def why_not_boosted(data: TrainingData) -> str | None:
     """Return why boosted stages cannot be had, as the rest of a sentence; None if they can."""
     n_rows = len(data.X)
     if not data.loss.boosts:
-        return (
-            f"does not go with loss={data.loss.name!r}: boosted trees minimise squared errors or log-losses of classes."
-        )
+        return f"does not go with loss={data.loss.name!r}: constant leaves that follow its gradient do not minimise it."
     if data.loss.n_classes == 1:
         return "needs at least two classes; got 1."
     if n_rows < 3 * _LEAST_ROWS:

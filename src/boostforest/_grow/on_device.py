@@ -132,7 +132,7 @@ def _to_forest(data: TrainingData, grown: dict[str, Any], path: Path, dtype: str
         sum_path=np.full(n_trees, path.clips(_LOSSES[type(data.loss)])),
         hidden_start=np.zeros(n_trees + 1, dtype=np.int64),
         hidden=np.zeros(0),
-        **vars(data.roles),
+        **data.kept_roles,
         n_features=data.X.shape[1],
         n_outputs=data.loss.n_outputs,
     )
