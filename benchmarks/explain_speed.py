@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import shap
-from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.datasets import load_diabetes
 
 from boostforest import BoostForestRegressor
 
@@ -53,7 +53,6 @@ def main() -> None:
     print("| rows x columns | explain, ms | path, ms | KernelExplainer, ms | times | largest difference, relative |")
     print("|---|---|---|---|---|---|")
     report("diabetes, 442 x 10", *load_diabetes(return_X_y=True), n_slow=4)
-    report("Friedman 1, 10,000 x 12", *make_friedman1(10_000, 12, random_state=0), n_slow=1)
 
 
 if __name__ == "__main__":

@@ -341,6 +341,38 @@ def test_sampled_values_are_as_near_as_their_noise_says(settings):
     np.testing.assert_allclose(explanation.values.sum(axis=1), values.sum(axis=1), rtol=1e-9)
 
 
+def many_columns():
+    """Twelve columns: one has categories, one missing values."""
+    X, y = table(12)
+    X = X.astype(object)
+    X[:, 3] = np.array(["a", "b", "c"], dtype=object)[np.arange(N) % 3]
+    X[::7, 0] = None
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"categorical_features": [3], "missing_indicator": True, "missing_fill": "mean"},
+        {"categorical_features": [3], "missing_fill": "mean", "clip": False},
+        {"categorical_features": [3], "split_features": [0, 1, 3], "model_features": [2, 3, 5, 7, 8, 9, 11]},
+    ],
+    ids=str,
+)
+def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
+    X, y = many_columns()
+    forest = BoostForestRegressor(4, random_state=0, **settings, preset="paper").fit(X, y)
+    rows, others = X[:3], X[21:27]
+    explanation = forest.explain(rows, others)
+    values = np.stack([shapley(game(forest.predict, row, others)).mean(axis=0)[:, 0] for row in rows])
+    scale = np.abs(values).max()
+    assert (np.abs(explanation.values - values) <= 5 * explanation.noise + 1e-9 * scale).all()
+    total = explanation.values.sum(axis=1) + explanation.base_values
+    np.testing.assert_allclose(total, forest.predict(rows), rtol=1e-9)
+    if settings.get("clip") is False:
+        assert not explanation.noise.any()
+
+
 def test_interactions_are_those_of_all_coalitions():
     X, y = table()
     labels = classes(y, 2)

@@ -1,6 +1,7 @@
 #include "conditions.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace boostforest {
 
@@ -19,6 +20,15 @@ void Conditions::set(int player, Side side) {
         free_[j] = side == Side::kBoth ? 1.0 : 0.0;
         lost_[j] = side == Side::kOther ? 1.0 : 0.0;
     }
+}
+
+void Conditions::set_bits(std::uint64_t of_row, std::uint64_t of_other) {
+    const auto list = [](std::uint64_t bits, std::vector<std::int32_t>& out) {
+        out.clear();
+        for (; bits != 0; bits &= bits - 1) out.push_back(std::countr_zero(bits));
+    };
+    list(of_row, of_row_);
+    list(of_other, of_other_);
 }
 
 }  // namespace boostforest

@@ -24,6 +24,9 @@ class Conditions {
     // Changes are taken back in the opposite order.
     void set(int player, Side side);
 
+    // Of up to 64 columns, those with these bits; free() and lost() stay as they are.
+    void set_bits(std::uint64_t of_row, std::uint64_t of_other);
+
     const std::vector<std::int32_t>& of_row() const { return of_row_; }      // columns that only the row may give
     const std::vector<std::int32_t>& of_other() const { return of_other_; }  // columns that it may not
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "interventional.hpp"
+#include "mixed_lanes.hpp"
 #include "path_dependent.hpp"
 #include "row_blocks.hpp"
 #include "whole_tree.hpp"
@@ -31,8 +32,11 @@ int depth_of(const TreeView& tree) {
 // Scratch of one thread.
 struct Explainers {
     Explainers(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs)
-        : by_nodes(background, players, weights, n_outputs), whole(background, players, weights, n_outputs) {}
+        : by_nodes(background, players, weights, n_outputs),
+          lanes(background, players, weights),
+          whole(background, players, weights, n_outputs) {}
     Interventional by_nodes;
+    MixedLanes lanes;
     WholeTree whole;
 };
 
@@ -62,6 +66,8 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
     std::vector<bool> closed(forest.trees.size());
     std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(),
                    [&](const TreeView& tree) { return has_closed_forms(tree, forest.link); });
+    const bool in_lanes = !out.apart && out.pairs == nullptr;
+    const double full = full_rest(forest.trees, forest.weights, forest.link, others.input_width());
     std::vector<std::unique_ptr<Explainers>> explainers(kMaxThreads);
     const std::int64_t n_apart = out.apart ? others.n() : 1, size = n_apart * players.n * n_outputs;
     const auto target_of = [&](std::int64_t row, double weight) {
@@ -82,7 +88,10 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                                const Target target = target_of(begin + i, forest.weights[t]);
                                const Key key = child(keys[i], forest.first + t);
                                worker.check(others.n() * 16 * others.width());
-                               if (closed[t]) {
+                               if (closed[t] && in_lanes && fits_lanes(forest.trees[t], forest.link, players)) {
+                                   own->lanes.take(block, i);
+                                   own->lanes.add_tree(forest.trees[t], forest.link, key, full, target.sums);
+                               } else if (closed[t]) {
                                    own->by_nodes.add_tree(forest.trees[t], forest.link, block, i, key, target);
                                } else {
                                    own->whole.add_tree(forest.trees[t], forest.link, block, i, key, worker, target);

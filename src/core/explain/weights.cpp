@@ -36,6 +36,19 @@ SizeWeights::SizeWeights(const BetaTable& beta, int n_players)
             }
 }
 
+MixedWeights::MixedWeights(const BetaTable& beta, int n_players)
+    : size_(n_players + 1), values_(8 * static_cast<std::size_t>(size_) * size_) {
+    for (int p = 0; p < size_; ++p)
+        for (int q = 0; p + q < size_; ++q) {
+            double* own = values_.data() + 8 * static_cast<std::size_t>(shape(p, q));
+            own[0] = beta(p, q + 1);
+            own[1] = beta(p + 1, q + 1);
+            own[2] = beta(p + 1, q);
+            own[3] = beta(p + 2, q);
+            own[4] = beta(p + 1, q + 1) * (p + q + 1);
+        }
+}
+
 GaussLegendre::GaussLegendre(int n) : points(n), weights(n) {
     for (int i = 0; i < n; ++i) {
         double x = std::cos(std::numbers::pi * (i + 0.75) / (n + 0.5)), slope = 1;

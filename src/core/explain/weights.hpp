@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace boostforest {
@@ -47,6 +48,20 @@ class SizeWeights {
 
    private:
     static constexpr int kLanes = 8;
+    int size_;
+    std::vector<double> values_;
+};
+
+// Per shape of a game, p columns of the row and q of the other: B(p, q+1), B(p+1, q+1), B(p+1, q), B(p+2, q), the
+// chance that the p come before the q, and nothing else up to eight.
+class MixedWeights {
+   public:
+    MixedWeights(const BetaTable& beta, int n_players);
+
+    std::int32_t shape(int p, int q) const { return p * size_ + q; }
+    const double* values() const { return values_.data(); }
+
+   private:
     int size_;
     std::vector<double> values_;
 };

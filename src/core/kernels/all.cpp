@@ -14,6 +14,7 @@
 #include "loss.hpp"
 #include "pairs.hpp"
 #include "partition.hpp"
+#include "mixed.hpp"
 #include "paths.hpp"
 #include "predict.hpp"
 #include "small_ridge.hpp"
@@ -74,6 +75,7 @@ const Kernels kTable = {
     .coalition_scores = coalition_scores,
     .coalition_sums = coalition_sums,
     .clipped_coalitions = clipped_coalitions,
+    .mixed_games = mixed_games,
     .path_step = path_step,
     .path_return = path_return,
     .path_line = path_line,

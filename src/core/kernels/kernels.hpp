@@ -46,6 +46,35 @@ struct MixedModel {
     double lower, upper;
 };
 
+// A linear model, of a node, between a row x and background rows z; columns have the inputs input_start[i] to
+// input_start[i + 1] - 1.
+struct MixedNode {
+    double at_row;         // score of x
+    const double* slopes;  // per input, up to 64, and some finite numbers behind them up to the stride
+    const double* steps;   // x - z: rows of `stride` doubles, a multiple of eight, 0 behind the last input
+    std::int64_t stride;
+    const std::int32_t* input_start;
+    int n_players;  // columns: up to 64
+    bool one_each;  // input j is column j
+    double lower, upper;
+    const double* shares;  // eight per shape of a game, see MixedWeights
+    double weight;
+};
+// A game against one background row: bits of the columns that must come from x, and of those that must not.
+struct MixedGame {
+    std::uint64_t of_row, of_other;
+    std::int32_t other, shape;  // the background row; of how many columns each are
+};
+// What mixed_games leaves of kLanes games, which are clipped somewhere if `largest` is above 0.
+struct OpenGames {
+    double differences[64 * kLanes];  // per column: what it adds to the score if it is free, else 0
+    double of_inputs[64 * kLanes];    // the same of inputs, free or not
+    double start[kLanes];             // score without free columns of x,
+    double at_start[kLanes];          //   and the output there
+    double slope[kLanes];             // of the line that was counted
+    double largest[kLanes];           // how far the output may be from it, times the weight of the game
+};
+
 // Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
 struct PathRule {
     const double *points, *weights;  // of a quadrature
@@ -258,6 +287,10 @@ struct Kernels {
     double (*clipped_coalitions)(const double* starts, const double* differences, std::int64_t stride,
                                  std::int64_t n_rows, int n, double lower, double upper, const double* weights,
                                  double* with);
+
+    // Adds the contributions of n <= kLanes games, with a line in place of the clipped output, to sums: kLanes per
+    // column. kLanes games are read: those behind the last need a background row and a shape, too.
+    void (*mixed_games)(const MixedNode& node, const MixedGame* games, int n, double* sums, OpenGames& out);
 
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
     // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.
