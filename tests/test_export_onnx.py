@@ -21,7 +21,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, export
-from boostforest._files import coding
 from boostforest._model.model import Stages
 from boostforest.export import to_onnx
 
@@ -131,7 +130,7 @@ SETTINGS = st.fixed_dictionaries(
         "clip": st.booleans(),
         "missing_fill": st.sampled_from(["mean", "linear"]),
         "missing_indicator": st.sampled_from([False, True, "auto"]),
-        "dtype": st.sampled_from(["float64", "float64", "float32", "float16"]),
+        "dtype": st.sampled_from(["float64", "float64", "float32", "float16", "int8"]),
         "random_state": st.integers(0, 2**32 - 1),
     }
 )
@@ -155,7 +154,8 @@ def make(n_classes, n_trees, arguments):
 @given(tables(list(COLUMNS)), SETTINGS, HOW, st.sampled_from([0, 2, 3]), st.sampled_from([1, 3]))
 def test_each_row_reaches_the_same_leaf_on_thresholds_too(table, arguments, how, n_classes, n_trees):
     rng, X = table
-    arguments["dtype"] = arguments["dtype"].replace("16", "32")  # these values are too large for float16
+    if arguments["dtype"] in ("float16", "int8"):
+        arguments["dtype"] = "float32"  # these values are too large for float16, and for ranges with int8
     estimator = make(n_classes, n_trees, arguments).fit(X, target(rng, X, n_classes))
     rows = np.vstack([X, X * rng.normal(scale=3, size=X.shape)]).astype(how["dtype"])
     rows = np.vstack([rows, on_thresholds(estimator, X, how["dtype"])])
@@ -377,17 +377,57 @@ def test_golden_files_convert_or_are_refused(path):
         assert_same(run(model, {"X": X}), estimator, X, "float64")
 
 
-@pytest.mark.parametrize("node_model", ["ridge", "constant", "elm"])
+@pytest.mark.parametrize("arguments", [{"node_model": name} for name in ("ridge", "constant", "elm")] + [{}], ids=str)
 @pytest.mark.parametrize("n_classes", [0, 2, 5])
 @pytest.mark.parametrize("n_columns", [1, 10])
-def test_a_model_is_not_much_larger_than_the_model_file(tmp_path, monkeypatch, n_columns, n_classes, node_model):
+def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, n_columns, n_classes, arguments):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, n_columns))
+    n_trees = 50 if arguments else 100  # enough for boosted stages
     made = BoostForestClassifier if n_classes else BoostForestRegressor
-    forest = made(20, node_model=node_model, random_state=0).fit(X, target(rng, X, n_classes))
-    monkeypatch.setattr(coding, "_SMALL", np.inf)  # coded files are smaller
+    forest = made(n_trees, random_state=0, **arguments).fit(X, target(rng, X, n_classes))
     forest.save_model(tmp_path / "model.safetensors", dtype="float32")
-    assert to_onnx(forest, "float32").ByteSize() < 1.3 * (tmp_path / "model.safetensors").stat().st_size
+    export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
+    sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
+    assert sizes[0] < 1.3 * sizes[1], sizes
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_coefficients_of_one_byte_stay_so(rows, n_classes):
+    X, y, labels = rows
+    arguments = {"node_model": "ridge", "random_state": 0, "preset": "paper"}
+    short, long = (
+        make(n_classes, 10, arguments | {"dtype": dtype}).fit(X, labels if n_classes else y)
+        for dtype in ("int8", "float32")
+    )
+    for dtype in ("float64", "float32"):
+        model = to_onnx(short, dtype, leaves=True)
+        assert_same(run(model, {"X": X.astype(dtype)}), short, X.astype(dtype), dtype)
+        assert onnx.TensorProto.INT8 in {constant.data_type for constant in model.graph.initializer}
+        assert model.ByteSize() < 0.85 * to_onnx(long, dtype, leaves=True).ByteSize()
+
+
+def test_a_saved_file_is_the_model_in_fewer_bytes(tmp_path, rows):
+    X, _, y = rows
+    forest = BoostForestClassifier(20, node_model="constant", random_state=0, preset="paper").fit(X, y > 0)
+    model = to_onnx(forest, leaves=True)
+    export.save_onnx(model, str(tmp_path / "model.onnx"))
+    assert (tmp_path / "model.onnx").stat().st_size < 0.85 * model.ByteSize()
+    assert onnx.load(tmp_path / "model.onnx") == model
+    found = ort.InferenceSession(tmp_path / "model.onnx").run(["probabilities", "leaves"], {"X": X})
+    assert_allclose(found[0], forest.predict_proba(X), rtol=1e-12)
+    assert_array_equal(found[1], forest.apply(X))
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path, rows, monkeypatch):
+    X, y, _ = rows
+    tree = BoostTreeRegressor(random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match=r"must be an onnx\.ModelProto, such as to_onnx gives; got BoostTreeRegressor"):
+        export.save_onnx(tree, tmp_path / "model.onnx")
+    monkeypatch.setattr("boostforest.export._packed.LARGEST", 1000)
+    with pytest.raises(ValueError, match="larger than the 2 GB of an ONNX file"):
+        export.save_onnx(to_onnx(tree), tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_model_says_where_it_comes_from(rows):
@@ -517,7 +557,7 @@ def test_pipelines_refuse_what_to_onnx_refuses(skl2onnx, rows):
 # What the documentation shows.
 
 
-@pytest.mark.parametrize("name", ["to_onnx", "register_skl2onnx"])
+@pytest.mark.parametrize("name", ["to_onnx", "save_onnx", "register_skl2onnx"])
 def test_the_examples_run(name, tmp_path, monkeypatch):
     pytest.importorskip("skl2onnx", reason="needs skl2onnx")
     monkeypatch.chdir(tmp_path)

@@ -59,7 +59,7 @@ def add_predictions(
     columns = model.columns if model.columns.dtype != np.float64 else model.columns.astype(dtype)
     features = FeatureValues(graph, model.features, inputs, columns.model_features)
     loss = loss_graph(model.loss)
-    outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss), loss)
+    outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss, dtype), loss)
     values = loss.decode(graph, outputs)
     label = labels(graph, model.loss, values) if isinstance(model.loss, CrossEntropy) else None
     leaves = None
