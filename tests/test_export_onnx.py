@@ -184,6 +184,65 @@ def test_the_reference_evaluator_gives_the_same(table, arguments, dtype, n_class
     assert_same(refer(model, {"X": rows}), estimator, rows, dtype)
 
 
+@settings(max_examples=4)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["float64", "float32"]),
+    st.sampled_from([0, 2, 3]),
+    st.sampled_from([False, "temperature", "isotonic"]),
+    st.sampled_from(["float64", "float32", "int8"]),
+    st.booleans(),
+)
+def test_boosted_and_calibrated_forests(seed, dtype, n_classes, calibrate, coefficients, with_missing):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    X[:, 2] = X[:, 2].round(1)
+    y = np.sign(X[:, 0] * X[:, 1]) + 0.2 * rng.normal(size=300)
+    X[:, :2][rng.random((300, 2)) < 0.1 * with_missing] = np.nan
+    made = BoostForestClassifier if n_classes else BoostForestRegressor
+    arguments = {"calibrate": calibrate} if n_classes else {}
+    forest = made(30, boost=True, dtype=coefficients, random_state=seed, **arguments)
+    forest.fit(X, np.argsort(np.argsort(y)) * n_classes // len(y) if n_classes else y)
+    rows = np.vstack([X[:50].astype(dtype), on_thresholds(forest, X, dtype)])
+    model = to_onnx(forest, dtype, leaves=True)
+    assert_same(run(model, {"X": rows}), forest, rows, dtype)
+    assert_same(refer(model, {"X": rows[:1]}), forest, rows[:1], dtype)
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3)
+
+
+@settings(max_examples=25)
+@given(
+    tables(["normal", "ties"]),
+    st.lists(WORDS, min_size=1, max_size=6, unique=True),
+    SETTINGS,
+    st.sampled_from([None, 0, 3]),
+    HOW,
+    st.sampled_from([0, 2, 3]),
+)
+def test_tables_with_text_and_numbers_as_categories(table, words, arguments, max_one_hot, how, n_classes):
+    pd = pytest.importorskip("pandas")
+    rng, X = table
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    level = rng.integers(len(words), size=len(X))
+    frame["text"] = pd.Series([words[k] for k in level], dtype=object)
+    frame["number"] = rng.integers(4, size=len(X)) / 2
+    frame.loc[rng.random(len(X)) < 0.2, "text"] = None
+    frame.loc[rng.random(len(X)) < 0.2, "number"] = np.nan
+    y = target(rng, X + level[:, None], n_classes)
+    arguments |= {"categorical_features": ["text", "number"], "max_one_hot": max_one_hot}
+    if frame["text"].isna().all():
+        return  # neither text nor numbers
+    estimator = make(n_classes, 3, arguments).fit(frame, y)
+    rows = frame.astype({name: how["dtype"] for name in frame if name != "text"})
+    rows.loc[:2, "text"], rows.loc[3:5, "number"] = "".join(words) + "?", 7.0  # unknown ones
+    model = to_onnx(estimator, leaves=True, **how)
+    assert_same(run(model, by_column(rows, how["dtype"])), estimator, rows, how["dtype"])
+    if how["ml_opset"] == 5:  # the reference evaluator does not read doubles of older trees
+        assert_same(refer(model, by_column(rows[:6], how["dtype"])), estimator, rows[:6], how["dtype"])
+
+
 # ------------------------------------------------------------------------------
 # What a forest may have beside its trees.
 
@@ -512,18 +571,22 @@ def test_a_forest_behind_a_scaler(skl2onnx, rows, n_classes, dtype):
         assert (found[0] == pipeline.predict(X)).mean() > 0.99
 
 
-def test_a_column_transformer(skl2onnx, table):
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_column_transformer(skl2onnx, table, n_classes):
     X, y = table
     X = X[["area", "rooms", "side"]]
     encode = ColumnTransformer(
         [("numbers", StandardScaler(), ["area", "rooms"]), ("text", OneHotEncoder(sparse_output=False), ["side"])]
     )
-    labels = np.where(y > np.median(y), "dear", "cheap")
-    pipeline = make_pipeline(encode, BoostForestClassifier(5, random_state=0, preset="paper")).fit(X, labels)
-    model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
-    found = run(model, by_column(X))
-    assert_allclose(found["probabilities"], pipeline.predict_proba(X), rtol=1e-12)
-    assert_array_equal(found["label"], pipeline.predict(X))
+    if n_classes:
+        y = np.array(["cheap", "fair", "dear"])[np.argsort(np.argsort(y)) * n_classes // len(y)]
+    made = BoostForestClassifier if n_classes else BoostForestRegressor
+    pipeline = make_pipeline(encode, made(5, random_state=0, preset="paper")).fit(X, y)
+    model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False} if n_classes else None)
+    found = run(model, by_column(X))  # the reference evaluator does not read doubles of these older trees
+    assert_allclose(found["probabilities" if n_classes else "variable"], predicted(pipeline, X), rtol=1e-12)
+    if n_classes:
+        assert_array_equal(found["label"], pipeline.predict(X))
 
 
 def test_a_forest_that_reads_text_itself(skl2onnx, table):
