@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, export
+from boostforest._files import coding
 from boostforest._model.model import Stages
 from boostforest.export import to_onnx
 
@@ -439,13 +440,15 @@ def test_golden_files_convert_or_are_refused(path):
 @pytest.mark.parametrize("arguments", [{"node_model": name} for name in ("ridge", "constant", "elm")] + [{}], ids=str)
 @pytest.mark.parametrize("n_classes", [0, 2, 5])
 @pytest.mark.parametrize("n_columns", [1, 10])
-def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, n_columns, n_classes, arguments):
+def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, monkeypatch, n_columns, n_classes, arguments):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, n_columns))
     n_trees = 50 if arguments else 100  # enough for boosted stages
     made = BoostForestClassifier if n_classes else BoostForestRegressor
-    forest = made(n_trees, random_state=0, **arguments).fit(X, target(rng, X, n_classes))
-    forest.save_model(tmp_path / "model.safetensors", dtype="float32")
+    forest = made(n_trees, random_state=0, dtype="float32", **arguments).fit(X, target(rng, X, n_classes))
+    if arguments.get("node_model", "ridge") != "ridge":
+        monkeypatch.setattr(coding, "_SMALL", np.inf)  # coded, thresholds take a few bits; in ONNX they are doubles
+    forest.save_model(tmp_path / "model.safetensors")
     export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
     sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
     assert sizes[0] < 1.3 * sizes[1], sizes
@@ -502,6 +505,18 @@ def test_the_same_forest_gives_the_same_bytes(rows):
     forests = [BoostForestRegressor(5, random_state=0, n_jobs=n, preset="paper").fit(X, y) for n in (1, 2)]
     first, second = (to_onnx(forest).SerializeToString(deterministic=True) for forest in forests)
     assert first == second
+
+
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2, "boost": True}], ids=["plain", "stages"])
+@pytest.mark.parametrize("loss", ["huber", "absolute_error", "poisson", "gamma", "tweedie", "aft"])
+def test_other_losses(rows, loss, settings):
+    X, y, _ = rows
+    X = np.nan_to_num(X)
+    n_trees = 4 if "preset" in settings else 40
+    y = np.exp(y / 4)
+    target = np.column_stack([y, y < 1.5]) if loss == "aft" else y
+    forest = BoostForestRegressor(n_trees, loss=loss, random_state=0, **settings).fit(X, target)
+    assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
 # ------------------------------------------------------------------------------

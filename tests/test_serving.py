@@ -198,6 +198,13 @@ def test_a_server_does_not_start_with_a_file_that_is_not_a_model(server, tmp_pat
         server.create_app(tmp_path / "model.bf")
 
 
+def test_a_server_does_not_start_with_columns_that_json_does_not_have(client, houses):
+    table, price = houses
+    table = table[["area"]].assign(sold=pd.date_range("2020-01-01", periods=len(table)))
+    with pytest.raises(ValueError, match="reads numbers and text, and column 'sold' of the model is something else"):
+        client(BoostForestRegressor(3, random_state=0, preset="paper").fit(table, price))
+
+
 # ------------------------------------------------------------------------------
 # MLflow.
 

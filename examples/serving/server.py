@@ -65,8 +65,17 @@ def kinds_of_columns(estimator):
     """Return what each column of the training table held, by name: "number" or "text"."""
     names = getattr(estimator, "feature_names_in_", None)
     names = [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
-    categories = {} if estimator.encoder_ is None else estimator.encoder_.categories
-    return {name: "text" if j in categories and categories[j].is_text else "number" for j, name in enumerate(names)}
+    held = [None] * len(names) if estimator.encoder_ is None else estimator.encoder_.columns
+    return {name: kind_of_column(name, column) for name, column in zip(names, held, strict=True)}
+
+
+def kind_of_column(name, column):
+    """Return what a column held, or say that this example does not read it."""
+    if getattr(column, "is_text", False) or type(column).__name__ == "TextColumn":
+        return "text"
+    if column is not None and type(column).__name__ not in ("NumberColumn", "CategoryColumn"):
+        raise ValueError(f"This server reads numbers and text, and column {name!r} of the model is something else.")
+    return "number"
 
 
 def table(rows, columns):

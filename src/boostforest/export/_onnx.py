@@ -48,6 +48,7 @@ def check(model: Model) -> None:
         )
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_onnx cannot express forests with monotonic_cst: fit without constraints.")
+    model.features.check_plain("to_onnx")
     loss_graph(model.loss)
 
 
