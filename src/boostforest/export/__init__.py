@@ -31,8 +31,9 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     estimator : BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor or BoostForestClassifier
         The fitted estimator. Pipelines are converted by skl2onnx: see `register_skl2onnx`.
     dtype : {"float64", "float32"}, default="float64"
-        Type of the numbers that go in and come out. With "float32" coefficients are stored as such too, as
-        ``save_model(dtype="float32")`` does, and the model is about half as large.
+        Type of the numbers that go in and come out. With "float32" coefficients that are doubles are stored as such
+        too, as ``save_model(dtype="float32")`` does, and the model is about half as large. Coefficients of fewer bytes
+        stay as they are.
     leaves : bool, default=False
         Whether the model also gives the leaf of each row in each tree, as `apply` does.
     ml_opset : {5, 3}, default=5
