@@ -48,6 +48,9 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "distributed": has_package("distributed"),
     "ray": has_package("ray"),
     "joblibspark": has_package("joblibspark"),
+    "fastapi": has_package("fastapi"),
+    "httpx": has_package("httpx"),
+    "mlflow": has_package("mlflow"),
     "weka": lambda: weka.why_not() is None,
     "java": lambda: weka.why_not() is None,
     # A module of the library that only an optional package can have kept from being imported.

@@ -1,4 +1,4 @@
-"""Prediction in ONNX Runtime beside native prediction, and beside LightGBM's model as onnxmltools exports it.
+"""Prediction and files of ONNX beside native ones, and beside LightGBM's model as onnxmltools exports it.
 
     python -m benchmarks.onnx_speed
 
@@ -9,8 +9,10 @@ LightGBM and onnxmltools are left out if they are not installed.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -20,7 +22,7 @@ import onnxruntime
 from sklearn.datasets import make_classification, make_friedman1
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
-from boostforest.export import to_onnx
+from boostforest.export import save_onnx, to_onnx
 
 N_TREES, N_ROWS = 250, (1, 100, 1000)
 Run = Callable[[Any], Any]
@@ -45,25 +47,40 @@ def session(model: Any) -> Run:
     return lambda rows: own.run(None, {name: rows})
 
 
-def report(what: str, native: Run, exported: Run, dtype: str, rows: Any, n_bytes: int) -> None:
-    """Print a line of the table: microseconds per row."""
+def report(what: str, native: Run, exported: Run, dtype: str, rows: Any, sizes: str) -> None:
+    """Print a line of the table: microseconds per row, then sizes."""
     cells = []
     for n in N_ROWS:
         cells += [1e6 * seconds_per_row(native, rows[:n]), 1e6 * seconds_per_row(exported, rows[:n].astype(dtype))]
-    print(f"| {what} | " + " | ".join(f"{cell:.1f}" for cell in cells) + f" | {n_bytes / 1e6:.2f} MB |", flush=True)
+    print(f"| {what} | " + " | ".join(f"{cell:.1f}" for cell in cells) + f" | {sizes} |", flush=True)
+
+
+def sizes_of_files(forest: Any, model: Any, dtype: str) -> str:
+    """Return the size of the ONNX file, and how many times that of the model file of the same type it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        exported, own = Path(folder) / "model.onnx", Path(folder) / "model.bf"
+        save_onnx(model, exported)
+        forest.save_model(own, dtype=dtype)
+        n_bytes = exported.stat().st_size
+        return f"{n_bytes / 1e6:.2f} MB | {n_bytes / own.stat().st_size:.2f}"
 
 
 def own_forests(tasks: dict[str, tuple[Any, Any]]) -> None:
     """Report forests of several kinds."""
+    kinds: dict[str, dict[str, Any]] = {
+        "ridge": {"preset": "paper", "node_model": "ridge"},
+        "constant": {"preset": "paper", "node_model": "constant"},
+        "default": {},
+    }
     for task, (X, y) in tasks.items():
-        for node_model in ("ridge", "constant"):
+        for kind, arguments in kinds.items():
             made = BoostForestRegressor if task == "regression" else BoostForestClassifier
-            forest = made(N_TREES, node_model=node_model, preset="paper", n_jobs=1, random_state=0).fit(X, y)
+            forest = made(N_TREES, n_jobs=1, random_state=0, **arguments).fit(X, y)
             native = forest.predict if task == "regression" else forest.predict_proba
             for dtype in ("float64", "float32"):
                 model = to_onnx(forest, dtype)
-                what = f"{made.__name__}, {task}, {node_model}, {dtype}"
-                report(what, native, session(model), dtype, X, model.ByteSize())
+                what = f"{task}, {kind}, {dtype}" + (f" ({forest.forest_.dtype})" if kind == "default" else "")
+                report(what, native, session(model), dtype, X, sizes_of_files(forest, model, dtype))
 
 
 def lightgbm_forests(tasks: dict[str, tuple[Any, Any]]) -> None:
@@ -82,7 +99,10 @@ def lightgbm_forests(tasks: dict[str, tuple[Any, Any]]) -> None:
         model = made(n_estimators=N_TREES, n_jobs=1, verbose=-1).fit(X, y)
         converted = exported(model)
         native = model.booster_.predict
-        report(f"{made.__name__}, {task}, float32", native, session(converted), "float32", X, converted.ByteSize())
+        sizes = (
+            f"{converted.ByteSize() / 1e6:.2f} MB | {converted.ByteSize() / len(model.booster_.model_to_string()):.2f}"
+        )
+        report(f"LightGBM, {task}, float32", native, session(converted), "float32", X, sizes)
     X, y = tasks["regression"]
     linear = lightgbm.LGBMRegressor(n_estimators=N_TREES, linear_tree=True, n_jobs=1, verbose=-1).fit(X, y)
     rows = X.astype(np.float32)
@@ -99,8 +119,8 @@ def main() -> None:
         "two classes": make_classification(3000, 10, n_informative=6, random_state=0),
         "five classes": make_classification(3000, 10, n_informative=6, n_classes=5, random_state=0),
     }
-    print("| | " + " | ".join(f"native, {n} | ONNX, {n}" for n in N_ROWS) + " | file |")
-    print("|---|" + "---|" * (2 * len(N_ROWS) + 1))
+    print("| | " + " | ".join(f"native, {n} | ONNX, {n}" for n in N_ROWS) + " | file | of model file |")
+    print("|---|" + "---|" * (2 * len(N_ROWS) + 2))
     own_forests(tasks)
     try:
         lightgbm_forests(tasks)

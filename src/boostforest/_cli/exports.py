@@ -13,8 +13,6 @@ from ..export import to_c, to_onnx
 from ..export._c import is_name
 from .messages import Refused
 
-_LARGEST = 2**31 - 1  # bytes of a protobuf message
-
 
 def check_output(model: Path, output: Path) -> None:
     """Refuse to write where nothing can be written, or over the model."""
@@ -40,13 +38,14 @@ def write(estimator: Any, to: str, dtype: str, output: Path) -> None:
 
 def _onnx(estimator: Any, dtype: str, output: Path) -> bytes:
     model = to_onnx(estimator, dtype)
-    if model.ByteSize() > _LARGEST:
+    from ..export._packed import LARGEST, packed_bytes  # needs onnx, as to_onnx does
+
+    if model.ByteSize() > LARGEST:
         raise Refused(
             "the model is larger than the 2 GB of an ONNX file: in Python, onnx.save_model(to_onnx(forest), path, "
             "save_as_external_data=True) writes it in two"
         )
-    content: bytes = model.SerializeToString()
-    return content
+    return packed_bytes(model)
 
 
 def _c(estimator: Any, dtype: str, output: Path) -> bytes:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator.base import STORED, BoostEstimator
+from .._files.files import replace_file
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["register_skl2onnx", "to_c", "to_onnx"]
+__all__ = ["register_skl2onnx", "save_onnx", "to_c", "to_onnx"]
 
 DTYPES = ("float64", "float32")
 _ML_OPSETS = (5, 3)
@@ -29,8 +31,9 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     estimator : BoostTreeRegressor, BoostTreeClassifier, BoostForestRegressor or BoostForestClassifier
         The fitted estimator. Pipelines are converted by skl2onnx: see `register_skl2onnx`.
     dtype : {"float64", "float32"}, default="float64"
-        Type of the numbers that go in and come out. With "float32" coefficients are stored as such too, as
-        ``save_model(dtype="float32")`` does, and the model is about half as large.
+        Type of the numbers that go in and come out. With "float32" coefficients that are doubles are stored as such
+        too, as ``save_model(dtype="float32")`` does, and the model is about half as large. Coefficients of fewer bytes
+        stay as they are.
     leaves : bool, default=False
         Whether the model also gives the leaf of each row in each tree, as `apply` does.
     ml_opset : {5, 3}, default=5
@@ -54,6 +57,7 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
 
     See Also
     --------
+    save_onnx : Write the model to a file.
     register_skl2onnx : Convert pipelines that end in a tree or a forest.
 
     Notes
@@ -63,14 +67,13 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
 
     Examples
     --------
-    >>> import onnx  # doctest: +SKIP
     >>> from boostforest import BoostForestClassifier
-    >>> from boostforest.export import to_onnx
+    >>> from boostforest.export import save_onnx, to_onnx
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = BoostForestClassifier(5, random_state=0).fit(X, y)
     >>> model = to_onnx(forest, dtype="float32")  # doctest: +SKIP
-    >>> onnx.save(model, "iris.onnx")  # doctest: +SKIP
+    >>> save_onnx(model, "iris.onnx")  # doctest: +SKIP
     """
     _check(estimator, dtype)
     if isinstance(ml_opset, bool) or ml_opset not in _ML_OPSETS:
@@ -80,6 +83,54 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     except ModuleNotFoundError as error:
         raise ImportError('to_onnx needs the package onnx: pip install "boostforest[onnx]".') from error
     return make_model(estimator._fitted(), type(estimator).__name__, dtype, bool(leaves), int(ml_opset))
+
+
+def save_onnx(model: ModelProto, path: str | os.PathLike[str]) -> None:
+    """Write an ONNX model to a file, whole or not at all.
+
+    The file is the one of ``onnx.save`` in fewer bytes, up to a fifth: the lists of numbers that trees consist of are
+    packed, which every reader of ONNX takes. Needs the package onnx.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+        What `to_onnx` gives, or any other ONNX model, such as a converted pipeline.
+    path : str or path-like
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the model is larger than the 2 GB that an ONNX file may have: ``onnx.save_model(model, path,
+        save_as_external_data=True)`` writes two files.
+
+    See Also
+    --------
+    to_onnx : Convert a fitted tree or forest.
+
+    Examples
+    --------
+    >>> from boostforest import BoostTreeRegressor
+    >>> from boostforest.export import save_onnx, to_onnx
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> tree = BoostTreeRegressor(random_state=0).fit(X, y)
+    >>> save_onnx(to_onnx(tree), "diabetes.onnx")  # doctest: +SKIP
+    """
+    try:
+        from onnx import ModelProto
+
+        from ._packed import LARGEST, packed_bytes
+    except ModuleNotFoundError as error:
+        raise ImportError('save_onnx needs the package onnx: pip install "boostforest[onnx]".') from error
+    if not isinstance(model, ModelProto):
+        raise TypeError(f"model must be an onnx.ModelProto, such as to_onnx gives; got {type(model).__name__}.")
+    if model.ByteSize() > LARGEST:
+        raise ValueError(
+            "model is larger than the 2 GB of an ONNX file: onnx.save_model(model, path, save_as_external_data=True) "
+            "writes it in two."
+        )
+    replace_file(os.fspath(path), [packed_bytes(model)])
 
 
 def _check(estimator: Any, dtype: object) -> None:

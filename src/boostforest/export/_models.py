@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._base.typing import Floats, Longs
 from .._core import ModelKind
@@ -18,13 +19,20 @@ from ._trees import Trees
 # Coefficients that are gathered for a row at once, those of a group of trees: more would take memory and leave the
 # cache, fewer would take more operators.
 _AT_ONCE = 4096
+# Leaves of the trees that one operator adds up: attributes are stored with seven bits in a byte, so that numbers of
+# leaves and nodes take two bytes.
+_ADDED_UP = 2**14
 
 
 class NodeModels:
     """The node models of a forest in a graph."""
 
-    def __init__(self, graph: Graph, columns: ForestColumns, features: FeatureValues, loss: LossGraph[Any]) -> None:
+    def __init__(
+        self, graph: Graph, columns: ForestColumns, features: FeatureValues, loss: LossGraph[Any], dtype: str
+    ) -> None:
+        """Keep what is needed; ``dtype`` is the type of the predictions."""
         self._graph, self._columns, self._features, self._loss = graph, columns, features, loss
+        self._dtype = dtype
         self._linear_inputs: Value | None = None
 
     def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
@@ -35,7 +43,7 @@ class NodeModels:
         )
         parts = []
         if is_added_up.any():
-            parts.append(self._sum_of_constants(trees[is_added_up], weights[is_added_up], as_outputs))
+            parts += self._sums_of_constants(trees[is_added_up], weights[is_added_up], as_outputs)
         for group in self._groups(trees[~is_added_up]):
             values = self._values(Trees(columns, group), as_outputs)
             own = weights[np.searchsorted(trees, group)]
@@ -67,26 +75,39 @@ class NodeModels:
         graph, first = self._graph, trees.numbers[0]
         leaf = trees.leaf_numbers(graph, self._features.routed)
         if self._columns.kind[first] == ModelKind.CONSTANT:
-            return graph.add("Gather", self._leaf_values(trees, as_outputs), leaf, axis=0)
+            return graph.add("Gather", self._leaf_table(trees, as_outputs), leaf, axis=0)
         if self._columns.sum_path[first]:
             scores = self._path_sums(trees, leaf)
         else:
-            params = graph.doubles(self._params(trees))
-            scores = self._models(trees, params, leaf, self._columns.n_outputs)
+            scores = self._models(trees, self._params_table(trees), leaf, self._columns.n_outputs)
         return self._loss.outputs(graph, scores) if as_outputs else scores
 
-    def _params(self, trees: Trees) -> Coefficients:
-        """Return the parameters of the trees' models: models × outputs × (1 + inputs)."""
-        columns, start = self._columns, self._columns.tree_params_start
-        params = columns.coefficients()
-        own = np.concatenate([params[start[t] : start[t + 1]] for t in trees.numbers])
+    def _params(self, trees: Trees, params: Coefficients) -> Coefficients:
+        """Return the parameters of the trees' models, out of those of all trees: models × outputs × (1 + inputs)."""
+        columns = self._columns
+        own = _of_trees(params, columns.tree_params_start, trees)
         return own.reshape(-1, columns.n_outputs, 1 + columns.n_inputs[trees.numbers[0]])
+
+    def _params_table(self, trees: Trees, with_nothing: bool = False) -> Value:
+        """Return the parameters of the trees' models as doubles, stored as they are in the forest.
+
+        What is done to constants is done once, by whoever runs the graph. ``with_nothing``: a model of zeros is first.
+        """
+        graph, columns, n_first = self._graph, self._columns, int(with_nothing)
+        own = self._params(trees, columns.params)
+        table = graph.doubles(np.concatenate([np.zeros_like(own[:n_first]), own]))
+        if columns.exponent is None:
+            return table
+        exponent = _of_trees(columns.exponent, columns.tree_outputs_start, trees).reshape(-1, columns.n_outputs, 1)
+        unit = np.ldexp(np.float32(1), np.concatenate([np.zeros_like(exponent[:n_first]), exponent]))
+        return graph.add("Mul", table, graph.doubles(unit))
 
     # ---------------------------------------------------------------------------------------------------- constants
 
     def _leaf_values(self, trees: Trees, as_outputs: bool) -> Floats:
         """Return scores, or outputs, of the leaves of trees that have numbers at their nodes: leaves × outputs."""
-        columns, params = self._columns, self._params(trees)[:, :, 0].astype(np.float64)
+        columns = self._columns
+        params = self._params(trees, columns.coefficients())[:, :, 0].astype(np.float64)
         if not columns.sum_path[trees.numbers[0]]:
             scores = params
         else:
@@ -99,11 +120,25 @@ class NodeModels:
             scores = score[trees.leaves]
         return self._loss.loss.outputs(scores) if as_outputs else scores
 
-    def _sum_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> Value:
-        """Return the weighted sum of trees that have one number at each leaf, rows × 1: TreeEnsemble adds it up."""
-        trees = Trees(self._columns, numbers)
-        values = self._leaf_values(trees, as_outputs)[:, 0] * weights[trees.tree_of_leaf]
-        return trees.add_to(self._graph, self._features.routed, values, np.zeros(len(values), dtype=np.int64), 1)
+    def _leaf_table(self, trees: Trees, as_outputs: bool) -> Value:
+        """Return scores, or outputs, of the leaves as doubles: leaves × outputs."""
+        values = self._leaf_values(trees, as_outputs)
+        if self._dtype == "float32" and as_outputs and self._columns.n_outputs > 1:
+            values = values.astype(np.float32)  # means of probabilities are as exact as these: nothing cancels out
+        return self._graph.doubles(_shortest(values))
+
+    def _sums_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> list[Value]:
+        """Return the weighted sum of trees that have one number at each leaf in parts: TreeEnsemble adds them up."""
+        n_leaves = np.cumsum(np.add.reduceat(self._columns.feature < 0, self._columns.tree_start[:-1])[numbers])
+        sums = []
+        while len(numbers):
+            n = max(int(np.searchsorted(n_leaves, _ADDED_UP, side="right")), 1)
+            trees = Trees(self._columns, numbers[:n])
+            values = self._leaf_values(trees, as_outputs)[:, 0] * weights[:n][trees.tree_of_leaf]
+            targets = np.zeros(len(values), dtype=np.int64)
+            sums.append(trees.add_to(self._graph, self._features.routed, values, targets, 1))
+            numbers, weights, n_leaves = numbers[n:], weights[n:], n_leaves[n:] - n_leaves[n - 1]
+        return sums
 
     # ------------------------------------------------------------------------------------------------ linear models
 
@@ -143,7 +178,6 @@ class NodeModels:
         whoever runs the graph take them once. A model that is nothing stands where a path has ended.
         """
         graph, columns, nodes = self._graph, self._columns, trees.nodes
-        params = self._params(trees)
         has_model = columns.has_model[nodes]
         place = np.zeros(len(columns.feature), dtype=np.int32)
         place[nodes[has_model]] = np.arange(1, has_model.sum() + 1)
@@ -155,11 +189,22 @@ class NodeModels:
             steps.append(graph.add("Gather", parents, steps[-1], axis=0))
         paths = steps[0] if n_steps == 1 else graph.add("Concat", *steps, axis=1)
         models = graph.add("Gather", paths, leaf, axis=0)  # rows × trees × steps
-        nothing = np.zeros_like(params[:1, 0])
-        values = self._models(trees, graph.doubles(np.concatenate([nothing, params[:, 0]])), models, n_steps)
+        values = self._models(trees, self._params_table(trees, with_nothing=True), models, n_steps)
         for operator, side, free in (("Max", columns.lower, -np.inf), ("Min", columns.upper, np.inf)):
             limits = np.append(np.array(free, dtype=side.dtype), side[nodes[has_model]])
             if np.isfinite(limits).any():
                 by_leaf = graph.add("Gather", graph.doubles(limits), paths, axis=0)  # constant as well
                 values = graph.add(operator, values, graph.add("Gather", by_leaf, leaf, axis=0))
         return graph.add("ReduceSum", values, np.array([2]), keepdims=1)
+
+
+def _of_trees(values: npt.NDArray[Any], start: Longs, trees: Trees) -> npt.NDArray[Any]:
+    """Return the part of some trees, out of the values of all trees, one after another."""
+    return np.concatenate([values[start[t] : start[t + 1]] for t in trees.numbers])
+
+
+def _shortest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers in the fewest digits that hold them exactly."""
+    with np.errstate(over="ignore"):
+        tried = (values.astype(dtype) for dtype in (np.float16, np.float32))
+        return next((short for short in tried if (short == values).all()), values)

@@ -57,11 +57,10 @@ def add_predictions(
 ) -> Predictions:
     """Add everything that leads from inputs to predictions of a type; in between all numbers are doubles."""
     check(model)
-    is_short = model.columns.dtype in (np.float32, np.float16)
-    columns = model.columns if is_short else model.columns.astype(dtype)
+    columns = model.columns if model.columns.dtype != np.float64 else model.columns.astype(dtype)
     features = FeatureValues(graph, model.features, inputs, columns.model_features)
     loss = loss_graph(model.loss)
-    outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss), loss)
+    outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss, dtype), loss)
     values = loss.decode(graph, outputs)
     label = labels(graph, model.loss, values) if isinstance(model.loss, CrossEntropy) else None
     leaves = None
