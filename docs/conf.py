@@ -1,0 +1,77 @@
+"""Settings of the site: `make docs` builds it into docs/_build/html."""
+
+from importlib.metadata import version as installed_version
+
+project = "boostforest"
+author = "The boostforest developers"
+copyright = "The boostforest developers, BSD-3-Clause"  # noqa: A001 (Sphinx wants this name)
+release = installed_version("boostforest")
+version = ".".join(release.split(".")[:2])
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+exclude_patterns = ["_build", "auto_examples/**.ipynb", "browser"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+
+# Today's Markdown, which is read on the repository's pages as well.
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's parameter lists have them
+autodoc_default_options = {"member-order": "bysource"}
+numpydoc_show_class_members = False  # the template of classes lists them
+numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/\d\d_",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"boostforest {version}"
+html_theme_options = {
+    "logo": {"text": f"boostforest {version}"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": []}
+html_show_sourcelink = False
+
+
+def leave_out_plumbing(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn adds to every estimator for metadata routing."""
+    return True if name == "get_metadata_routing" or (name.startswith("set_") and name.endswith("_request")) else None
+
+
+def setup(app):
+    """Connect what autodoc asks for."""
+    app.connect("autodoc-skip-member", leave_out_plumbing)
