@@ -1,6 +1,10 @@
 """Settings of the site: `make docs` builds it into docs/_build/html."""
 
+import re
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).parent
 
 project = "boostforest"
 author = "The boostforest developers"
@@ -28,6 +32,9 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 autosummary_generate = True
+default_role = "code"  # of single backticks in docstrings
+smartquotes = False  # "best" is typed with straight ones
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's parameter lists have them
 autodoc_default_options = {"member-order": "bysource"}
 numpydoc_show_class_members = False  # the template of classes lists them
@@ -72,6 +79,27 @@ def leave_out_plumbing(app, what, name, obj, skip, options):
     return True if name == "get_metadata_routing" or (name.startswith("set_") and name.endswith("_request")) else None
 
 
+def without_other_labels(app, what, name, obj, options, lines):
+    """Turn references of inherited docstrings to scikit-learn's user guide into text."""
+    lines[:] = [re.sub(r":ref:`([^`<]+?)\s*<[^`]+>`", r"\1 of scikit-learn", line) for line in lines]
+
+
+def for_the_site(app, docname, source):
+    """Change what reads differently on the repository's pages: files beside docs/ are downloads; results have a list."""
+    page = HERE / docname
+
+    def link(found):
+        inside = (page.parent / found[1]).resolve().is_relative_to(HERE)
+        return found[0] if inside else f"](path:{found[1]})"
+
+    if not docname.startswith(("auto_examples", "reference")):
+        source[0] = re.sub(r"\]\(((?:\.\./)+[^)#]*\.md)(?:#[^)]*)?\)", link, source[0])
+    if docname == "results/README":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
 def setup(app):
-    """Connect what autodoc asks for."""
+    """Connect what Sphinx asks while it reads."""
     app.connect("autodoc-skip-member", leave_out_plumbing)
+    app.connect("autodoc-process-docstring", without_other_labels, priority=900)  # after numpydoc
+    app.connect("source-read", for_the_site)

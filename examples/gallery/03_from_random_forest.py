@@ -15,15 +15,15 @@ from sklearn.model_selection import train_test_split
 
 from boostforest import BoostForestRegressor
 
-X, y = make_friedman1(3000, noise=1, random_state=0)
-X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1500, random_state=0)
+X, y = make_friedman1(2000, noise=1, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=800, random_state=0)
 
 # %%
 # Constant leaves build slopes from steps, and need many rows for it. See how both learn from more of them.
 
-sizes = [100, 200, 400, 800, 1500]
+sizes = [100, 200, 400, 800]
 forests = {
-    "RandomForest": RandomForestRegressor(250, n_jobs=2, random_state=0),
+    "RandomForest": RandomForestRegressor(250, random_state=0),
     "BoostForest": BoostForestRegressor(n_jobs=2, random_state=0),
 }
 errors = {

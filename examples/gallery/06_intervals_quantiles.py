@@ -21,7 +21,7 @@ test = ~train
 # %%
 # Intervals of the mean forest: nine of ten targets on average, as wide on the left as on the right.
 
-forest = BoostForestRegressor(random_state=0, n_jobs=2).fit(X[train], y[train])
+forest = BoostForestRegressor(random_state=0).fit(X[train], y[train])
 lower, upper = forest.predict_interval(X[test], coverage=0.9).T
 print(f"predict_interval: {((lower <= y[test]) & (y[test] <= upper)).mean():.0%} of the test targets inside")
 

@@ -21,8 +21,8 @@ X_train, X_test, y_train, y_test, _, rate_test = train_test_split(X, claims, rat
 # %%
 # Squared error may predict counts below zero; here they are cut off so that a deviance exists.
 
-poisson = BoostForestRegressor(loss="poisson", random_state=0, n_jobs=2).fit(X_train, y_train)
-squared = BoostForestRegressor(random_state=0, n_jobs=2).fit(X_train, y_train)
+poisson = BoostForestRegressor(loss="poisson", random_state=0).fit(X_train, y_train)
+squared = BoostForestRegressor(random_state=0).fit(X_train, y_train)
 predicted = {'loss="poisson"': poisson.predict(X_test), "squared error": np.maximum(squared.predict(X_test), 1e-3)}
 for name, values in predicted.items():
     print(f"{name}: deviance {mean_poisson_deviance(y_test, values):.3f}")

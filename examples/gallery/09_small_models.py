@@ -14,7 +14,7 @@ from boostforest import BoostForestRegressor, plot
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-forest = BoostForestRegressor(random_state=0, n_jobs=2).fit(X_train, y_train)
+forest = BoostForestRegressor(random_state=0).fit(X_train, y_train)
 
 # %%
 # The training rows are judged out of bag: no other rows are needed.
