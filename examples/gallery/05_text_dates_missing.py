@@ -2,7 +2,8 @@
 Text, dates and missing values
 ==============================
 
-Frames go in as they are: text becomes categories, missing values choose their side at every split.
+Frames go in as they are: text becomes categories, dates become trend, season and weekday, missing values choose their
+side at every split.
 """
 
 import matplotlib.pyplot as plt
@@ -21,18 +22,9 @@ sales = 50 + 4 * warmth + 20 * (sky == "sun") + 15 * (town == "Köln") + 10 * (d
 warmth = np.where(rng.random(n) < 0.2, np.nan, warmth)  # a fifth of the measurements is lost
 
 # %%
-# What a date says is put into columns of numbers: the season, the weekday, the trend.
+# A date becomes trend, season, day of the month and weekday by itself.
 
-table = pd.DataFrame(
-    {
-        "town": town,
-        "sky": sky,
-        "warmth": warmth,
-        "season": np.cos(2 * np.pi * day.day_of_year / 365),
-        "weekday": day.day_of_week + 1,
-        "days": (day - day.min()).days,
-    }
-)
+table = pd.DataFrame({"town": town, "sky": sky, "warmth": warmth, "day": day})
 print(table.head(4))
 forest = BoostForestRegressor(oob_score=True, random_state=0).fit(table, sales)
 print(f"R² out of bag: {forest.oob_score_:.2f}")
