@@ -85,15 +85,17 @@ def without_other_labels(app, what, name, obj, options, lines):
 
 
 def for_the_site(app, docname, source):
-    """Change what reads differently on the repository's pages: files beside docs/ are downloads; results have a list."""
+    """Make files and folders beside docs/ downloads or plain text, and list the pages of results."""
     page = HERE / docname
 
     def link(found):
-        inside = (page.parent / found[1]).resolve().is_relative_to(HERE)
-        return found[0] if inside else f"](path:{found[1]})"
+        target = (page.parent / found[2]).resolve()
+        if target.is_relative_to(HERE):
+            return found[0]
+        return f"[{found[1]}](path:{found[2]})" if target.is_file() else found[1]
 
     if not docname.startswith(("auto_examples", "reference")):
-        source[0] = re.sub(r"\]\(((?:\.\./)+[^)#]*\.md)(?:#[^)]*)?\)", link, source[0])
+        source[0] = re.sub(r"\[([^][]*)\]\(((?:\.\./)+[^)#]*)(?:#[^)]*)?\)", link, source[0])
     if docname == "results/README":
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 

@@ -27,7 +27,7 @@ def one_picture() -> Figure:
     X, grid = x[:, np.newaxis], np.linspace(0, 10, 800)
     models = {
         "a decision tree: 5 constants": DecisionTreeRegressor(max_leaf_nodes=5, random_state=0),
-        "a BoostTree: a model at each of 9 nodes": BoostTreeRegressor(max_leaf_nodes=5, n_cuts=20, random_state=0),
+        "a BoostTree: 8 models, below the root": BoostTreeRegressor(max_leaf_nodes=5, n_cuts=20, random_state=0),
         "a BoostForest, with 90 % intervals": BoostForestRegressor(random_state=0),
     }
     figure, axes = plt.subplots(1, 3, figsize=(11, 3), sharey=True, layout="constrained")
@@ -35,7 +35,7 @@ def one_picture() -> Figure:
         model.fit(X, y)
         ax.plot(x, y, ".", color="0.7", markersize=4)
         if isinstance(model, BoostForestRegressor):
-            ax.fill_between(grid, *model.predict_interval(grid[:, np.newaxis]).T, color=LIGHT_BLUE, alpha=0.3, linewidth=0)
+            ax.fill_between(grid, *model.predict_interval(grid[:, np.newaxis]).T, color=LIGHT_BLUE, alpha=0.3, lw=0)
         ax.plot(grid, model.predict(grid[:, np.newaxis]), color=colour, linewidth=2)
         ax.set_title(title, fontsize="medium")
         ax.set_xticks([])

@@ -2,8 +2,8 @@
 A BoostTree grows, node by node
 ===============================
 
-A BoostTree has a ridge regression at every node, each fitted to what the models above it leave over. With one feature
-the whole tree can be drawn.
+A BoostTree has a ridge regression at every node below the root, each fitted to what the models above it leave over.
+With one feature the whole tree can be drawn.
 """
 
 import warnings
@@ -20,7 +20,8 @@ X = x[:, np.newaxis]
 
 # %%
 # The same seed gives the same splits, so a tree with one leaf more is the tree before with one of its leaves split.
-# Thick lines are predictions, dashed lines thresholds. The first picture is the root alone: a straight line.
+# Thick lines are predictions, dashed lines thresholds. The first tree may not be split, so
+# it is a single regression.
 
 warnings.filterwarnings("ignore", "min_samples_leaf")  # the first tree shall have a single node
 sizes = [{"min_samples_leaf": 200}, *({"max_leaf_nodes": n} for n in (2, 3, 4, 5, 7))]

@@ -18,7 +18,8 @@ day = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 730, n), unit
 town = rng.choice(["Bonn", "Essen", "Hagen", "Herne", "Köln"], n)
 sky = rng.choice(["sun", "rain", None], n, p=[0.5, 0.4, 0.1])
 warmth = 10 - 10 * np.cos(2 * np.pi * day.day_of_year / 365) + rng.normal(0, 2, n)
-sales = 50 + 4 * warmth + 20 * (sky == "sun") + 15 * (town == "Köln") + 10 * (day.day_of_week >= 5) + rng.normal(0, 5, n)
+sales = 50 + 4 * warmth + 20 * (sky == "sun") + 15 * (town == "Köln") + 10 * (day.day_of_week >= 5)
+sales += rng.normal(0, 5, n)
 warmth = np.where(rng.random(n) < 0.2, np.nan, warmth)  # a fifth of the measurements is lost
 
 # %%

@@ -2,8 +2,8 @@
 Intervals and quantiles
 =======================
 
-``predict_interval`` of any forest has a guarantee for all rows together. ``loss="quantile"`` follows targets whose spread
-depends on the row.
+``predict_interval`` of any forest has a guarantee for all rows together. ``loss="quantile"`` follows targets
+whose spread depends on the row.
 """
 
 import matplotlib.pyplot as plt
@@ -29,9 +29,7 @@ print(f"predict_interval: {((lower <= y[test]) & (y[test] <= upper)).mean():.0%}
 # Two forests of quantiles: narrow where targets are near together. Large leaves without slopes suit extreme quantiles.
 
 low, high = (
-    BoostForestRegressor(
-        loss="quantile", quantile=q, node_model="constant", min_samples_leaf=25, random_state=0, n_jobs=2
-    )
+    BoostForestRegressor(loss="quantile", quantile=q, node_model="constant", min_samples_leaf=25, random_state=0)
     .fit(X[train], y[train])
     .predict(X[test])
     for q in (0.05, 0.95)

@@ -2,8 +2,8 @@
 Small models
 ============
 
-Most digits of the coefficients say nothing. ``compress`` leaves out what does not matter, and then trees, down to the bytes
-that you have.
+Most digits of the coefficients say nothing. ``compress`` leaves out what does not matter, and then trees, down to
+the bytes that you have.
 """
 
 import matplotlib.pyplot as plt

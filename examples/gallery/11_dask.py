@@ -2,8 +2,8 @@
 On Dask
 =======
 
-Inside joblib's context of a cluster, its workers grow the trees: the forest of one machine, byte for byte, for any number
-of workers. Here the cluster is two threads of this process.
+Inside joblib's context of a cluster, its workers grow the trees: the forest of one machine, byte for byte, for
+any number of workers. Here the cluster is two threads of this process.
 """
 
 import importlib.util
@@ -22,9 +22,9 @@ there = here
 if importlib.util.find_spec("distributed"):
     from dask.distributed import Client
 
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None):
-        with joblib.parallel_config("dask"):
-            there = forest.fit(X, y).predict(X)
+    cluster = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)
+    with cluster, joblib.parallel_config("dask"):
+        there = forest.fit(X, y).predict(X)
     print("the same predictions, to the bit:", bool((here == there).all()))
 else:
     print('Dask is not installed: pip install "boostforest[dask]"')

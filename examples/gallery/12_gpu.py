@@ -3,8 +3,8 @@ On a GPU
 ========
 
 ``device="auto"`` grows trees on a GPU where there is one, PyTorch sees it, and the table is large enough for it to be
-faster; otherwise on the processor. The random draws are the same, so the trees are, but for rounding. A fitted forest is an
-ordinary one: files, explanations and exports do not know where it has grown.
+faster; otherwise on the processor. The random draws are the same, so the trees are, but for rounding. A fitted
+forest is an ordinary one: files, explanations and exports do not know where it has grown.
 """
 
 import importlib.util

@@ -2,8 +2,8 @@
 A node model of your own
 ========================
 
-Anything with ``fit`` and ``predict`` can sit at the nodes. Here it is the mean of a line per feature, which cannot follow noise
-the way that a regression on all features can.
+Anything with ``fit`` and ``predict`` can sit at the nodes. Here it is the mean of a line per feature, which cannot
+follow noise the way that a regression on all features can.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,8 @@ class MeanOfLines(BaseEstimator):
 
 
 # %%
-# Models in Python are slower than the compiled ones (``"ridge"``, ``"constant"``, ``"elm"``, ``"svr"``), so take fewer trees.
+# Models in Python are slower than the compiled ones (``"ridge"``, ``"constant"``, ``"elm"``, ``"svr"``), so take
+# fewer trees.
 
 X, y = load_diabetes(return_X_y=True)
 models = {"constant": "constant", "MeanOfLines()": MeanOfLines(), "ridge": "ridge"}

@@ -2,9 +2,9 @@
 A loss of your own
 ==================
 
-``loss=`` takes a function of the target and the scores that returns the first and second derivatives of the loss, row by
-row. Here, missing a target from below costs five times as much as from above: stock that runs out is worse than stock that is
-left over.
+``loss=`` takes a function of the target and the scores that returns the first and second derivatives of the loss, row
+by row. Here, missing a target from below costs five times as much as from above: stock that runs out is worse than
+stock that is left over.
 """
 
 import matplotlib.pyplot as plt
