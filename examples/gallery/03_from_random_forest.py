@@ -34,7 +34,8 @@ print({name: np.round(values, 2).tolist() for name, values in errors.items()})
 
 # %%
 # What is different: text and missing values need no encoder, ``predict_interval`` and ``explain`` are there,
-# probabilities are calibrated, and ``max_samples``, ``min_samples_leaf`` and others may be pools from which each tree draws its own.
+# probabilities are calibrated, and ``max_samples``, ``min_samples_leaf`` and others may be
+# pools from which each tree draws its own.
 
 figure, ax = plt.subplots(layout="constrained")
 for (name, values), style in zip(errors.items(), ("s--", "o-"), strict=True):

@@ -33,6 +33,6 @@ print(f"R² out of bag: {forest.oob_score_:.2f}")
 # %%
 # A category has a point for each level; missing values have a point of their own.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 for ax, column in zip(axes, ["town", "sky", "warmth"], strict=True):
     plot.effect(forest, table, column, ax=ax)
