@@ -80,8 +80,11 @@ def leave_out_plumbing(app, what, name, obj, skip, options):
 
 
 def without_other_labels(app, what, name, obj, options, lines):
-    """Turn references of inherited docstrings to scikit-learn's user guide into text."""
-    lines[:] = [re.sub(r":ref:`([^`<]+?)\s*<[^`]+>`", r"\1 of scikit-learn", line) for line in lines]
+    """Take for text what would be a link to scikit-learn's user guide, or to a fitted attribute: n_features_in_."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            line = re.sub(r":ref:`([^`<]+?)\s*<[^`]+>`", r"\1 of scikit-learn", line)
+            lines[i] = re.sub(r"(?<![\w`*.])([A-Za-z]\w*)_(?=[\s,)]|$)", r"\1\\_", line)
 
 
 def for_the_site(app, docname, source):

@@ -5,18 +5,18 @@ Coming from LightGBM, XGBoost or CatBoost
 There is no learning rate, and no number of rounds to stop at: rows that trees have not drawn decide how much boosting
 helps. What you know by other names:
 
-====================================  ==================================================
-LightGBM, XGBoost, CatBoost           boostforest
-====================================  ==================================================
-``num_leaves``, ``min_child_samples``  ``max_leaf_nodes``, ``min_samples_leaf``
-``lambda_l2``, ``reg_lambda``         ``reg_lambda``
-``early_stopping_rounds``             out of bag, by itself; ``n_estimators="auto"``
-``categorical_feature``, ``cat_features``  ``categorical_features``; text columns by themselves
-``objective="poisson"``               ``loss="poisson"``
-``monotone_constraints``              ``monotonic_cst``
-``pred_contrib``, ``ShapValues``      ``explain``
-``linear_tree``                       always: a model at every node, clipped to what it has seen
-====================================  ==================================================
+============================================  ==================================================================
+LightGBM, XGBoost, CatBoost                   boostforest
+============================================  ==================================================================
+``num_leaves``, ``min_child_samples``         ``max_leaf_nodes``, ``min_samples_leaf``
+``lambda_l2``, ``reg_lambda``                 ``reg_lambda``
+``early_stopping_rounds``                     out of bag, by itself; ``n_estimators="auto"``
+``categorical_feature``, ``cat_features``     ``categorical_features``; text columns by themselves
+``objective="poisson"``                       ``loss="poisson"``
+``monotone_constraints``                      ``monotonic_cst``
+``pred_contrib``, ``ShapValues``              ``explain``
+``linear_tree``                               always: a model at every node, clipped to what it has seen
+============================================  ==================================================================
 
 scikit-learn's histogram boosting stands for the boosters here.
 """
