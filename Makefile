@@ -29,8 +29,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test test-paper test-random fuzz fuzz-c wasm browser stubs lint format tidy demo bench bench-quick bench-paper bench-pools \
-	bench-tables bench-speed bench-compare sanitize sanitize-thread packages clean distclean
+.PHONY: help venv build test test-paper test-random fuzz fuzz-c wasm browser stubs lint format tidy demo docs bench bench-quick \
+	bench-paper bench-pools bench-tables bench-speed bench-compare sanitize sanitize-thread packages clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,11 @@ stubs: $(VENV)/.stamp-build ## Write the type stubs of the compiled module anew
 
 demo: $(VENV)/.stamp-extra-plot ## Run examples/demo.py $(DEMO_ARGS)
 	$(BIN)/python examples/demo.py $(DEMO_ARGS)
+
+# Warnings are errors; figures of all examples are drawn anew (--fresh-env reads every page again).
+docs: $(VENV)/.stamp-extra-docs ## Build the site, run its examples: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 bench: $(VENV)/.stamp-paper-bench $(VENV)/.stamp-paper-peers ## Run $(EXPERIMENTS) as far as not done, write the page
 	$(BIN)/python -m boostforest_paper run $(EXPERIMENTS) $(BENCH_ARGS)
@@ -197,7 +202,7 @@ packages: ## Build sdist and wheel into dist/, twice; run auditwheel, abi3audit,
 	.ci/packages dist $(PYTHON)
 
 clean: ## Remove builds, caches and reports; keep the virtual environments
-	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist wheelhouse docs/_build docs/auto_examples docs/reference/generated .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .coverage htmlcov demo_convergence.png demo_report.html js/boostforest.wasm
 	rm -f $(VENV)/.stamp-build $(VENV)/.stamp-paper* .venv-asan/.stamp-build .venv-tsan/.stamp-build
 	find $(wildcard src tests paper benchmarks examples tools) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -39,7 +39,7 @@ class Effect:
     average : ndarray of shape (n_values,) or (n_values, n_values_of_second)
         Mean output over the rows for each value: the partial dependence. Several outputs have an axis, the last one.
         Of accumulated local effects (``kind="ale"``): what the changes up to each value add up to, 0 on average.
-    individual : ndarray of shape (n_rows, *average.shape) or None
+    individual : ndarray of shape (n_rows, ...) or None, the other axes as in `average`
         The output of each row for each value, if it was asked for.
     output_names : list of str or None
         The classes, if there is an output for each; else None.
