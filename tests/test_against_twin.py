@@ -390,5 +390,5 @@ def test_forest_weights_are_draw_probabilities(task):
 
 def test_forest_without_bootstrap_grows_every_tree_on_all_rows():
     X, y = example_data("regression", n=120)
-    settings = {"n_estimators": 3, "bootstrap": False}
+    settings = {"n_estimators": 3, "bootstrap": False, "preset": "paper"}
     assert_same(*fit_pair(BoostForestRegressor, X, y, "regression", settings), X)

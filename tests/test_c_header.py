@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
-from boostforest._model.intervals import LeftOut
 from fuzz_c import Header, build, compare, damaged_files
 from model_files import GOLDEN, with_metadata, with_tensors
 
@@ -152,7 +151,7 @@ def test_links_and_intervals_of_losses(one_program, rows, loss, tmp_path):
     forest = BoostForestRegressor(20, loss=loss, oob_score=True, random_state=0).fit(X, np.maximum(y, 0.01))
     known = forest._model.known
     weight = np.random.default_rng(1).uniform(0.5, 2, len(known.left_out.residuals))
-    left_out = LeftOut(known.left_out.residuals, known.left_out.absent, weight)
+    left_out = replace(known.left_out, weight=weight)
     for kept in (known.left_out, left_out):
         forest._model = replace(forest._model, known=replace(known, left_out=kept))
         forest.save_model(tmp_path / "model.bf")

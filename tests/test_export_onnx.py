@@ -507,7 +507,7 @@ def test_the_same_forest_gives_the_same_bytes(rows):
     assert first == second
 
 
-@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2, "boost": True}], ids=["plain", "stages"])
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2}], ids=["plain", "stages"])
 @pytest.mark.parametrize("loss", ["huber", "absolute_error", "poisson", "gamma", "tweedie", "aft"])
 def test_other_losses(rows, loss, settings):
     X, y, _ = rows

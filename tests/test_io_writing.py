@@ -296,7 +296,7 @@ def test_numpy_parameters_come_back_as_plain_ones(value, plain):
 
 @pytest.mark.parametrize(
     "value",
-    [object(), print, np.nan, np.inf, 2**2000, range(10**12), ["x" * 2**18], [[1]], b"a", {1: [2]}, {2**64: 1}, 1j],
+    [object(), print, np.nan, np.inf, 2**2000, range(10**12), ["x" * 2**18], b"a", {1: [2]}, {2**64: 1}, 1j],
 )
 def test_other_parameters_are_lost(value):
     assert encode_params({"a": value}) == ({"a": None}, ["a"])

@@ -42,7 +42,9 @@ def with_memory(monkeypatch):
 def test_many_classes_with_texts_are_refused_with_a_sentence(with_memory, settings):
     with_memory(8e9)
     X, y = prices()
-    forest = BoostForestClassifier(random_state=0, max_one_hot=None, **({"preset": "paper"} | settings))
+    forest = BoostForestClassifier(
+        random_state=0, max_one_hot=None, text="category", **({"preset": "paper"} | settings)
+    )
     with pytest.raises(
         MemoryError,
         match=r"^\d+ trees of 1,201 features and 600 classes would take about [\d.]+ GB of memory, and 8 GB are "
@@ -58,23 +60,23 @@ def test_a_model_may_take_half_of_the_memory(with_memory):
     X, y = prices()
     with_memory(1e11)
     with pytest.raises(MemoryError, match=r"^250 trees .* 100 GB are available, half of which a model may take: use"):
-        BoostForestClassifier(max_one_hot=None, preset="paper").fit(X, y)
+        BoostForestClassifier(max_one_hot=None, text="category", preset="paper").fit(X, y)
 
 
 def test_one_tree_is_told_nothing_of_n_estimators(with_memory):
     with_memory(3e8)
     X, y = prices()
     with pytest.raises(MemoryError, match=r"^1 tree of 1,201 features .* number\), fewer features, a larger .*int8"):
-        BoostTreeClassifier(dtype="float32", max_one_hot=None).fit(X, y)
+        BoostTreeClassifier(dtype="float32", max_one_hot=None, text="category").fit(X, y)
 
 
 def test_a_table_of_too_many_features_is_refused_before_it_is_made(with_memory):
     with_memory(5e8)
     X, y = prices(n=3000, n_text=3)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become with 3,000 classes, would take"):
-        BoostForestClassifier(max_one_hot=None, preset="paper").fit(X, y)
+        BoostForestClassifier(max_one_hot=None, text="category", preset="paper").fit(X, y)
     with pytest.raises(MemoryError, match=r"^9,001 features, which 4 columns .* become, .* a smaller max_one_hot or"):
-        BoostForestRegressor(max_one_hot=None, preset="paper").fit(X, np.arange(3000.0))
+        BoostForestRegressor(max_one_hot=None, text="category", preset="paper").fit(X, np.arange(3000.0))
 
 
 def test_what_fits_is_fitted(with_memory):

@@ -126,7 +126,9 @@ def test_which_rows_are_those_of_the_fit(tmp_path):
     assert not forest.permutation_importances(X[::-1], y, n_repeats=1).out_of_bag, "the targets alone do not tell"
     assert not forest.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
     forest.save_model(tmp_path / "m.safetensors")
-    assert not load_model(tmp_path / "m.safetensors").permutation_importances(X, y, n_repeats=1).out_of_bag
+    loaded = load_model(tmp_path / "m.safetensors")
+    assert loaded.permutation_importances(X, y, n_repeats=1).out_of_bag, "files keep a hash of the target"
+    assert not loaded.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
     for other in (BoostTreeRegressor(random_state=0), BoostForestRegressor(5, bootstrap=False, random_state=0)):
         assert not other.fit(X, y).permutation_importances(X, y, n_repeats=1).out_of_bag
 
@@ -143,7 +145,7 @@ def test_stages_python_models_and_class_weights_are_judged_out_of_bag():
         found = forest.fit(X, target).permutation_importances(X, target, n_repeats=2)
         assert found.out_of_bag and found.importances.argmax() == 0
     weights = 0.5 + np.random.default_rng(7).random(200)
-    forest = BoostForestRegressor(100, oob_score=True, random_state=0).fit(X, y, weights)
+    forest = BoostForestRegressor(100, oob_score=True, dtype="float64", random_state=0).fit(X, y, weights)
     found = forest.permutation_importances(X, y, weights, n_repeats=1)
     r2 = 1 - found.loss**2 / np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
     assert_allclose(r2, forest.oob_score_, atol=1e-9)
@@ -154,7 +156,7 @@ def test_some_training_rows_are_predicted_by_the_trees_that_have_not_drawn_them(
     model, sampling = forest._model, Sampling(bootstrap=True, n_draws=200)
     whole, seen = model.out_of_bag_outputs(X, sampling, 1)
     numbers = np.array([5, 3, 3, 199])
-    some, also = model.out_of_bag_outputs(X[numbers], sampling, 2, Places(200, numbers))
+    some, also = model.out_of_bag_outputs(X[numbers], sampling, 2, places=Places(200, numbers))
     assert_array_equal(some, whole[numbers])
     assert_array_equal(also, seen[numbers])
 
