@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class RowSource(ABC):
     """A table with its target, in parts. What is learned from it does not depend on where one part ends."""
 
     #: Grows trees where the parts are, as ``grow_gathered`` does here; None: here.
-    grow: Callable[..., list[dict[str, Any]]] | None = None
+    grow: Callable[..., Iterable[dict[str, Any]]] | None = None
 
     @property
     @abstractmethod
@@ -187,6 +187,12 @@ class ParquetRows(RowSource):
         if target.null_count:
             raise ValueError(f"target must be complete; {self._target!r} is missing in rows of {file}.")
         return table.select(self._columns), np.asarray(target.to_numpy())
+
+    def labels(self) -> Labels:
+        import pyarrow.parquet as pq
+
+        found = [pq.read_table(file, columns=[self._target]).column(0).unique().drop_null() for file in self.files]
+        return np.unique(np.concatenate([np.asarray(some.to_numpy()) for some in found]))
 
     def take(self, table: Any, rows: Rows) -> Any:
         return table.take(rows)
