@@ -3,7 +3,7 @@
 python -m benchmarks.out_of_core write FOLDER --rows 120000000
 python -m benchmarks.out_of_core fit FOLDER --memory 4
 
-With ``--memory`` more than so many GB of data are refused by the system (RLIMIT_DATA), and the fit plans with them.
+With ``--memory`` the fit takes the machine for one with so many GB; whether it keeps to them shows in the peak.
 ``fit`` prints the seconds of each stage, as the time of the threads that were in it, and the peak of resident memory.
 """
 
@@ -82,7 +82,6 @@ def fit(folder: Path, n_trees: int, memory: float | None, output: Path | None) -
 
     limited = contextlib.ExitStack()
     if memory is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (int(memory * 1e9), int(memory * 1e9)))
         for module in (gathered, _grow_memory):
             limited.enter_context(patch.object(module, "available_memory", lambda: int(1e9 * (memory - _resident()))))
     stages = Stages()
@@ -135,7 +134,7 @@ def main() -> None:
     fitting = commands.add_parser("fit", help="fit a forest to them")
     fitting.add_argument("folder", type=Path)
     fitting.add_argument("--trees", type=int, default=250)
-    fitting.add_argument("--memory", type=float, help="limit of the process's data in GB (RLIMIT_DATA)")
+    fitting.add_argument("--memory", type=float, help="memory that the fit may plan with, in GB")
     fitting.add_argument("--output", type=Path, help="model file to write")
     given = parser.parse_args()
     if given.command == "write":
