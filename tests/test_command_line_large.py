@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def write(folder: Path, whole: Any, n_files: int = 3) -> Path:
     big = folder / "big"
     big.mkdir(exist_ok=True)
     bounds = np.linspace(0, len(whole), n_files + 1).astype(int)
-    for f, (first, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for f, (first, end) in enumerate(pairwise(bounds)):
         pq.write_table(whole.slice(first, end - first), big / f"part[{f}].parquet", row_group_size=400)
     return big
 

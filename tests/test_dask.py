@@ -110,6 +110,46 @@ def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> 
     client.wait_for_workers(2)
 
 
+def test_ctrl_c_leaves_no_tasks_behind(client: Any) -> None:
+    table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
+    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 5000})
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if any("grow_group" in key for keys in client.processing().values() for key in map(str, keys)):
+                break
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    stopper = threading.Thread(target=interrupt)
+    stopper.start()
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(table, target)
+    stopper.join()
+    assert not forest.__sklearn_is_fitted__()
+    deadline = time.monotonic() + 30
+    while (left := [key for keys in client.processing().values() for key in keys]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def test_workers_with_less_memory_than_the_table_finish() -> None:
+    def block(block_info: Any) -> Any:
+        own = block_info[None]
+        return np.random.default_rng(own["chunk-location"][0]).random(own["chunk-shape"])
+
+    table = da.map_blocks(block, chunks=((40_000,) * 35, 50), dtype=float)  # 560 MB
+    target = da.map_blocks(block, chunks=((40_000,) * 35,), dtype=float)
+    with (
+        distributed.LocalCluster(1, threads_per_worker=1, memory_limit="500MB", dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as small,
+    ):
+        forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 4}, client=small)
+        forest.fit(table, target)
+    assert forest.n_features_in_ == 50
+
+
 @pytest.mark.parametrize(
     ("table", "target", "error", "message"),
     [

@@ -34,7 +34,7 @@ class DaskRows(RowSource):
     def __init__(self, X: Any, y: Any, client: Any) -> None:
         self._engine, self._client = DaskEngine(client), client
         self._X, self._y = _partitions(X, "X"), _partitions(y, "y")
-        counts = self._map(_lengths, self._X), self._map(_lengths, self._y)
+        counts = [_known_lengths(given) or self._map(_lengths, p) for given, p in ((X, self._X), (y, self._y))]
         if counts[0] != counts[1]:
             raise ValueError(
                 f"X and y must have partitions of the same lengths; got {_shown(counts[0])} and {_shown(counts[1])}."
@@ -120,18 +120,20 @@ class DaskRows(RowSource):
         self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne, per_tree: float
     ) -> list[dict[str, Any]]:
         """Grow trees whose rows fit into the workers' memory: parts are split, groups of trees take their pieces."""
+        from dask import delayed
+
         client, n = self._client, len(seeds)
         n_groups = min(n, _GROUPS_PER_WORKER * self._engine.n_workers)
         bounds = np.linspace(0, n, n_groups + 1).astype(int).tolist()
         groups = list(pairwise(bounds))
         shared = self._engine.share(replace(data, source=None, kept=None)).handle
         drawn = [client.submit(_draw, shared, seeds[a:b], pure=False) for a, b in groups]
-        parts = [client.compute([self._X[p], self._y[p]]) for p in self._used]
-        pieces = [
-            client.submit(_split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False)
-            for p, part in zip(self._used, parts, strict=True)
-        ]
-        del parts
+        pieces = client.compute(  # a part and its split in one graph, so that no part waits for others in memory
+            [
+                delayed(_split)(shared, self._X[p], self._y[p], int(self.starts[p]), int(self.starts[p + 1]), drawn)
+                for p in self._used
+            ]
+        )
         trees = [
             client.submit(
                 _grow_group,
@@ -233,6 +235,12 @@ def _partitions(X: Any, name: str) -> list[Any]:
     if hasattr(X, "rechunk") and X.ndim == 2:
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))
+
+
+def _known_lengths(X: Any) -> list[int] | None:
+    """Return the lengths of an array's chunks, unless they would have to be computed."""
+    chunks = X.chunks[0] if hasattr(X, "rechunk") else (np.nan,)
+    return None if np.isnan(chunks).any() else [int(n) for n in chunks]
 
 
 def _shown(lengths: Sequence[int]) -> str:
