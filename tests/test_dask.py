@@ -67,6 +67,15 @@ def test_partitions_of_an_array_do_not_matter(client: Any, chunks: tuple[int, ..
     np.testing.assert_array_equal(forest.predict(X), forest.to_local().predict(X))
 
 
+def test_pieces_of_many_partitions_are_joined_before_trees_grow(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boostforest.dask._MOST_PIECES", 3)
+    expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
+    table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
+    assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
+
+
 def test_frames_with_text_give_classes_and_probabilities(client: Any, tmp_path: Path) -> None:
     found = []
     for n in (1, 3):

@@ -25,6 +25,7 @@ from .forest import BoostForestClassifier, BoostForestRegressor
 
 _SHARE = 0.25  # of the workers' memory, for the rows that were gathered for the trees of one pass
 _GROUPS_PER_WORKER = 4  # groups of trees that are grown by one task each
+_MOST_PIECES = 64  # of a group of trees: more are joined first, since every piece of every group is a task
 _TRIES = 4  # of a pass over the partitions, if workers are lost
 
 
@@ -134,6 +135,11 @@ class DaskRows(RowSource):
                 for p in self._used
             ]
         )
+        size = -(-len(pieces) // _MOST_PIECES)
+        if size > 1:
+            joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
+            pieces = [client.submit(_join_pieces, some, pure=False) for some in joined]
+            del joined
         trees = [
             client.submit(
                 _grow_group,
@@ -192,6 +198,17 @@ def _split(
     X, y = part_as_features(data, first, table, np.asarray(target))
     rows = [[tree.within(first, end) for tree in group] for group in drawn]
     return [[(X[own], y[own]) for own in group] for group in rows]
+
+
+def _join_pieces(pieces: list[list[list[tuple[Floats, Floats]]]]) -> list[list[tuple[Floats, Floats]]]:
+    """Return what some splits have for each tree of each group, joined."""
+    return [
+        [
+            (np.concatenate([X for X, _ in tree]), np.concatenate([y for _, y in tree]))
+            for tree in zip(*own, strict=True)
+        ]
+        for own in zip(*pieces, strict=True)
+    ]
 
 
 def _grow_group(
