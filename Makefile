@@ -22,14 +22,14 @@ BUILD_REQUIRES := scikit-build-core nanobind cmake ninja
 # A change in any of these makes the next target that needs the package build it again.
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cmake/*.cmake) \
 	$(shell find src -type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
-CXX_FILES = $(shell find src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) 2>/dev/null)
-SPELLED = $(wildcard src tests paper benchmarks examples tools docs *.md Makefile CMakeLists.txt pyproject.toml)
+CXX_FILES = $(shell find src tests examples js -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) 2>/dev/null)
+SPELLED = $(wildcard src tests js paper benchmarks examples tools docs *.md Makefile CMakeLists.txt pyproject.toml)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help venv build test test-paper test-random fuzz stubs lint format tidy demo bench bench-quick bench-paper bench-pools \
+.PHONY: help venv build test test-paper test-random fuzz fuzz-c wasm browser stubs lint format tidy demo bench bench-quick bench-paper bench-pools \
 	bench-tables bench-speed bench-compare sanitize sanitize-thread clean distclean
 
 help: ## List the targets
@@ -57,6 +57,18 @@ test-random: $(VENV)/.stamp-paper ## Property-based tests on random examples for
 
 fuzz: $(VENV)/.stamp-build ## Damage model files at random for $(FUZZ_SECONDS) seconds: none may do harm
 	$(BIN)/python tests/fuzz_io.py --seconds $(FUZZ_SECONDS)
+
+fuzz-c: $(VENV)/.stamp-build ## The same for the C header, with sanitizers and beside Python
+	$(BIN)/python tests/fuzz_c.py --seconds $(FUZZ_SECONDS)
+
+wasm: js/boostforest.wasm ## Build the npm package in js/ with Emscripten
+
+js/boostforest.wasm: js/build.sh js/boostforest.c src/boostforest/include/boostforest.h
+	js/build.sh
+
+browser: $(VENV)/.stamp-build js/boostforest.wasm ## Write the page that predicts in a browser to docs/_build/browser
+	$(BIN)/python docs/browser/build.py docs/_build/browser
+	@echo "To see it: $(BIN)/python -m http.server -d docs/_build/browser"
 
 # mypy reads the stubs of the compiled module and of NumPy: lint needs the build as well.
 lint: $(VENV)/.stamp-extra-dev ## Check style, types, spelling and C++ formatting
@@ -183,7 +195,7 @@ sanitize-thread: .venv-tsan/.stamp-build ## Thread tests under ThreadSanitizer
 
 clean: ## Remove builds, caches and reports; keep the virtual environments
 	rm -rf build dist wheelhouse docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf .coverage htmlcov demo_convergence.png
+	rm -rf .coverage htmlcov demo_convergence.png js/boostforest.wasm
 	rm -f $(VENV)/.stamp-build $(VENV)/.stamp-paper* .venv-asan/.stamp-build .venv-tsan/.stamp-build
 	find $(wildcard src tests paper benchmarks examples tools) -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -39,6 +40,11 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "onnxruntime": has_package("onnxruntime"),
     "skl2onnx": has_package("skl2onnx"),
     "shap": has_package("shap"),
+    "emscripten": lambda: shutil.which("emcc") is not None,
+    "node.js": lambda: shutil.which("node") is not None,
+    "chromium": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    "clang is": lambda: shutil.which("clang") is not None,
+    "rustc is": lambda: shutil.which("rustc") is not None,
     "distributed": has_package("distributed"),
     "ray": has_package("ray"),
     "joblibspark": has_package("joblibspark"),

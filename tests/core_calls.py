@@ -72,6 +72,13 @@ def grow_arguments():
     }  # fmt: skip
 
 
+def interaction_arguments():
+    columns = np.arange(D, dtype=np.int32)
+    return {"features": columns, "inputs": columns[1:], "most": 0} | {
+        "members": np.array([0, 1, 1, 2], dtype=np.int32), "ends": np.array([2, 4]),
+    }  # fmt: skip
+
+
 def boost_arguments():
     rules = {
         "oblivious": 0, "max_leaves": 4, "reg_lambda": 1.0, "min_rows": 1.0, "learning_rate": 0.1, "feature_share": 0.7,
@@ -212,6 +219,7 @@ def calls(core):
         "m5p_fit": (core.m5p_fit, m5p_arguments()),
         "m5p_predict": (core.m5p_predict, m5p),
         "m5p_apply": (core.m5p_apply, m5p),
+        "Interactions": (core.Interactions, interaction_arguments()),
         "TrainingTable": (core.TrainingTable, table_arguments()),
         "TrainingTable (monotone)": (core.TrainingTable, monotone_table_arguments()),
         "TrainingTable.grow": (table.grow, grow_arguments()),
@@ -268,6 +276,11 @@ def coding_calls(core):
             {"stream": core.encode_params(params, **shapes), "n_params": 36} | shapes,
         ),
         "depth_first_nodes": (core.depth_first_nodes, {"tree_start": start, "left": left}),
+        "node_depths": (core.node_depths, {"tree_start": start, "left": left}),
+        "complete_weights": (
+            core.complete_weights,
+            {"tree_start": start, "left": left, "weight": np.array([3, 1, 0] * 3, dtype=np.float32)},
+        ),
         "left_children": (
             core.left_children,
             {"tree_start": start, "is_split": np.array([1, 0, 0] * 3, dtype=np.uint8)},
@@ -350,6 +363,7 @@ def copied(value):
 
 # Arrays that may have another shape: the problem is then another one.
 ALSO_RIGHT = {
+    ("Interactions", "features"), ("Interactions", "inputs"), ("Interactions", "members"), ("Interactions", "ends"),
     ("Model.predict_oob", "seeds"), ("Model.predict_oob (some rows)", "seeds"), ("Model.apply", "out"),
     ("TrainingTable", "model_features"),
     ("TrainingTable (monotone)", "model_features"), ("TrainingTable.grow", "split_features"),

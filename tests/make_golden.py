@@ -18,7 +18,7 @@ from boostforest._features.encoder import TableEncoder
 from boostforest._files import coding
 from boostforest._files.files import FORMAT_VERSION
 from boostforest._grow import boosted
-from boostforest._losses import SquaredError
+from boostforest._losses import RegressionLoss
 from boostforest.nodes import ELM, LinearSVR
 from twin import example_data
 
@@ -101,6 +101,24 @@ def models():
             steps[1] > 3,
             "float32",
         ),
+        "runs-regressor": (BoostForestRegressor(**boosts, dtype="int8", preset="paper"), *steps, "int8"),
+        "counts-regressor": (
+            BoostForestRegressor(**FOREST, loss="poisson", preset="paper"),
+            tables["regression"][0],
+            np.round(np.exp(tables["regression"][1])),
+            "float64",
+        ),
+        "quantile-regressor": (
+            BoostForestRegressor(**FOREST, loss="quantile", quantile=0.25, preset="paper"),
+            *tables["regression"],
+            "float64",
+        ),
+        "times-regressor": (
+            BoostForestRegressor(**FOREST, loss="aft", distribution="extreme_value", preset="paper"),
+            tables["regression"][0],
+            np.column_stack([np.exp(tables["regression"][1]), tables["binary"][1]]),
+            "float64",
+        ),
         "table-regressor": (
             BoostForestRegressor(**FOREST, **categories, preset="paper"),
             mixed,
@@ -123,9 +141,9 @@ def stepped_table():
     return X, 4 * (X[:, 0] > 0) * (X[:, 1] > 0.3) + 3 * (X[:, 2] > 0.5) + 0.3 * rng.normal(size=200)
 
 
-def boost_little():
+def boost_little(kind=boosted.LEAF_WISE, max_leaves=4):
     """Let boosted stages have few and small trees, large enough to be rounded."""
-    boosted.N_BAGS, boosted._KINDS = 3, (replace(boosted.LEAF_WISE, max_leaves=4, max_rounds=3, learning_rate=0.6),)
+    boosted.N_BAGS, boosted._KINDS = 3, (replace(kind, max_leaves=max_leaves, max_rounds=3, learning_rate=0.6),)
 
 
 def round_model(fitted):
@@ -151,8 +169,8 @@ def round_model(fitted):
         encoder = TableEncoder(
             tuple(replace(c, means=rounded[j]) if j in rounded else c for j, c in enumerate(encoder.columns))
         )
-    if isinstance(loss, SquaredError):
-        loss = SquaredError(round(8 * loss.mean) / 8, 2.0 ** round(np.log2(loss.scale)))
+    if isinstance(loss, RegressionLoss):
+        loss = replace(loss, mean=round(8 * loss.mean) / 8, scale=2.0 ** round(np.log2(loss.scale)))
     fitted._model = replace(
         model,
         columns=replace(forest, **short),
@@ -199,13 +217,15 @@ def main():
         estimator, X, y, dtype = models()[name]
         if name.startswith("boosted"):
             boost_little()
+        if name.startswith("runs"):
+            boost_little(boosted.OBLIVIOUS, max_leaves=16)
         fitted = estimator.fit(X, y)
         if dtype == "int8":  # the file has it, and so has what is loaded
             fitted._model = replace(fitted._model, columns=fitted.forest_.astype(dtype))
         fitted = round_model(fitted)
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
-        if name.startswith("coded"):
+        if name.startswith(("coded", "runs")):
             coding._SMALL, coding._GAIN = 0, np.inf  # otherwise so small a file has nothing coded
         fitted.save_model(path, dtype=dtype)
         values = rows.astype(object).where(rows.notna(), None).to_numpy() if isinstance(rows, pd.DataFrame) else rows

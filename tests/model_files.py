@@ -111,5 +111,8 @@ def chain(content, n_splits, to_the_left=False):
     if "exponent" in tensors:
         columns["exponent"] = np.zeros(n_params, dtype=np.int8)
     columns |= {name: tensors[name][:1] for name in ("sum_path", "tree_seeds")}
-    drawn = {name: values[:1] for name, values in field(content, "tree_params").items()}
+    drawn = {
+        name: (values["runs"] if isinstance(values, dict) else values)[:1]
+        for name, values in field(content, "tree_params").items()
+    }
     return with_metadata(with_tensors(content, **columns), tree_params=drawn)

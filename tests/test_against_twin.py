@@ -182,7 +182,7 @@ def assert_same_predictions(est, roots, all_params, X):
     params = all_params[0]
     tolerance = max((tolerance_of(p) for p in all_params), key=lambda t: t["rtol"])
     expected = twin.forest_predict(roots, X, params)
-    if params.task in ("regression", "robust", "counts"):
+    if params.task in ("regression", "robust", "counts", "times"):
         assert_allclose(est.predict(X) / est._model.loss.output_unit, expected, **tolerance)
         return
     assert_allclose(est.predict_proba(X), expected, **tolerance)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core, export_text, load_model, plot
 from boostforest._base.sampling import Sampling
-from boostforest._grow import boosted
+from boostforest._grow import boosted, trim
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, OutOfBag, SquaredError
 from boostforest._model.model import Stages
@@ -431,6 +431,32 @@ def test_what_cannot_be_boosted_is_refused(params, message):
         BoostForestRegressor(10, **params, preset="paper").fit(*wavy(60))
 
 
+def test_boosting_by_name_that_cannot_be_had_is_refused_and_the_default_goes_without():
+    X, y = wavy(200)
+    cases = [
+        ({"loss": "quantile"}, X, y, r"boost=True does not go with loss='quantile': constant leaves"),
+        ({"loss": "absolute_error"}, X, y, r"boost=True does not go with loss='absolute_error': constant leaves"),
+        ({}, X[:149], y[:149], r"boost=True needs at least 150 rows, .*; got 149\."),
+    ]
+    for params, rows, target, message in cases:
+        for preset in ("best", "paper"):
+            with pytest.raises(ValueError, match=message):
+                BoostForestRegressor(40, boost=True, preset=preset, **params).fit(rows, target)
+        assert not any(BoostForestRegressor(40, random_state=0, **params).fit(rows, target).stages_.boosted)
+
+
+def test_boosting_by_name_needs_two_classes():
+    X, _ = wavy(200)
+    one_class = pytest.warns(UserWarning, match="y has one class only")
+    with one_class, pytest.raises(ValueError, match=r"boost=True needs at least two classes; got 1\."):
+        BoostForestClassifier(40, boost=True).fit(X, np.zeros(200))
+
+
+def test_many_outputs_have_fewer_bins_and_bags():
+    assert [boosted.LEAF_WISE.rules(1000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    assert [boosted.number_of_bags(n) for n in (10_000, 10_001)] == [8, 4]
+
+
 # --------------------------------------------------------------------------------------------------------- weights
 
 
@@ -481,3 +507,38 @@ def test_stages_know_their_bags():
     assert stages.members(seeds) == [[(0, 1), (1, 2), (2, 3)], [(3, 6), (6, 8)]]
     assert stages.tree_weights() == pytest.approx([1 / 3] * 3 + [1 / 4] * 5)
     assert Stages((3,)).add(2, 0.5).units == ()
+
+
+def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeypatch):
+    X, y = wavy()
+    short = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    monkeypatch.setattr(trim, "TOLERANCE", -np.inf)
+    whole = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    assert short.forest_.n_trees < 0.9 * whole.forest_.n_trees
+    assert short.oob_losses_[-1] < 1.0021 * whole.oob_losses_[-1]  # squared errors: twice a thousandth
+    assert short.stages_.units == whole.stages_.units and short.stages_.steps == whole.stages_.steps
+    starts = [first for first, _ in whole._model.stages.members(whole._model.seeds)[-1]]
+    own = [first for first, _ in short._model.stages.members(short._model.seeds)[-1]]
+    for a, b in zip(own, starts, strict=True):  # the first rounds are the same
+        assert_array_equal(short.forest_.take(a + 3).params, whole.forest_.take(b + 3).params)
+
+
+def test_a_forest_that_counts_nothing_is_one_tree(monkeypatch, tmp_path):
+    grow = boosted.Booster.grow
+
+    def without_forest(self, forest):
+        chains, weights = grow(self, forest)
+        return chains, np.where(np.arange(len(weights)) == 0, 0.0, weights)
+
+    monkeypatch.setattr(boosted.Booster, "grow", without_forest)
+    X, y = wavy()
+    forest = BoostForestRegressor(60, boost=True, n_stages=2, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    assert (
+        forest.stages_.ends[0] == 1 and forest.stages_.steps[0] == 0 and len(forest.stages_.units) == forest.n_stages_
+    )
+    forest.save_model(tmp_path / "a")
+    assert_array_equal(load_model(tmp_path / "a").predict(X), forest.predict(X))
+    assert_array_equal(load_model(tmp_path / "a").predict_interval(X), forest.predict_interval(X))
+    outputs, seen = forest._model.out_of_bag_outputs(X, Sampling(bootstrap=True, n_draws=len(y)), 1)
+    assert seen.mean() > 0.9
+    assert_allclose(forest._model.loss.decode(outputs)[seen], forest.oob_prediction_[seen])

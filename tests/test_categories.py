@@ -480,5 +480,5 @@ def test_as_many_classes_as_rows_share_features_too():
     rng, n = np.random.default_rng(0), 600
     texts = {f"text{j}": [f"v{k}" for k in rng.permutation(n)] for j in range(2)}
     X, y = pd.DataFrame({"number": rng.normal(size=n), **texts}), np.array([f"${k}" for k in range(n)])
-    forest = BoostForestClassifier(1, max_depth=1, random_state=0, preset="paper").fit(X, y)
+    forest = BoostForestClassifier(1, max_depth=1, random_state=0, preset="paper", text="category").fit(X, y)
     assert len(forest._model.feature_names) == 1 + 2 * 8

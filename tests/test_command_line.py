@@ -110,6 +110,12 @@ def test_compress_makes_a_smaller_file_and_shows_what_each_step_costs(house):
     size = (house / "small.bf").stat().st_size
     assert size < (house / "model.bf").stat().st_size
     arguments = "compress", house / "model.bf", house / "house.csv", "-t", "sold", "-o", house / "tiny.bf"
+    out_of_bag = json.loads(run(*arguments, "--json")[0])["steps"][0]["loss"]
+    header, *lines = (house / "house.csv").read_text().splitlines()
+    (house / "other.csv").write_text("\n".join([header, *lines[::-1]]))  # other rows, as it seems
+    others = "compress", house / "model.bf", house / "other.csv", "-t", "sold", "-o", house / "tiny.bf", "--json"
+    of_all_trees = json.loads(run(*others)[0])["steps"][0]["loss"]
+    assert out_of_bag > 1.1 * of_all_trees  # rows that trees have drawn do not judge them
     report = json.loads(run(*arguments, "--max-bytes", f"{size / 1e3 - 1}k", "--json")[0])
     assert report["bytes"] == (house / "tiny.bf").stat().st_size == report["steps"][-1]["bytes"] <= size - 1000
     assert boostforest.load_model(house / "tiny.bf").forest_.n_trees == report["steps"][-1]["n_trees"] < 10

@@ -2,6 +2,7 @@
 
 import bz2
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -42,7 +43,12 @@ RIGHT = {
     "byte_order_mark.csv": {"area": [1, 2, 3], "y": Y},
     "currency.csv": {"price": [1200, 950, -1300, -20], "fee": [5, 7, 1250, -3], "y": [321864, 1234567, 99, 5000]},
     "dates.csv": {
-        "left out": ["iso", "german", "american", "spoken", "stamp", "hour"],
+        **{
+            name: [pd.Timestamp(2023, m, 10 + m) for m in range(1, 5)]
+            for name in ("iso", "german", "american", "spoken")
+        },
+        "stamp": [pd.Timestamp(2023, m, 11, 10, m) for m in range(1, 5)],
+        "hour": [datetime.time(10, m) for m in range(1, 5)],
         "area": [1.5, 3, 4.5, 6],
         "y": [301, 302, 303, 304],
     },
@@ -378,8 +384,25 @@ def test_columns_that_are_left_out_can_be_kept(tmp_path):
     _, said = fit(path, tmp_path / "m.bf", "--keep", "nr", "--keep", "token")
     assert boostforest.load_model(tmp_path / "m.bf").feature_names_in_.tolist() == ["nr", "token", "area", "year"]
     assert "'customerID' (identifier)" in said
-    said = refused("fit", TABLES / "dates.csv", "-t", "y", "-o", tmp_path / "m.bf", "--keep", "iso")
-    assert "dates or times" in said and "year(iso)" in said
+    said = refused("fit", TABLES / "mixed_dates.csv", "-t", "y", "-o", tmp_path / "m.bf", "--keep", "sold")
+    assert "dates or times that can be read in several ways" in said and "strptime(sold, " in said
+
+
+def test_dates_that_can_be_read_in_several_ways_are_not_guessed(tmp_path):
+    rows = [f"{month:02}/{month % 12 + 1:02}/2023,{month},{10 * month}" for month in range(1, 13)]
+    path, model = tmp_path / "sold.csv", tmp_path / "m.bf"
+    path.write_text("\n".join(["sold,area,y", *rows]), encoding="utf-8")
+    _, said = fit(path, model, "--task", "regression", "--trees", 3)
+    assert "'sold' (dates or times that can be read in several ways)" in said
+    path.write_text("\n".join(["sold,area,y", *rows, "12/31/2023,1,5"]), encoding="utf-8")
+    fit(path, model, "--task", "regression", "--trees", 3)
+    names = boostforest.load_model(model)._model.feature_names
+    assert names[:3] == ["sold days since 2023-01-02", "sold day of the month", "sold weekday"]
+    run("predict", model, path, "-o", tmp_path / "found.csv")
+    path.write_text("\n".join(["sold,area,y", *rows]), encoding="utf-8")
+    assert "holds dates or times that can be read in several ways" in refused("predict", model, path)
+    path.write_text("sold,area,y\n5,1,2\n", encoding="utf-8")
+    assert "in the fit it held dates or times" in refused("predict", model, path)
 
 
 def test_a_target_of_different_texts_is_a_classification_if_the_user_insists(tmp_path):

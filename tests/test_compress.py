@@ -20,7 +20,8 @@ from sklearn.metrics import (
 
 from boostforest import load_model
 from boostforest._base.sampling import Sampling
-from boostforest._grow.compress import _coarser, judge_of, tree_order
+from boostforest._grow.compress import judge_of, tree_order
+from boostforest._grow.rounding import coarser
 from boostforest._model.pruning import prune, without_weak_subtrees
 from models import FORESTS
 from twin import example_data
@@ -122,7 +123,7 @@ def test_a_compressed_forest_can_be_fitted_again():
 
 def test_larger_units_are_multiples():
     forest, _, _ = fitted("multiclass", dtype="int8")
-    coarse = _coarser(forest.forest_, 3)
+    coarse = coarser(forest.forest_, 3)
     exact, rough = forest.forest_.coefficients(), coarse.coefficients()
     width = 1 + forest.forest_.n_inputs[0]
     assert (np.abs(exact - rough) <= 0.5 * 2.0 ** np.repeat(coarse.exponent.astype(float), width)).all()
@@ -179,13 +180,16 @@ def test_training_rows_without_a_bag_are_refused(params):
     assert forest.compress(X=others[0], y=others[1]).compression_report_
 
 
-def test_a_loaded_forest_needs_rows_of_its_own(tmp_path: Path):
+def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
     forest, training, _ = fitted("regression")
     forest.save_model(tmp_path / "a")
     loaded = load_model(tmp_path / "a")
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
-    assert judge_of(loaded._model, *training, 1).sampling is None
+    assert judge_of(loaded._model, *training, 1).sampling is not None
+    assert judge_of(loaded._model, training[0][1:], training[1][1:], 1).sampling is None
+    report = loaded.compress(X=training[0], y=training[1]).compression_report_
+    assert report == forest.compress(X=training[0], y=training[1]).compression_report_
 
 
 # ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._grow.rounding import coarser
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
@@ -54,7 +55,10 @@ def quantised(columns):
         shared = (len(needed) - 1) * 9 // 10 if columns.sum_path[tree] else (len(needed) - 1) // 2
         while (large := largest > 127 * 2.0**needed).any():
             needed[large] += 1
-        exponent = np.maximum(needed, np.sort(needed)[shared])
+        least = np.sort(needed)[shared]
+        if width == 1:  # constants lose up to three bits to have the same unit
+            least = min(least + 3, needed.max())
+        exponent = np.maximum(needed, least)
         numbers.append(np.rint(values / 2.0 ** exponent[:, None]).ravel())
         exponents.append(exponent)
     return np.concatenate(numbers), np.concatenate(exponents)
@@ -333,11 +337,22 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
     forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params, preset="paper").fit(
         X, y
     )
-    exact = clone(forest).set_params(dtype="float64").fit(X, y)
     assert forest.forest_.dtype == dtype and forest.dtype == "auto"
-    assert_array_equal(forest.forest_.params, exact.forest_.astype(dtype).params)
-    if not params:
-        assert_array_equal(forest.oob_prediction_, exact.oob_prediction_)
+    exact = clone(forest).set_params(dtype="int8").fit(X, y).forest_  # whose thresholds are as short
+    assert_array_equal(forest.forest_.threshold, exact.threshold)
+    if dtype == "int8":
+        for name in ("loss", "gain", "lower", "upper"):
+            assert_array_equal(getattr(forest.forest_, name), getattr(exact, name), err_msg=name)
+        units = [exact, *(coarser(exact, shift) for shift in (1, 2))]
+        assert any(np.array_equal(forest.forest_.params, columns.params) for columns in units)
+
+
+def test_auto_takes_larger_units_where_the_loss_hardly_tells():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
+    sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
+    assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
 
 
 def test_auto_keeps_digits_that_the_loss_needs():
@@ -408,17 +423,23 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
             load_model(path)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, tmp_path):
+    forest, X = fit("multiclass", "int8")
+    forest.save_model(tmp_path / "a", dtype=dtype)
+    loaded = load_model(tmp_path / "a")
+    assert loaded.forest_.dtype == dtype
+    assert_allclose(output(loaded, X), output(forest, X), rtol=1e-12)
+
+
 def test_int8_is_refused_where_it_does_not_fit_a_file(tmp_path):
-    forest, _ = fit("regression", "int8")
     path = tmp_path / "a"
-    with pytest.raises(ValueError, match="dtype must be None or 'int8' for a model whose coefficients are int8"):
-        forest.save_model(path, dtype="float32")
     large, _ = fit("regression", "float64", scale=False)
     columns = replace(large.forest_, upper=np.where(large.forest_.upper < np.inf, 1e5, np.inf))
     large._model = replace(large._model, columns=columns)
     with pytest.raises(ValueError, match=r"dtype='int8' holds clip ranges up to 65504 .*: use a larger dtype\.$"):
         large.save_model(path, dtype="int8")
-    forest.save_model(path)
+    fit("regression", "int8")[0].save_model(path)
     content = path.read_bytes()
     exponent = tensors_of(content)["exponent"]
     for bad, reason in (

@@ -405,6 +405,18 @@ def test_the_same_forest_gives_the_same_bytes(rows):
     assert first == second
 
 
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2, "boost": True}], ids=["plain", "stages"])
+@pytest.mark.parametrize("loss", ["huber", "absolute_error", "poisson", "gamma", "tweedie", "aft"])
+def test_other_losses(rows, loss, settings):
+    X, y, _ = rows
+    X = np.nan_to_num(X)
+    n_trees = 4 if "preset" in settings else 40
+    y = np.exp(y / 4)
+    target = np.column_stack([y, y < 1.5]) if loss == "aft" else y
+    forest = BoostForestRegressor(n_trees, loss=loss, random_state=0, **settings).fit(X, target)
+    assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
+
+
 # ------------------------------------------------------------------------------
 # What is refused.
 

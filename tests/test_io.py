@@ -218,8 +218,9 @@ def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
         expected, model = golden_record(path), load_model(path)
         rows = golden_rows(path, model)
         assert_array_equal(model.apply(rows), expected["leaves"])
-        # make_golden.py: exact on any machine, but for the sigmoids of hidden layers.
-        assert_same = partial(assert_allclose, rtol=1e-12) if len(model.forest_.hidden) else assert_array_equal
+        # make_golden.py: exact on any machine, but for the sigmoids of hidden layers and the powers of a log scale.
+        is_exact = not len(model.forest_.hidden) and getattr(model, "loss", "") not in ("poisson", "aft")
+        assert_same = assert_array_equal if is_exact else partial(assert_allclose, rtol=1e-12)
         assert_same(model.predict(rows), expected["labels"])
         if hasattr(model, "classes_"):
             trees = [model.get_tree(i) for i in range(model.forest_.n_trees)] if hasattr(model, "get_tree") else [model]

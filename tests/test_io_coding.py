@@ -16,6 +16,7 @@ from test_dtype import FORESTS, SETTINGS, fit, output
 from twin import example_data
 
 CODED = [path.read_bytes() for path in GOLDEN if path.stem.startswith("v3-coded")]
+RUNS = [path.read_bytes() for path in GOLDEN if path.stem.startswith("v4-runs")]
 
 
 @pytest.fixture
@@ -104,14 +105,14 @@ def test_files_of_int8_are_a_fraction_of_the_memory(forest, tmp_path):
     X, y = example_data("regression", n=500, d=20)
     y = y if forest is BoostForestRegressor else np.digitize(y, np.quantile(y, [0.3, 0.6]))
     fitted = forest(20, dtype="int8", random_state=0).fit(X, y)
-    exact = forest(20, random_state=0).fit(X, y)
+    exact = forest(20, dtype="float64", random_state=0).fit(X, y)
     fitted.save_model(tmp_path / "a")
     size = (tmp_path / "a").stat().st_size
     assert size < 0.6 * fitted.model_size_ and size < 0.15 * exact.model_size_
 
 
 def test_small_files_have_nothing_coded_and_the_version_before(tmp_path):
-    forest, _ = fit("regression", "float64")
+    forest, _ = fit("regression", "float64", bootstrap=False)
     forest.save_model(tmp_path / "a")
     header, _ = split((tmp_path / "a").read_bytes())
     assert header["__metadata__"]["format_version"] == "2" and not any(name.startswith("coded") for name in header)
@@ -126,7 +127,7 @@ def test_trees_grown_best_first_keep_the_order_of_their_nodes(tmp_path, everythi
         assert_array_equal(load_model(tmp_path / "a").forest_.left, forest.forest_.left)
 
 
-@pytest.mark.parametrize("content", CODED, ids=range(len(CODED)))
+@pytest.mark.parametrize("content", RUNS, ids=range(len(RUNS)))
 def test_the_same_columns_give_the_same_bytes_everywhere(content, everything_coded):
     stored = tensors_of(content)
     text = split(content)[0]["__metadata__"]["coded"]
@@ -135,6 +136,73 @@ def test_the_same_columns_give_the_same_bytes_everywhere(content, everything_cod
     for name, array in stored.items():
         assert_array_equal(again[name], array, err_msg=name)
     assert sorted(table) == sorted(text)
+
+
+@pytest.mark.parametrize("content", CODED, ids=range(len(CODED)))
+def test_columns_that_were_coded_before_there_were_runs_can_be_coded_anew(content, everything_coded):
+    before = coding.decode_columns(tensors_of(content), split(content)[0]["__metadata__"]["coded"])
+    after = coding.decode_columns(*coding.encode_columns(before))
+    assert after.keys() == before.keys()
+    for name, array in before.items():
+        assert_array_equal(after[name], array, err_msg=name)
+
+
+def boosted_forest(dtype="int8"):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = 4 * (X[:, 0] > 0) * (X[:, 1] > 0.3) + 3 * (X[:, 2] > 0.5) + 0.3 * rng.normal(size=300)
+    return BoostForestRegressor(20, boost=True, preset="paper", dtype=dtype, random_state=0).fit(X, y), X
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8"])
+def test_boosted_trees_have_seeds_rows_and_parameters_once_per_bag(dtype, tmp_path):
+    forest, X = boosted_forest(dtype)
+    forest.save_model(tmp_path / "a")
+    content = (tmp_path / "a").read_bytes()
+    header, _ = split(content)
+    stored, n_trees = tensors_of(content), forest.forest_.n_trees
+    assert n_trees > 300 and header["__metadata__"]["format_version"] == "4"
+    per_tree = stored["coded.absent"].nbytes + stored["coded.tree_seeds"].nbytes + stored["coded.tree_start"].nbytes
+    assert per_tree < 6 * n_trees and len(header["__metadata__"]["tree_params"]) < 3 * n_trees
+    loaded = load_model(tmp_path / "a")
+    assert loaded._model.params == forest._model.params
+    assert_array_equal(loaded._model.seeds, forest._model.seeds)
+    assert_array_equal(loaded.predict_interval(X), forest.predict_interval(X))
+
+
+def test_the_nodes_of_boosted_trees_take_a_bit_each_and_their_levels_a_split(tmp_path):
+    forest, _ = boosted_forest()
+    forest.save_model(tmp_path / "a")
+    stored = tensors_of((tmp_path / "a").read_bytes())
+    assert stored["coded.left"][0] == coding._STRUCTURE
+    assert stored["coded.threshold"][0] == coding._TABLE
+    assert len(stored["coded.threshold"]) < 2 * (forest.forest_.feature >= 0).sum()
+
+
+@pytest.mark.parametrize("runs", [[], [1], ["linear", 0], ["linear", 10**12], ["linear", -1, "linear", 2], [1, 1.5], 3])
+def test_runs_of_parameters_must_have_all_trees_together(runs, tmp_path):
+    text = coding.parse_json(split(RUNS[0])[0]["__metadata__"]["tree_params"], "tree_params")
+    path = tmp_path / "bad"
+    path.write_bytes(with_metadata(RUNS[0], tree_params=coding.to_json(text | {"node_model": {"runs": runs}})))
+    with pytest.raises(ValueError, match=r"the runs of node_model must have .* trees together"):
+        load_model(path)
+
+
+def test_damaged_runs_are_refused_or_give_a_model(tmp_path):
+    rng, path, refused = random.Random(0), tmp_path / "bad", 0
+    stored = tensors_of(RUNS[0])
+    coded = [name for name in stored if name.startswith("coded.") and stored[name][0] >= coding._RUNS]
+    assert {"coded.threshold", "coded.absent", "coded.tree_start", "coded.n_samples"} <= set(coded)
+    for _ in range(300):
+        name = rng.choice(coded)
+        damaged = stored[name].copy()
+        damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        path.write_bytes(with_tensors(RUNS[0], **{name: damaged}))
+        try:
+            load_model(path)
+        except ValueError:
+            refused += 1
+    assert refused > 150
 
 
 # ------------------------------------------------------------------------------

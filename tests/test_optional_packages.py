@@ -10,6 +10,7 @@ OPTIONAL = (
 # Private modules that are imported where a package is used, after a check that it is there.
 NEED_THEM = (
     "boostforest._cli.",
+    "boostforest._gpu.",
     "boostforest.export._",
     "boostforest.nodes._torch",
 )

@@ -11,8 +11,7 @@ from sklearn.metrics import mean_poisson_deviance
 
 import twin
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text, load_model
-from boostforest._losses import OutOfBag, Poisson
-from boostforest.export import to_c
+from boostforest._losses import Gamma, Huber, OutOfBag, Poisson, Tweedie
 from model_files import with_metadata
 from test_against_twin import assert_same, bootstrap_sample, fit_pair
 from twin import example_data
@@ -344,18 +343,26 @@ def test_target_that_has_no_logarithm_is_refused(y, says):
     assert_array_equal(forest.predict(np.zeros((1, 4))), before)
 
 
-def test_export_is_refused_in_one_sentence():
-    tree = TREE(random_state=0).fit(*counts(60))
-    with pytest.raises(
-        ValueError, match=r"to_c cannot express loss='poisson': regressors need loss='squared_error'\.$"
-    ):
-        to_c(tree)
+def test_boosted_stages_join_where_they_lower_the_deviance():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 5))
+    y = rng.poisson(np.exp(3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.5) + (X[:, 2] > 0.3) * (X[:, 3] < 0.6))).astype(float)
+    settings = {"preset": "best", "random_state": 0, "node_model": "ridge", "min_samples_leaf": 30, "n_stages": 1}
+    plain, boosted = (FOREST(80, boost=boost, **settings).fit(X[:400], y[:400]) for boost in (False, True))
+    assert boosted.n_stages_ > 1
+    assert boosted.oob_losses_[-1] < plain.oob_losses_[-1]
+    own, other = (mean_poisson_deviance(y[400:], forest.predict(X[400:])) for forest in (boosted, plain))
+    assert own < other
+    ends = boosted.predict_interval(X[400:], 0.9)
+    assert 0.82 < np.mean((ends[:, 0] <= y[400:]) & (y[400:] <= ends[:, 1])) < 0.97
 
 
-def test_boosted_stages_are_left_out():
-    X, y = counts(400)
-    forest = FOREST(80, preset="best", boost=True, random_state=0).fit(X, y)
-    assert_array_equal(forest.predict(X), FOREST(80, preset="best", boost=False, random_state=0).fit(X, y).predict(X))
+@pytest.mark.parametrize("loss", [Poisson(), Gamma(), Tweedie(power=1.3), Huber()], ids=lambda loss: loss.name)
+def test_gradients_that_weigh_boosted_stages_are_numeric_ones(loss):
+    rng = np.random.default_rng(0)
+    y, scores, step = rng.gamma(2, size=30), rng.normal(size=(30, 1)), 1e-6
+    above, below = (loss.losses(y, scores + sign * step) for sign in (1, -1))
+    assert_allclose(loss.gradient(y, scores)[:, 0], (above - below) / (2 * step), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["gibbs", None, 1, ["poisson"]])

@@ -29,9 +29,18 @@ def test_the_default_is_the_best_preset():
 @pytest.mark.parametrize("excluding", [{"bootstrap": False}, {"warm_start": True}], ids=str)
 @pytest.mark.parametrize("task", CLASSES)
 def test_without_out_of_bag_rows_the_default_is_the_papers_forest(task, excluding):
-    forest = fit(task, n_estimators=50, **excluding)
+    forest = fit(task, n_estimators=50, dtype="float64", **excluding)
     assert_same_trees(forest, fit(task, n_estimators=50, preset="paper", **excluding))
     assert not hasattr(forest, "oob_losses_") and forest.calibration_.factor == 1
+
+
+@pytest.mark.parametrize("preset", ["best", "fast"])
+def test_the_default_chooses_the_type_of_coefficients_and_the_papers_forest_does_not(preset):
+    forest = fit("binary", n_estimators=40, preset=preset)
+    assert forest.dtype is None and forest.forest_.dtype == "int8" and forest.get_tree(0).dtype == "int8"
+    assert fit("binary", n_estimators=5, preset="paper").forest_.dtype == "float64"
+    assert fit("binary", n_estimators=5, preset="paper", dtype="auto").forest_.dtype != "float64"
+    assert fit("binary", n_estimators=5, preset=preset, dtype="float32").forest_.dtype == "float32"
 
 
 def test_a_warm_start_goes_on_with_the_default():
@@ -49,8 +58,8 @@ def test_a_warm_start_that_comes_too_late_says_what_to_do():
 @pytest.mark.parametrize("n_estimators", [1, 5, 39])
 def test_few_trees_are_a_single_stage(n_estimators):
     paper = {"preset": "paper", "n_estimators": n_estimators}
-    assert_same_trees(fit("regression", n_estimators=n_estimators), fit("regression", **paper))
-    classes = fit("binary", n_estimators=n_estimators)
+    assert_same_trees(fit("regression", n_estimators=n_estimators, dtype="float64"), fit("regression", **paper))
+    classes = fit("binary", n_estimators=n_estimators, dtype="float64")
     assert_same_trees(classes, fit("binary", **paper))
     assert classes.n_stages_ == 1 and classes.calibration_.factor != 1
 
@@ -119,13 +128,36 @@ def shared(forest):
 
 
 def test_classes_share_their_weights_unless_the_forest_is_the_papers_or_not_calibrated():
+    assert shared(fit("multiclass", n_estimators=5, preset="best")) == {False}  # few classes
+    many = BoostForestClassifier(5, random_state=0).fit(
+        example_data("binary")[0], np.arange(len(example_data("binary")[1])) % 6
+    )
+    assert shared(many) == {True}
+    assert shared(fit("multiclass", n_estimators=5, preset="fast")) == {True}
     for preset in ("best", "fast"):
-        assert shared(fit("multiclass", n_estimators=5, preset=preset)) == {True}
         assert shared(fit("multiclass", n_estimators=5, preset=preset, shared_hessian=False)) == {False}
         assert shared(fit("multiclass", n_estimators=5, preset=preset, calibrate=False)) == {False}
         assert shared(fit("binary", n_estimators=5, preset=preset)) == {False}
     assert shared(fit("multiclass", n_estimators=5, preset="paper")) == {False}
     assert shared(fit("multiclass", n_estimators=5, preset="paper", shared_hessian=True)) == {True}
+
+
+def test_trees_of_calibrated_classes_begin_with_few_leaves_where_there_are_rows_for_it():
+    def limits(**params):
+        return {drawn["max_leaf_nodes"] for drawn in fit("binary", n_estimators=40, boost=False, **params).tree_params_}
+
+    assert limits(n=600) & {8, 16, 32}
+    for params in ({"n": 160}, {"n": 600, "calibrate": False}, {"n": 600, "pool": "uniform"}):
+        assert limits(**params) == {None}
+    assert limits(n=600, max_leaf_nodes=5) == {5}
+
+
+def test_steps_are_longer_where_classes_are_separated():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    forest = BoostForestClassifier(60, boost=False, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    assert 1 < max(forest.stages_.steps) <= 3
+    regressor = BoostForestRegressor(60, boost=False, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert max(regressor.stages_.steps) <= 1
 
 
 def leaves(forest):
@@ -139,7 +171,7 @@ def test_the_fast_preset_has_compact_trees_where_there_are_rows_for_them():
     assert max(leaves(fit("binary", n=160, preset="fast"))) == 15
     assert leaves(fit("binary", n=600, preset="fast", min_samples_leaf=7)) == {7}
     paper = fit("regression", n=600, preset="paper", n_estimators=20)
-    assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20), paper)
+    assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20, dtype="float64"), paper)
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

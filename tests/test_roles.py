@@ -321,7 +321,12 @@ ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", 
 
 def roles_of(encoder=ENCODER, **given):
     """Return the roles of the features that are made from three columns: two, three and one."""
-    parameters = {"split_features": None, "model_features": None, "monotonic_cst": None} | given
+    parameters = {
+        "split_features": None,
+        "model_features": None,
+        "monotonic_cst": None,
+        "interaction_cst": None,
+    } | given
     return read_roles(parameters, 3, np.array(["a", "b", "c"], dtype=object), encoder)
 
 
@@ -331,7 +336,7 @@ def test_roles_pass_to_all_features_of_a_column_and_order_to_its_values():
     assert_array_equal(roles.model_features, [2, 3, 4, 5])
     assert_array_equal(roles.monotonic_cst, [1, 0, 0, 0, 0, -1])  # a missing indicator is outside of the order
     assert roles.split_features.dtype == roles.model_features.dtype == np.int32 and roles.monotonic_cst.dtype == np.int8
-    nothing = dict.fromkeys(("split_features", "model_features", "monotonic_cst"))
+    nothing = dict.fromkeys(("split_features", "model_features", "monotonic_cst", "interactions"))
     assert vars(roles_of()) == vars(roles_of(split_features=["c", "b", "a"], monotonic_cst=[0, 0, 0])) == nothing
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
+from scipy.stats import norm
 
 Array = NDArray[Any]
 
@@ -103,7 +104,8 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    task: str  # "regression", "robust", "counts" (or others with a log link: mean 1), "binary" or "multiclass"
+    #: "regression", "robust", "counts" (or others with a log link: mean 1), "times", "binary" or "multiclass"
+    task: str
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
     criterion: str = "xgb"  # or "mse" (regression), "gini", "c45" (classification)
@@ -119,6 +121,8 @@ class Params:
     quantile: float = 0.5  # robust: which
     information: float = 1.0  # counts: how many a row of the mean stands for
     power: float = 1.0  # counts: of the mean that the variance goes with; 1 Poisson, 2 gamma, between them Tweedie
+    spread: float = 1.0  # times: standard unit of the noise of their logarithms
+    family: int = 1  # times: distribution of the noise; 1 normal, 2 logistic, 3 extreme value
     shared_hessian: bool = False  # three and more classes: one weight per row
     split_features: list[int] | None = None  # features that may be split on; None: all
     model_features: list[int] | None = None  # features that node models see; None: all
@@ -133,7 +137,7 @@ class Params:
     @property
     def clips(self) -> bool:
         """Whether the outputs of node models are kept within a range."""
-        return self.task in ("regression", "robust", "counts") and self.clip
+        return self.task in ("regression", "robust", "counts", "times") and self.clip
 
     @property
     def n_outputs(self) -> int:
@@ -206,8 +210,29 @@ def targets(y: Array, params: Params) -> Array:
     return y[:, np.newaxis].astype(float)
 
 
+def times(y: Array, F: Array, params: Params) -> tuple[Array, Array, Array]:
+    """Return -log of a density, or of a survival function where y < 0, with two derivatives by the distance z."""
+    z, seen = np.clip((np.log(np.abs(y)) - F[:, 0]) / params.spread, -30.0, 30.0), y > 0
+    if params.family == 1:
+        ratio = np.exp(norm.logpdf(z) - norm.logsf(z))
+        far = z > 25
+        ratio = np.where(far, z + 1 / np.where(far, z, 1.0), ratio)
+        return (
+            np.where(seen, z**2 / 2, -norm.logsf(z)),
+            np.where(seen, z, ratio),
+            np.where(seen, 1.0, ratio * (ratio - z)),
+        )
+    if params.family == 2:
+        s, soft = expit(z), np.logaddexp(0.0, z)
+        return np.where(seen, 2 * soft - z, soft), np.where(seen, 2 * s - 1, s), np.where(seen, 2.0, 1.0) * s * (1 - s)
+    e = np.exp(z)
+    return e - z * seen, e - seen, e
+
+
 def losses(y: Array, F: Array, params: Params) -> Array:
     """Return every row's loss: squared error, Poisson deviance, logistic or softmax cross-entropy."""
+    if params.task == "times":
+        return times(y, F, params)[0]
     if params.task == "counts":
         f, q, r = F[:, 0], 1 - params.power, 2 - params.power
         if q == 0:
@@ -230,6 +255,9 @@ def losses(y: Array, F: Array, params: Params) -> Array:
 
 def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
     """Return g and h, (n, J); in regression those of half the squared error, as in the authors' code, of counts too."""
+    if params.task == "times":  # times the squared spread
+        _, slope, bend = times(y, F, params)
+        return -params.spread * slope[:, np.newaxis], np.maximum(bend, 1e-6)[:, np.newaxis]
     if params.task == "robust":  # h is that of a parabola that touches the loss from above
         r = targets(y, params) - F
         if params.delta is not None:
@@ -252,6 +280,9 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
     if params.task == "regression":
         return -g, w
     if params.task == "robust":
+        return -g / h, w * h
+    if params.task == "times":  # no label is farther away than four units of the noise
+        h = np.maximum(h, np.abs(g) / (4 * params.spread))
         return -g / h, w * h
     if params.task == "counts":
         # Newton's step from the node's own mean, which the constant c gives.
@@ -279,7 +310,7 @@ def node_share(y: Array, F: Array, weight: Array, params: Params) -> float:
 
 def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
     """Return the range that the output of a node's model is kept in."""
-    if params.task == "regression":
+    if params.task in ("regression", "times"):
         return float(z.min()), float(z.max())
     if params.task == "robust":
         r, centre = y - F[:, 0], np.average(z[:, 0], weights=pseudo_labels(y, F, weight, params)[1][:, 0])
@@ -303,6 +334,8 @@ def shortened(step: Array, y: Array, F: Array, weight: Array, params: Params) ->
         order = np.argsort(rest)
         below = np.cumsum(weight[order])
         return 1.0, float(rest[order][np.flatnonzero(below >= params.quantile * weight.sum())[0]])
+    if params.task == "times":
+        return shortened_times(step, y, F, weight, params)
     if params.task == "robust" or y @ weight <= 0:
         return 1.0, 0.0
 
@@ -319,6 +352,20 @@ def shortened(step: Array, y: Array, F: Array, weight: Array, params: Params) ->
             break
         factor, best, shift = factor / 2, value, next_shift
     return factor, shift
+
+
+def shortened_times(step: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
+    """Return the factor that is halved while the loss falls, and one more step of a constant if that helps."""
+
+    def total(factor: float, shift: float) -> float:
+        return float(weight @ losses(y, (F + factor * step + shift)[:, np.newaxis], params))
+
+    factor, best = 1.0, total(1.0, 0.0)
+    while factor / 2 > SHORTEST_FACTOR and (value := total(factor / 2, 0.0)) < best - 1e-12 * abs(best):
+        factor, best = factor / 2, value
+    g, h = derivatives(y, (F + factor * step)[:, np.newaxis], params)
+    shift = float(np.clip(-(weight @ g)[0] / (weight @ h)[0], -params.spread, params.spread))
+    return factor, shift if total(factor, shift) < best - 1e-12 * abs(best) else 0.0
 
 
 # ------------------------------------------------------------------------------
@@ -579,7 +626,7 @@ def fit_model(node: Node, sample: Sample, params: Params) -> None:
     z, v = pseudo_labels(sample.y[rows], node.scores[batch], sample.weight[rows], params)
     bounds = slope_bounds(node, sample.X.shape[1])
     node.coef, node.intercept = fit_outputs(inputs_of(sample.X[rows], node), z, v, params, bounds)
-    if params.task in ("counts", "robust"):
+    if params.task in ("counts", "robust", "times"):
         start, w = node.scores[batch], sample.weight[rows]
         adjust_step(node, inputs_of(sample.X[rows], node), sample.y[rows], start, w, params, bounds)
     if params.clips:
@@ -598,7 +645,7 @@ def adjust_step(node: Node, x: Array, y: Array, start: Array, w: Array, params: 
     assert node.intercept is not None
     coef = None if node.coef is None else np.zeros_like(node.coef)
     intercept, total = np.zeros(1), np.zeros(len(y))
-    for _ in range({"counts": 100, "robust": 2000}[params.task] if node.parent is None else 1):
+    for _ in range({"counts": 100, "robust": 2000, "times": 200}[params.task] if node.parent is None else 1):
         here = start + total[:, np.newaxis]
         if total.any():  # fitted to the whole of what is wanted, so that the penalty is on the whole model
             z, v = pseudo_labels(y, here, w, params)
@@ -856,6 +903,8 @@ def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
     """Return the mean over trees of the predictions (n,), or of the class probabilities (n, n_classes)."""
     if params.task in ("regression", "robust"):
         return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
+    if params.task == "times":
+        return np.exp(np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0))
     if params.task == "counts":
         return np.mean([np.exp(predict_scores(root, X)[:, 0]) for root in trees], axis=0)
     return np.mean([predict_proba(root, X, params) for root in trees], axis=0)

@@ -102,6 +102,23 @@ auto left_children(const Array<std::int64_t, 1>& tree_start, const Bytes& is_spl
     return left;
 }
 
+auto depths(const Array<std::int64_t, 1>& tree_start, const Array<std::int32_t, 1>& left) {
+    require_trees(tree_start, left.shape(0));
+    auto depth = new_array<std::int32_t>(left.shape(0));
+    node_depths(span_of(tree_start), left.data(), depth.data());
+    return depth;
+}
+
+auto whole_weights(const Array<std::int64_t, 1>& tree_start, const Array<std::int32_t, 1>& left,
+                   const Array<float, 1>& weight) {
+    require_trees(tree_start, left.shape(0));
+    require(weight.shape(0) == left.shape(0), "damaged model: every node needs a weight");
+    auto all = new_array<float>(left.shape(0));
+    std::copy_n(weight.data(), weight.shape(0), all.data());
+    complete_weights(span_of(tree_start), left.data(), all.data());
+    return all;
+}
+
 }  // namespace
 
 void register_coding(nb::module_& module) {
@@ -121,6 +138,11 @@ void register_coding(nb::module_& module) {
                "The nodes of every tree depth first, counted from its root.");
     module.def("left_children", &left_children, nb::arg("tree_start").noconvert(), nb::arg("is_split").noconvert(),
                "The left children of trees that were grown depth first, given in that order which nodes are split.");
+    module.def("node_depths", &depths, nb::arg("tree_start").noconvert(), nb::arg("left").noconvert(),
+               "The depth of every node, 0 for roots.");
+    module.def("complete_weights", &whole_weights, nb::arg("tree_start").noconvert(), nb::arg("left").noconvert(),
+               nb::arg("weight").noconvert(),
+               "Weights of nodes, those of right children being what the left ones leave.");
 }
 
 }  // namespace boostforest

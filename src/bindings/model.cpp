@@ -116,23 +116,32 @@ void require_shape(const OutArray& out, std::size_t n_rows, std::size_t n_column
 }
 
 using Out = nb::ndarray<double, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Start = std::optional<Array<double, 2>>;  // scores that those of a tree are added to, rows × outputs
+
+const double* scores_of(const Start& start, const Out& out) {
+    require(!start || (start->shape(0) == out.shape(0) && start->shape(1) == out.shape(1)),
+            "start has the wrong shape");
+    return start ? start->data() : nullptr;
+}
 
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-             int link, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill) {
+             int link, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill,
+             const Start& start) {
     const std::vector<TreeView> trees = model.trees(first, last);
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     const Link as = link_of(link, model.n_outputs());
+    const double* from = scores_of(start, out);
     run_without_gil(nb::none(),
-                    [&](Control& control) { predict_forest(trees, rows, as, n_threads, control, out.data()); });
+                    [&](Control& control) { predict_forest(trees, rows, as, from, n_threads, control, out.data()); });
 }
 
 void predict_oob(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean,
                  const Array<double, 1>& scale, int link, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
                  const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out, Out& n_trees,
-                 const Fill& fill, std::optional<Out> squares, const std::optional<Array<std::int64_t, 1>>& numbers,
-                 std::int64_t n_rows) {
+                 const Fill& fill, std::optional<Out> squares, const Start& start,
+                 const std::optional<Array<std::int64_t, 1>>& numbers, std::int64_t n_rows) {
     const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     TrainingPlaces places{.n_rows = static_cast<std::int64_t>(x.shape(0))};
@@ -155,9 +164,10 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
     if (squares) require_shape(*squares, out.shape(0), out.shape(1));
     const Link as = link_of(link, model.n_outputs());
+    const double* from = scores_of(start, out);
     run_without_gil(nb::none(), [&](Control& control) {
-        predict_out_of_bag(trees, keys, sampling, rows, places, as, n_threads, control, out.data(), n_trees.data(),
-                           squares ? squares->data() : nullptr);
+        predict_out_of_bag(trees, keys, sampling, rows, places, as, from, n_threads, control, out.data(),
+                           n_trees.data(), squares ? squares->data() : nullptr);
     });
 }
 
@@ -189,14 +199,15 @@ void register_model(nb::module_& module) {
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("link"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"), nb::arg("out").noconvert(),
-             nb::arg("fill").noconvert().none() = nb::none(),
-             "Add what the link makes of the scores of the trees first … last - 1 to out (rows × outputs).")
+             nb::arg("fill").noconvert().none() = nb::none(), nb::arg("start").noconvert().none() = nb::none(),
+             "Add what the link makes of the scores of the trees first … last - 1, each added to start, to out (rows × "
+             "outputs).")
         .def("predict_oob", &predict_oob, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
              nb::arg("scale").noconvert(), nb::arg("link"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
              nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
-             nb::arg("squares").noconvert().none() = nb::none(), nb::arg("numbers").noconvert().none() = nb::none(),
-             nb::arg("n_rows") = 0,
+             nb::arg("squares").noconvert().none() = nb::none(), nb::arg("start").noconvert().none() = nb::none(),
+             nb::arg("numbers").noconvert().none() = nb::none(), nb::arg("n_rows") = 0,
              "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs. "
              "The rows are the training table, or those of its n_rows rows that numbers names.")
         .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),

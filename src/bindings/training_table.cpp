@@ -174,10 +174,51 @@ bool are_counts(const Array<std::int32_t, 1>& counts, std::int64_t total) {
            std::accumulate(first, last, std::int64_t{0}) == total;
 }
 
+void check_interactions(const TrainingTable& table, const Interactions& interactions,
+                        const std::vector<TreeParams>& params, Dataset& data) {
+    require(interactions.n_features() == data.n_features && interactions.n_inputs() == data.n_model_features,
+            "interactions need the column of every feature");
+    require(!table.is_monotone(), "interactions and monotone do not go together");
+    for (const TreeParams& p : params)
+        require(p.node.fit != NodeFit::kElm && (!p.clip || !table.loss().clips()),
+                "hidden units and clipped models mix all columns");
+    data.interactions = &interactions;
+    data.model_indicators = nullptr;  // a regression on some of the features reads no lists
+}
+
+// Columns are numbers from 0. members, ends: the columns of each set, ascending, and where they end.
+void build_interactions(Interactions* place, const Array<std::int32_t, 1>& features,
+                        const Array<std::int32_t, 1>& inputs, int most, const Array<std::int32_t, 1>& members,
+                        const Array<std::int64_t, 1>& ends) {
+    constexpr std::int32_t kMostColumns = 1 << 24;
+    const auto read = [](const Array<std::int32_t, 1>& columns) {
+        std::vector<std::int32_t> numbers(columns.data(), columns.data() + columns.shape(0));
+        for (const std::int32_t column : numbers)
+            require(column >= 0 && column < kMostColumns, "a column has a number from 0 on, below 2^24");
+        return numbers;
+    };
+    std::vector<std::int32_t> of_features = read(features), of_inputs = read(inputs), of_sets = read(members);
+    for (const std::int32_t column : of_inputs)
+        require(std::ranges::find(of_features, column) != of_features.end(), "an input needs the column of a feature");
+    require(most >= 0 && (most > 0) == (ends.shape(0) == 0), "any so many columns act together, or those of a set");
+    std::vector<std::vector<std::int32_t>> sets;
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < ends.shape(0); ++i) {
+        require(ends(i) >= begin && ends(i) <= static_cast<std::int64_t>(of_sets.size()),
+                "the ends of sets must ascend");
+        sets.emplace_back(of_sets.begin() + begin, of_sets.begin() + ends(i));
+        require(std::ranges::is_sorted(sets.back()), "the columns of a set must ascend");
+        begin = ends(i);
+    }
+    require(begin == static_cast<std::int64_t>(of_sets.size()), "every column of a set needs its set");
+    new (place) Interactions(std::move(of_features), std::move(of_inputs), most, std::move(sets));
+}
+
 nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
               const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
               const nb::object& progress, const FeatureNumbers& split_features,
-              const std::optional<Array<double, 2>>& start, const std::string& dtype, const Counts& drawn) {
+              const std::optional<Array<double, 2>>& start, const std::string& dtype, bool short_thresholds,
+              const Counts& drawn, const Interactions* interactions) {
     const std::vector<TreeParams> tree_params = read_params(params);
     check_params(table, tree_params);
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
@@ -191,14 +232,15 @@ nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap
         "start needs the scores of every row");
     require(!drawn || (bootstrap && drawn->shape(0) == n_rows && are_counts(*drawn, n_draws)),
             "drawn needs a count of every row, n_draws in all");
-    const Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    if (interactions != nullptr) check_interactions(table, *interactions, tree_params, data);
     const Sampling sampling{.bootstrap = bootstrap,
                             .n_draws = n_draws,
                             .cumulative = cumulative ? cumulative->data() : nullptr,
                             .weight = weight ? weight->data() : nullptr,
                             .balance_classes = balance_classes,
                             .drawn = drawn ? drawn->data() : nullptr};
-    JoinedTrees trees(tree_params, read_stored(dtype));
+    JoinedTrees trees(tree_params, read_stored(dtype), short_thresholds);
     run_without_gil(progress,
                     [&](Control& control) { grow_forest(data, sampling, tree_params, n_threads, control, trees); });
     return to_dict(trees);
@@ -272,7 +314,7 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
 nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
                const Doubles& cumulative, const Doubles& row_weight, bool balance_classes, int n_threads,
                const FeatureNumbers& split_features, const std::optional<Array<double, 2>>& start,
-               const std::string& dtype) {
+               const std::string& dtype, const Interactions* interactions) {
     const BoostRules own = read_boost_rules(rules);
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
     require((!row_weight || row_weight->shape(0) == n_rows) && (!cumulative || cumulative->shape(0) == n_rows),
@@ -284,7 +326,8 @@ nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uin
         !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
         "start needs the scores of every row");
     require(!balance_classes || table.n_classes() > 0, "only classes can be balanced");
-    const Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
+    if (interactions != nullptr) check_interactions(table, *interactions, {}, data);
     const Sampling sampling{.bootstrap = true,
                             .n_draws = n_draws,
                             .cumulative = cumulative ? cumulative->data() : nullptr,
@@ -433,6 +476,9 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) 
 
 void register_training_table(nb::module_& module) {
     module.attr("SPLIT_RULES") = rule_names();
+    nb::class_<Interactions>(module, "Interactions", "Which columns may act together.")
+        .def("__init__", &build_interactions, nb::arg("features").noconvert(), nb::arg("inputs").noconvert(),
+             nb::arg("most"), nb::arg("members").noconvert(), nb::arg("ends").noconvert());
     nb::class_<TrainingTable>(module, "TrainingTable", "The training table of a fit: scaled, missing values filled.")
         .def("__init__", &build, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
              nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),
@@ -444,22 +490,26 @@ void register_training_table(nb::module_& module) {
              nb::arg("n_threads"), nb::arg("progress").none(),
              nb::arg("split_features").noconvert().none() = nb::none(),
              nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
-             nb::arg("drawn").noconvert().none() = nb::none(),
+             nb::arg("short_thresholds") = false, nb::arg("drawn").noconvert().none() = nb::none(),
+             nb::arg("interactions").none() = nb::none(),
              nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                      "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
-                     "start: numpy.ndarray | None = None, dtype: str = 'float64', "
-                     "drawn: numpy.ndarray | None = None) -> dict[str, typing.Any]"),
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False, "
+                     "drawn: numpy.ndarray | None = None, interactions: Interactions | None = None) "
+                     "-> dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
         .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("row_weight").noconvert().none(),
              nb::arg("balance_classes"), nb::arg("n_threads"),
              nb::arg("split_features").noconvert().none() = nb::none(),
              nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
+             nb::arg("interactions").none() = nb::none(),
              nb::sig("def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, "
                      "cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, split_features: numpy.ndarray | None = None, "
-                     "start: numpy.ndarray | None = None, dtype: str = 'float64') -> dict[str, typing.Any]"),
+                     "start: numpy.ndarray | None = None, dtype: str = 'float64', "
+                     "interactions: Interactions | None = None) -> dict[str, typing.Any]"),
              "Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.")
         .def_prop_ro("values", &values, nb::rv_policy::reference_internal, "Rows × features as node models see them.")
         .def("is_missing", &is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),

@@ -1,6 +1,7 @@
 """BoostTree and BoostForest: forests of boosted model trees behind scikit-learn's interface."""
 
 from importlib.metadata import version
+from importlib.resources import files
 
 from ._estimator.load import load_model
 from ._estimator.show import export_text
@@ -25,6 +26,19 @@ __all__ = [
     "PoolForestRegressor",
     "__version__",
     "export_text",
+    "get_include",
     "load_model",
     "plot_tree",
 ]
+
+
+def get_include() -> str:
+    """Return the folder of ``boostforest.h``, the C header that reads model files and predicts.
+
+    Examples
+    --------
+    >>> import boostforest, os
+    >>> os.listdir(boostforest.get_include())
+    ['boostforest.h']
+    """
+    return str(files(__name__) / "include")

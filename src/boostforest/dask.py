@@ -269,7 +269,7 @@ class _DaskForest:
 
     client: Any
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Grow the trees where the partitions are.
 
         Parameters
@@ -278,8 +278,8 @@ class _DaskForest:
             Training table; categories and missing values are taken as they are.
         y : dask.array.Array or dask.dataframe.Series
             Target values, or class labels, with the partitions of X.
-        sample_weight : None
-            All rows weigh the same.
+        sample_weight, offset : None
+            All rows weigh the same, and start from nothing.
 
         Returns
         -------
@@ -288,6 +288,8 @@ class _DaskForest:
         """
         if sample_weight is not None:
             raise ValueError("sample_weight must be None: all rows of a collection weigh the same.")
+        if offset is not None:
+            raise ValueError("offset must be None with a collection.")
         client = self.client
         if client is None:
             from distributed import get_client
@@ -360,7 +362,7 @@ class DaskBoostForestRegressor(_DaskForest, BoostForestRegressor):
         default=None, doc="distributed.Client\nThe cluster to use; None: the client that was started last."
     )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: None = None) -> Any:
         """Predict the target of a collection, lazily, or of a table in memory."""
         return self._lazily("predict", X, "float64")
 
@@ -395,10 +397,10 @@ class DaskBoostForestClassifier(_DaskForest, BoostForestClassifier):
         default=None, doc="distributed.Client\nThe cluster to use; None: the client that was started last."
     )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: None = None) -> Any:
         """Predict the class of the rows of a collection, lazily, or of a table in memory."""
         return self._lazily("predict", X, self.classes_.dtype)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, offset: None = None) -> Any:
         """Predict the probabilities of the classes for a collection, lazily, or for a table in memory."""
         return self._lazily("predict_proba", X, "float64", len(self.classes_))

@@ -18,6 +18,8 @@ from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows
+from ._losses import AcceleratedFailureTime
+from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
 from ._model.intervals import left_out
 from ._model.model import Known, Model
@@ -64,6 +66,11 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
         prediction = model.loss.decode(outputs)
+        if isinstance(model.loss, AcceleratedFailureTime):  # of censored times no residual is known
+            if not self.oob_score:
+                return model.known
+            weight = np.where(seen, 1.0 if sampling.sample_weight is None else sampling.sample_weight, 0.0)
+            return replace(model.known, prediction=prediction, score=concordance(y, prediction, weight))
         bags = model.stages.bags(model.seeds)
         kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.output_unit, seen)
         known = replace(model.known, left_out=kept)
@@ -72,7 +79,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
         return replace(known, prediction=prediction, score=score)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
         By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
@@ -87,6 +94,8 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         coverage : float, default=0.9
             Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
@@ -109,20 +118,29 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         True
         """
         check_coverage(coverage)
-        model, X = self._read(X)
+        model, X, in_scores = self._read_with(X, offset)
+        if isinstance(model.loss, AcceleratedFailureTime):
+            raise ValueError("predict_interval needs targets that are known, and with loss='aft' some are censored.")
         kept = learned(model.known.left_out, "predict_interval")
-        ends = model.intervals(X, kept, coverage, self._threads())
+        ends = model.intervals(X, kept, coverage, self._threads(), in_scores)
         return np.column_stack([model.loss.decode(ends[:, [side]]) for side in (0, 1)])
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
+    def staged_predict(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
             Prediction of the trees so far.
         """
-        for model, outputs in self._staged_outputs(X):
+        for model, outputs in self._staged_outputs(X, offset):
             yield model.loss.decode(outputs)
 
 
@@ -195,7 +213,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
             known, prediction=p, score=score_rows(self.oob_score, y, p, classes_of(model.loss), seen, weight)
         )
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> Mask:
+    def predict_set(self, X: Any, coverage: float = 0.9, offset: Any = None) -> Mask:
         """Predict sets of classes that hold the true one with the given probability.
 
         A class is in the set if it is no less probable than the true classes of that share of the training rows were,
@@ -208,6 +226,8 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
             Rows with the columns of the training table.
         coverage : float, default=0.9
             Probability that the true class is in the set, above 0 and below 1.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
@@ -224,7 +244,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
         array([[ True, False, False]])
         """
         check_coverage(coverage)
-        model, outputs = self._outputs(X)
+        model, outputs = self._outputs(X, offset)
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 

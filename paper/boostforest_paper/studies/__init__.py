@@ -45,6 +45,12 @@ def print_table(rows: Iterable[dict[str, Any]]) -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
-from boostforest_paper.studies import categories, constraints, dtypes, intervals  # noqa: E402
+from boostforest_paper.studies import categories, constraints, dtypes, intervals, small  # noqa: E402
 
-STUDIES = {"categories": categories, "constraints": constraints, "dtypes": dtypes, "intervals": intervals}
+STUDIES = {
+    "categories": categories,
+    "constraints": constraints,
+    "dtypes": dtypes,
+    "intervals": intervals,
+    "small": small,
+}

@@ -37,6 +37,25 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> Floats | None:
     return weight
 
 
+def check_offset(offset: Any, n_rows: int, n_outputs: int) -> Floats | None:
+    """Return an offset as an array of rows × outputs, None for none."""
+    if offset is None:
+        return None
+    if isinstance(offset, numbers.Number) and n_outputs == 1:
+        offset = np.full(n_rows, offset)
+    try:
+        values = np.asarray(offset).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("offset must hold numbers.") from error
+    expected = (n_rows,) if n_outputs == 1 else (n_rows, n_outputs)
+    if values.shape != expected:
+        per = "a number per row" if n_outputs == 1 else "a number per row and class"
+        raise ValueError(f"offset must have {per}, shape {expected}; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("offset must be finite; it contains missing values or infinity.")
+    return np.ascontiguousarray(values.reshape(n_rows, n_outputs))
+
+
 def weight_in_rows(weight: Floats) -> Floats:
     """Return how many rows each row counts as, whatever the unit of the weights.
 

@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import math
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
@@ -96,13 +97,23 @@ def between(low: float, high: float) -> Parameter:
     return Parameter(f"a number above {low:g} and below {high:g}", lambda v: is_real(v, low, high) and low < v < high)
 
 
-def choice(codes: dict[str, int]) -> Parameter:
-    """Allow one of some names; the core gets its code."""
+def choice(codes: dict[str, int], none: bool = False) -> Parameter:
+    """Allow one of some names, and None if so said; the core gets its code."""
     return Parameter(
-        "one of " + ", ".join(f"'{c}'" for c in codes),
-        lambda v: isinstance(v, str) and v in codes,
+        ("None or " if none else "") + "one of " + ", ".join(f"'{c}'" for c in codes),
+        lambda v: (v is None and none) or (isinstance(v, str) and v in codes),
         lambda v, d: float(codes[v]),
     )
+
+
+def or_else(rule: Parameter, allowed: str, is_valid: Callable[[Any], bool]) -> Parameter:
+    """Allow something else besides."""
+    return replace(rule, allowed=f"{rule.allowed} or {allowed}", is_valid=lambda v: rule.is_valid(v) or is_valid(v))
+
+
+def matching(allowed: str, pattern: str) -> Parameter:
+    """Allow strings that a regular expression matches; ``allowed`` says which they are."""
+    return Parameter(allowed, lambda v: isinstance(v, str) and re.fullmatch(pattern, v) is not None)
 
 
 BOOL = Parameter("True or False", lambda v: isinstance(v, bool))

@@ -297,7 +297,7 @@ def compress(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a saved forest smaller, judged by rows of a table that its fit has not seen."""
+    """Make a saved forest smaller, judged by rows that its fit has not seen, or out of bag by its training table."""
     with said_plainly(quiet):
         source = _source(table, sql, sep, decimal, encoding)
         if str(output) == "-":

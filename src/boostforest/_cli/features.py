@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 
+from .._features.frames import COUNTS, FEW, KEYS, MOSTLY, words_of_name
 from .messages import Refused, cut, cut_name, some
 from .table import Column, Table
 
-TIMES, LISTS = "dates or times", "lists or records"
-_KEYS = {"id", "ids", "key", "uuid", "guid", "rowid", "unnamed"}  # words of a name: different values are enough
-_COUNTS = {"index", "idx", "row", "rownames", "rownum", "no", "nr", "number", "obs", "case", "record"}  # 1, 2, 3, …
-_FEW = 20  # rows: too few to tell text that never comes again
-_MOSTLY = 0.9  # of the values of a text column are different: it does not hold categories
+TIMES, LISTS = "dates or times that can be read in several ways", "lists or records"
 _SENTENCE = 30  # characters of a text on average
 
 
@@ -75,10 +72,8 @@ def choose_features(table: Table, choice: Choice) -> tuple[list[str], str | None
         if name in choice.others:
             continue
         reason = None if name in choice.categorical else _useless(table, column)
-        if name in choice.keep and column.kind in ("time", "nested"):
-            raise Refused(
-                f"--keep {cut_name(name)}: the column holds {reason}, which are not features: {_as_numbers(name)}"
-            )
+        if name in choice.keep and reason in (TIMES, LISTS):
+            raise Refused(f"--keep {cut_name(name)}: the column holds {reason}: {_readable(name, reason)}")
         if reason is None or (name in choice.keep and reason != "nothing"):
             features.append(name)
         else:
@@ -95,30 +90,31 @@ def _left_out(left_out: dict[str, list[str]]) -> str:
     said = "left out: " + ", ".join(f"{some(names)} ({reason})" for reason, names in left_out.items())
     if left_out.keys() - {"nothing", TIMES, LISTS}:
         said += "; --keep NAME keeps a column"
-    return said + (f"; {_as_numbers(left_out[TIMES][0])}" if TIMES in left_out else "")
+    return said + (f"; {_readable(left_out[TIMES][0], TIMES)}" if TIMES in left_out else "")
 
 
-def _as_numbers(name: str) -> str:
+def _readable(name: str, reason: str) -> str:
     shown = name if name.isidentifier() else "NAME"
-    return f'turn dates into numbers, as in --sql "SELECT *, year({shown}) AS year FROM …"'
+    how = f"strptime({shown}, '%d/%m/%Y')" if reason == TIMES else f"{shown}[1]"
+    what = "write them as 2024-12-31" if reason == TIMES else "turn them into numbers"
+    return f'{what}, as in --sql "SELECT *, {how} AS {"day" if reason == TIMES else "first"} FROM …"'
 
 
 def _useless(table: Table, column: Column) -> str | None:
     """Return what a column holds if nothing can be learnt from it, None for a feature."""
     if column.kind in ("empty", "time", "nested"):
-        return {"empty": "nothing", "time": TIMES, "nested": LISTS}[column.kind]
+        return None if column.is_time else {"empty": "nothing", "time": TIMES, "nested": LISTS}[column.kind]
     if column.kind not in ("whole", "text") or column.trouble is not None:
         return None
-    words = set(re.sub(r"([a-z])([A-Z])", r"\1 \2", column.name).replace("_", " ").lower().replace(":", " ").split())
-    distinct = column.n_distinct
+    words, distinct = words_of_name(column.name), column.n_distinct
     if column.kind == "whole":
-        if distinct < table.n_rows or not words & (_KEYS | _COUNTS):
+        if distinct < table.n_rows or not words & (KEYS | COUNTS):
             return None
         ends = pc.min_max(column.values).as_py()
-        return "identifier" if words & _KEYS or ends["max"] - ends["min"] + 1 == distinct else None
-    if words & _KEYS and distinct == table.n_rows:
+        return "identifier" if words & KEYS or ends["max"] - ends["min"] + 1 == distinct else None
+    if words & KEYS and distinct == table.n_rows:
         return "identifier"
-    if table.n_rows < _FEW or distinct <= _MOSTLY * column.n_given:
+    if table.n_rows < FEW or distinct <= MOSTLY * column.n_given:
         return None
     return (
         "free text"

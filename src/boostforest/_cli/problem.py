@@ -52,9 +52,9 @@ class Problem:
         self.task, reason = guess_task(target, rows.y, table.label, task)
         if len(rows.y) < 2:
             raise Refused(f"{table.label} has one row: at least two are needed to learn from")
-        rows.X = rows.X.astype(
-            {name: "category" for name in features if name in {*choice.categorical, *table.declared}}
-        )
+        kept = [name for name in choice.keep if table.columns[name].kind == "text"]  # else free text would be left out
+        categories = {*choice.categorical, *table.declared, *kept}
+        rows.X = rows.X.astype({name: "category" for name in features if name in categories})
         if left_out is not None:
             warnings.warn(left_out, stacklevel=2)
         for remark in [

@@ -52,6 +52,11 @@ class Column:
         return self.kind in ("whole", "number", "truth")
 
     @property
+    def is_time(self) -> bool:
+        """Whether it can be used as dates, times of a day or durations."""
+        return self.kind == "time" and bool(pa.types.is_temporal(self.values.type))
+
+    @property
     def n_given(self) -> int:
         """Number of values that are not missing."""
         return len(self.values) - int(self.values.null_count)
@@ -219,23 +224,29 @@ def _as_numbers(column: Column) -> bool:
 
 
 def _as_times(connection: Any, column: Column) -> bool:
-    """Tell whether text holds dates and times only, in whatever ways they are written; DuckDB knows them."""
+    """Tell whether text holds dates and times only, and read them if that can be done in one way; DuckDB knows them."""
     if not pc.all(pc.match_substring_regex(column.text, _HAS_YEAR)).as_py():
         return False
     levels = pa.table({"it": column.text.unique().drop_null()})
     if pc.max(pc.utf8_length(levels["it"])).as_py() > 40:
         return False
-    formats = ", ".join(f"'{day}{hour}'" for day, hour in product(_DAYS, _HOURS))
+    ways = ["try_cast(it AS TIMESTAMP)", "try_cast(it AS TIME)"]
+    ways += [f"try_strptime(it, '{day}{hour}')" for day, hour in product(_DAYS, _HOURS)]
     connection.register("levels", levels)
-    ((n,),) = connection.execute(
-        "SELECT count(coalesce(try_cast(it AS TIMESTAMP)::VARCHAR, try_cast(it AS TIME)::VARCHAR, "
-        f"try_strptime(it, [{formats}])::VARCHAR)) FROM levels"
-    ).fetchall()
+    any_way = ", ".join(f"{way}::VARCHAR" for way in ways)
+    counts = ", ".join(f"count({way})" for way in ways)
+    ((n, *by_way),) = connection.execute(f"SELECT count(coalesce({any_way})), {counts} FROM levels").fetchall()
+    possible = [way for way, n_read in zip(ways, by_way, strict=True) if n_read == len(levels)]
+    if possible[:1] == ways[:1]:  # as computers write them
+        possible = ways[:1]
+    if n == len(levels):
+        column.kind = "time"
+        readings = [connection.sql(f"SELECT it, {way} AS time FROM levels").to_arrow_table() for way in possible]
+        if readings and all(other["time"].equals(readings[0]["time"]) for other in readings[1:]):
+            place = pc.index_in(column.text, readings[0]["it"].combine_chunks())
+            column.values = readings[0]["time"].take(place)
     connection.unregister("levels")
-    if n < len(levels):
-        return False
-    column.kind = "time"
-    return True
+    return bool(n == len(levels))
 
 
 def _could_be_thousands(text: Any) -> bool:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
+from .._features.calendar import CalendarColumn
 from .._files.files import replace_file
 from .features import LISTS, TIMES, Choice, known_column, one_column_hint
 from .messages import Refused, cut, some
@@ -78,7 +80,8 @@ def guess_task(column: Column, y: pd.Series[Any], label: str, wanted: str) -> tu
     """Return the task and the reason for it; refuse a target that makes no sense for it."""
     target = f"the target {cut(column.name)} of {label}"
     if column.kind in ("time", "nested"):
-        raise Refused(f"{target} holds {TIMES if column.kind == 'time' else LISTS}: turn it into numbers or classes")
+        what = "dates or times" if column.kind == "time" else LISTS
+        raise Refused(f"{target} holds {what}: turn it into numbers or classes")
     distinct = y.nunique()
     if not column.is_number and wanted == "regression":
         raise Refused(f"--task regression needs numbers; {target} holds {cut(y.iloc[0])}")
@@ -132,27 +135,43 @@ def model_features(table: Table, estimator: Any) -> tuple[list[str], list[str]]:
             f"{table.label} lacks {some(absent)}, which the model was fitted on; its columns are "
             f"{some(table.columns)}{one_column_hint(table)}"
         )
-    categories = getattr(getattr(estimator, "encoder_", None), "categories", {})
+    encoder = getattr(estimator, "encoder_", None)
+    categories, special = ({}, {}) if encoder is None else (encoder.categories, encoder.special)
     as_text = []
     for j, name in enumerate(names):
         category, column = categories.get(j), table.columns[name]
-        if category is not None and category.is_text:
+        if isinstance(special.get(j), CalendarColumn):
+            if not column.is_time and column.kind != "empty":
+                raise _of_another_kind(table, column, "dates or times")
+        elif j in special:
+            as_text.append(name)
+        elif category is not None and category.is_text:
             as_text.append(name)
             if column.is_number and not set(table.frame([name], [name])[name]) & set(category.levels):
                 raise Refused(f"column {cut(name)} of {table.label} holds numbers; in the fit it held text")
-        elif column.kind in ("text", "time", "nested") and not (category is not None and not category.levels):
-            raise _not_numbers(table, column)
+        elif column.kind in ("text", "time", "nested") and not (_is_duration(column) or _takes_anything(category)):
+            raise _of_another_kind(table, column, "numbers")
     return names, as_text
 
 
-def _not_numbers(table: Table, column: Column) -> Refused:
+def _takes_anything(category: Any) -> bool:
+    return category is not None and not category.levels  # nothing but missing values in the fit
+
+
+def _is_duration(column: Column) -> bool:
+    return column.is_time and bool(pa.types.is_duration(column.values.type))
+
+
+def _of_another_kind(table: Table, column: Column, before: str) -> Refused:
     if column.trouble is not None:
         return column.trouble
+    if column.kind == "time" and not column.is_time:
+        return Refused(f"column {cut(column.name)} of {table.label} holds {TIMES}: write them as 2024-12-31")
     texts = table.frame([column.name], [column.name])[column.name]
     row = int(np.argmax(texts.notna()))
     return Refused(
         f"column {cut(column.name)} of {table.label} holds {cut(texts.iloc[row])} in row {row + 1:,}; in the fit "
-        "it held numbers"
+        f"it held {before}"
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.declare import BOOL, argument, between, choice, declared
+from .._base.declare import BOOL, argument, between, choice, declared, matching, or_else
+from .._features.text import CHOICES
 from .._grow.parameters import TreeArguments
 from .._losses import REGRESSION_LOSSES
+from .._losses.aft import DISTRIBUTIONS
+from .._losses.own import is_own
 from .._model.columns import DTYPES
 
+FOR_TESTS = "torch:cpu"  # a device: the GPU's code on the CPU, slowly
 LEAF_POOL = tuple(range(5, 16))  # the paper's
 
 
@@ -36,6 +40,15 @@ class TableArguments:
         A category of up to that many levels becomes a feature of 0 and 1 for each of them. One of more levels is
         replaced by the mean of the target, all other columns being equal{outputs}; in training that of other folds, so
         that no row sees its own. None: always a feature for each level.""",
+    )
+    text: str = argument(
+        default="drop",
+        rule=choice(dict.fromkeys(CHOICES, 0)),
+        doc="""{"drop", "hash", "category"}
+        What becomes of a column of a frame that holds free text (nearly all values different, several words) and is not
+        named in `categorical_features`: it is left out, with a warning that names it; its words become 64 features by
+        hashing; or it is a category. Identifiers, text that is different in every row, are left out too, unless it is
+        "category".""",
     )
     missing_fill: Any = argument(
         default="linear",
@@ -68,12 +81,20 @@ class TableArguments:
         value per column, or a dict from names of columns.{constrained} Missing values are outside of the order. Needs
         ridge or constant nodes.""",
     )
+    interaction_cst: Any = argument(
+        default=None,
+        doc="""{"pairwise", "no_interactions"}, sequence of sets of str or int, or None
+        Which columns may act together: a tree's score is then a sum of functions, each of the columns of one set, by
+        their names or numbers. Columns in no set are one together. "no_interactions" is a set for each column,
+        "pairwise" one for each two. With it nodes are not clipped, and missing values count as the mean in node models.
+        Needs ridge, constant or SVR nodes, and goes without `monotonic_cst`.""",
+    )
     random_state: Any = argument(
         default=None,
         doc="""int, RandomState instance, Generator or None
         Seed. The same seed gives the same trees, for any number of threads.""",
     )
-    dtype: str = argument(
+    dtype: Any = argument(
         default="float64",
         rule=choice(dict.fromkeys((*DTYPES, "auto"), 0)),
         doc="""{"float64", "float32", "float16", "int8", "auto"}
@@ -92,15 +113,19 @@ class TableArguments:
 class LossArguments:
     """What regressors may minimise."""
 
-    loss: str = argument(
+    loss: Any = argument(
         default="squared_error",
-        rule=choice(dict.fromkeys(REGRESSION_LOSSES, 0)),
-        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"}
+        rule=or_else(choice(dict.fromkeys(REGRESSION_LOSSES, 0)), "a function", is_own),
+        doc="""{"squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"}, function
         What trees minimise. "huber" and "absolute_error" bound what a far-off target counts; "quantile" predicts the
         `quantile` of the target instead of its mean. Three are deviances: "poisson" of counts, or other targets that
         are not negative, "gamma" of targets above 0 whose standard deviation goes with the mean, "tweedie" of targets
         with zeros between these. Node models are then on a log scale, where they start from the mean of the target, and
-        a forest averages the predictions of its trees: all are positive.""",
+        a forest averages the predictions of its trees: all are positive. "aft" is for times until an event, some of
+        them censored: `y` has two columns, time and event (1: seen), or is a structured array of both, and the median
+        time is predicted. A function of your own, of a target and scores, returns first and second derivatives by the
+        scores; a ``scipy.LowLevelCallable`` does so compiled. Scores are predicted as they are; presets then have a
+        single stage.""",
     )
     quantile: float = argument(
         default=0.5,
@@ -113,6 +138,12 @@ class LossArguments:
         rule=between(1, 2),
         doc="""float
         With `loss="tweedie"`: the power of the mean that the variance goes with, above 1 and below 2.""",
+    )
+    distribution: str = argument(
+        default="normal",
+        rule=choice(dict.fromkeys(DISTRIBUTIONS, 0)),
+        doc="""{"normal", "logistic", "extreme_value"}
+        With `loss="aft"`: the distribution of the noise of log times (of times: log-normal, log-logistic, Weibull).""",
     )
 
 
@@ -205,6 +236,19 @@ class ForestArguments(BaggingArguments, TreeArguments):
         Python; boosted trees with `monotonic_cst`. Only what is asked for by its own name and cannot be had is an
         error. `stages_`, `pool_report_` and `calibration_` tell what the forest has got.""",
     )
+    dtype: Any = argument(
+        default=None,
+        rule=choice(dict.fromkeys((*DTYPES, "auto"), 0), none=True),
+        doc="""{"float64", "float32", "float16", "int8", "auto"} or None
+        Type of the coefficients of a fitted model in memory and in files. They are computed in float64 and rounded at
+        the end. "int8": whole numbers in units that a tree's models share, larger ones for the few that need them; with
+        20 features it takes 0.25 of the memory, float16 0.35, float32 0.57. "auto": the smallest of them whose
+        out-of-bag loss is within a thousandth of float64's (without out-of-bag rows: that moves predictions of the
+        training rows by less than a thousandth of their standard deviation), in units as large as that allows; figures
+        out of bag are those before rounding. With "int8" and "auto" thresholds have as few digits as part the training
+        rows alike, and with "int8" `loss` and `gain` of the nodes two. None: "float64" with `preset="paper"` and with
+        `warm_start`, otherwise "auto".""",
+    )
     n_stages: int | str | None = argument(
         default=None,
         doc="""int, "auto" or None
@@ -219,6 +263,16 @@ class ForestArguments(BaggingArguments, TreeArguments):
         try other leaf sizes, penalties, numbers of thresholds, shares of features and node models; their out-of-bag
         losses decide how the rest is grown. Parameters that are not at their defaults stay as they are. None: as the
         preset has it.""",
+    )
+    device: str = argument(
+        default="cpu",
+        rule=matching("'cpu', 'cuda', 'cuda:0', 'cuda:1', … or 'auto'", rf"cpu|auto|cuda(:\d+)?|{FOR_TESTS}"),
+        doc="""{"cpu", "cuda", "cuda:0", …, "auto"}
+        Where trees are grown and evaluated. "cuda": on a GPU, with PyTorch (`pip install "boostforest[torch]"`); the
+        draws are the same, so that the trees are those of the CPU up to rounding, and the same GPU gives the same
+        forest every time. A GPU grows ridge and constant trees{gpu_losses}, without `monotonic_cst` and
+        `max_leaf_nodes`; whatever else a preset tries, and boosted trees, are grown on the CPU. "auto": on a GPU, if
+        there is one, where that is faster. A fitted model predicts on the CPU where there is no GPU.""",
     )
     boost: bool | None = argument(
         default=None,

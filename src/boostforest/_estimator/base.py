@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import check_sample_weight, weight_in_rows
+from .._base.arrays import check_offset, check_sample_weight, weight_in_rows
 from .._base.declare import check_arguments
 from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
@@ -33,14 +33,15 @@ from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import REGRESSION_LOSSES, Logistic, Loss, Softmax
+from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, OwnLoss, Softmax
+from .._losses.aft import concordance, read_times
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
 from ..nodes._native import SHORTHANDS, NodeModel
 from . import docs
 from .arguments import ClassArguments, LossArguments, TableArguments
-from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes
+from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
 from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
@@ -88,8 +89,8 @@ def engine_of(n_jobs: int | None) -> Engine | None:
     return make_engine(backend)
 
 
-def _outputs_on_worker(model: Model, X: Floats) -> Floats:
-    return model.outputs(X, 1)
+def _outputs_on_worker(model: Model, X: Floats, offset: Floats | None) -> Floats:
+    return model.outputs(X, 1, offset)
 
 
 class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
@@ -105,15 +106,15 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Grow the trees.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training table: NumPy, pandas, polars, pyarrow or nested lists. Missing values and, in frames, categories
-            are taken as they are. Of forests also a table that is read in parts, with its target, from
-            `boostforest.sources`.
+            Training table: NumPy, pandas, polars, pyarrow, nested lists, or a sparse matrix of SciPy. Missing values
+            and, in frames, categories and dates are taken as they are. Of forests also a table that is read in parts,
+            with its target, from `boostforest.sources`.
         y : array-like of shape (n_samples,)
             Target values, or class labels; None if X has them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -123,30 +124,39 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             Without bootstrap they are rows: if all weights are whole multiples of the smallest, that one counts as one
             row and the others as so many, as if the rows were repeated; otherwise the mean of the weights above 0
             counts as one row. `min_samples_leaf` counts these.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            What is added to the score of each row before any tree: to the prediction itself under squared error and
+            losses like it, to its logarithm under those with a log link (the logarithm of the exposure of counts), to
+            the log-odds of the second of two classes, or to the scores of each of more classes. Predictions without
+            an offset are those at 0.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        self._model = self._fit_model(X, y, sample_weight)
+        self._model = self._fit_model(X, y, sample_weight, offset)
         return self
 
-    def _fit_model(self, X: Any, y: Any, sample_weight: Any) -> Model:
+    def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Model:
         pools = tree_pools(self, self._task, self._left_open)
+        if self.interaction_cst is not None:
+            pools["clip"] = [False]  # what is clipped is not a sum
         self._check_parameters()
         before = self._continued()
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
         source = None
         if isinstance(X, RowSource):
-            source = self._check_source(X, y, sample_weight)
+            source = self._check_source(X, y, sample_weight, offset)
             rows = choose_rows(entropy, source.n_rows, MOST_JUDGES, None)
             X, y = source.rows(rows)
+        y = self._read_target(y)
         X, y, columns = read_training(
             X,
             y,
             numeric=self._task == "regression",
             categorical=self.categorical_features,
+            text=self.text,
             owner=type(self).__name__,
             known=None if before is None else before.features.columns,
         )
@@ -154,8 +164,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
         known_labels = y if source is None or self._task == "regression" else source.labels()
-        loss = self._make_loss(known_labels, own_weight, before)
+        own_offset = None if offset is None else check_offset(offset, len(y), self._n_scores(y, before))
+        loss = self._make_loss(known_labels, own_weight, own_offset, before)
         encoded = loss.encode(y)
+        in_scores = None if own_offset is None else loss.offset_scores(own_offset)
         weight, balance = self._combine_class_weight(loss, encoded, own_weight)
         sampling = self._make_sampling(len(y), weight, balance, own_weight)
         if source is not None and source.n_rows > len(y):
@@ -164,39 +176,74 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             sampling = replace(sampling, n_draws=n_draws, rows=rows, n_all=source.n_rows)
         else:
             source = None  # all rows are here
-        background = Background(X[choose_rows(entropy, len(X), _BACKGROUND_ROWS, weight)])
+        table = X
+        some = None if sparse.issparse(X) else X[choose_rows(entropy, len(y), _BACKGROUND_ROWS, weight)]
+        background = Background(some)
         arguments, threads = vars(self), self._threads()
         if before is None:
-            features, X, roles = fit_features(X, columns, loss, encoded, weight, arguments, entropy, threads)
+            of_rows = loss, encoded, weight
+            features, X, roles = fit_features(X, columns, *of_rows, arguments, entropy, threads, in_scores)
         else:
             features = before.features
-            X = features.transform_training(X, loss.category_targets(encoded), weight, entropy)
+            of_means = weight if in_scores is None else loss.category_weight(weight, in_scores)
+            X = features.transform_training(X, loss.category_targets(encoded, in_scores), of_means, entropy)
             roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
             roles.check_same(before.columns)
-            if self.dtype not in ("auto", before.columns.dtype.name):
+            if self.dtype not in (None, "auto", before.columns.dtype.name):
                 raise ValueError(
                     f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
                     f"got {self.dtype!r}."
                 )
-        data = TrainingData(X, features, encoded, loss, sampling, roles, source=source)
-        chooses = self.dtype == "auto" and before is None
-        dtype = "float64" if chooses else self.dtype if before is None else before.columns.dtype.name
-        pools = self._pools_for(pools, loss, len(y))
+        if before is None and isinstance(
+            loss, AcceleratedFailureTime
+        ):  # its spread is that of what features leave over
+            loss = loss.settled(features.standardised(X), y, own_weight, own_offset)
+            encoded = loss.encode(y)
+        chooses = self._dtype() == "auto" and before is None
+        data = TrainingData(
+            X, features, encoded, loss, sampling, roles, in_scores, source=source, short_thresholds=chooses
+        )
+        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
+        asked, pools = pools, self._pools_for(pools, loss, len(y))
+        verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
         engine = engine_of(getattr(self, "n_jobs", 1))
-        request = Request(pools, self._shorthands, entropy, dtype, threads, getattr(self, "verbose", 0), engine)
+        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
+        request.check_device(data, asked)
         request.warn_if_unsplittable(data)
+        bounded = self._bounded_target(request, replace(data, y=y, offset=own_offset), before)
+        if bounded is not None:  # everything that follows from the target anew
+            loss = self._make_loss(bounded, own_weight, own_offset, before)
+            in_scores = None if own_offset is None else loss.offset_scores(own_offset)
+            of_rows = loss, loss.encode(bounded), weight
+            features, X, roles = fit_features(table, columns, *of_rows, arguments, entropy, threads, in_scores)
+            data = replace(data, X=X, features=features, y=of_rows[1], loss=loss, roles=roles, offset=in_scores)
         model = self._grow(request, data, y, before)
-        digest = hashlib.sha256(encoded.tobytes()).digest()
+        digest = hashlib.sha256(loss.encode(y).tobytes()).digest()
         model = replace(model, known=replace(model.known, background=background, target=digest))
         return with_smallest_dtype(model, data, threads) if chooses else model
 
-    def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
+    def _check_source(self, source: RowSource, y: Any, sample_weight: Any, offset: Any) -> RowSource:
         """Refuse a table that is read in parts, unless the estimator can take one."""
         raise TypeError(f"X must be a table in memory: {type(self).__name__} does not read rows from a source.")
+
+    def _dtype(self) -> str:
+        """Return the type of coefficients that is asked for."""
+        return str(self.dtype)
+
+    def _read_target(self, y: Any) -> Any:
+        """Return a target as one value per row."""
+        return y
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
         return pools
+
+    def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
+        """Return the target with what is far off bounded; None: all is taken as it is.
+
+        ``data`` has target and offset in the user's units here.
+        """
+        return None
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
         """Grow the trees that are not there yet; ``y`` is the target as the user has it."""
@@ -219,8 +266,12 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         """Return how trees get their rows; ``sample_weight`` is the user's part of the weights."""
         return Sampling(weight=weight)
 
+    def _n_scores(self, y: Any, before: Model | None) -> int:
+        """Return how many scores a row will have."""
+        return 1
+
     @abstractmethod
-    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+    def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
         """Return the loss for a target, that of the earlier fit if it goes on with one."""
 
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
@@ -231,7 +282,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.categorical = tags.input_tags.string = self.categorical_features is not None
         return tags
 
@@ -241,7 +292,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _fitted(self) -> Model:
         """Return the model; a method asks once, so that a fit in another thread cannot come between."""
         check_is_fitted(self)
-        return self._model
+        model, device = self._model, getattr(self, "device", "cpu")
+        return model if model.device == device else replace(model, device=device)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))
@@ -251,18 +303,24 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         model = self._fitted()
         return model, model.features.transform(X, type(self).__name__)
 
-    def _outputs(self, X: Any) -> tuple[Model, Floats]:
-        """Return the model and what it predicts, rows × outputs."""
+    def _read_with(self, X: Any, offset: Any) -> tuple[Model, Floats, Floats | None]:
+        """Return the model, the features of some rows and their offset in scores."""
         model, X = self._read(X)
+        own = None if offset is None else check_offset(offset, len(X), model.loss.n_outputs)
+        return model, X, None if own is None else model.loss.offset_scores(own)
+
+    def _outputs(self, X: Any, offset: Any = None) -> tuple[Model, Floats]:
+        """Return the model and what it predicts, rows × outputs."""
+        model, X, in_scores = self._read_with(X, offset)
         engine = engine_of(getattr(self, "n_jobs", 1)) if len(X) >= _MANY_ROWS else None
         if engine is None:
-            return model, model.outputs(X, self._threads())
-        parts = engine.run_in_groups(
-            _outputs_on_worker,
-            [engine.share(model)],
-            -(-len(X) // _BLOCK_ROWS),
-            lambda a, b: (X[a * _BLOCK_ROWS : b * _BLOCK_ROWS],),
-        )
+            return model, model.outputs(X, self._threads(), in_scores)
+
+        def block(a: int, b: int) -> tuple[Floats, Floats | None]:
+            rows = slice(a * _BLOCK_ROWS, b * _BLOCK_ROWS)
+            return X[rows], None if in_scores is None else np.ascontiguousarray(in_scores[rows])
+
+        parts = engine.run_in_groups(_outputs_on_worker, [engine.share(model)], -(-len(X) // _BLOCK_ROWS), block)
         return model, np.concatenate(parts)
 
     def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
@@ -297,7 +355,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype : {"float64", "float32", "float16", "int8"}, default=None
             Type of the coefficients in the file. None: as the model has them, and the loaded one predicts the same to
             the bit. Fewer digits make the file smaller and round the coefficients; loaded, they have the model's own
-            type again, but int8 stays int8. Thresholds are never rounded: every row keeps its leaf.
+            type again, but int8 stays int8; int8 in another type has that type when it is loaded. Thresholds are never
+            rounded: every row keeps its leaf.
 
         See Also
         --------
@@ -340,14 +399,18 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
-        tags.target_tags.positive_only = self.loss in positive_only
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in positive_only
         return tags
 
-    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+    def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
+        if not isinstance(self.loss, str):
+            if before is not None and getattr(before.loss, "function", None) is not self.loss:
+                raise ValueError("warm_start=True goes on with the loss of the first fit; got another one.")
+            return OwnLoss(function=self.loss) if before is None else before.loss
         loss = REGRESSION_LOSSES[self.loss]
         own = {name: getattr(self, name) for name in loss.takes}
         if before is None:
-            return loss.fit(y, weight, self.scale, **own)
+            return loss.fit(y, weight, self.scale, offset, **own)
         if before.loss.name != self.loss:
             raise ValueError(
                 f"warm_start=True goes on with the loss of the first fit, {before.loss.name!r}; got {self.loss!r}."
@@ -357,15 +420,54 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
                 raise ValueError(f"warm_start=True goes on with the {name} of the first fit, {first}; got {value!r}.")
         return before.loss
 
-    def predict(self, X: Any) -> Floats:
+    def _read_target(self, y: Any) -> Any:
+        if not isinstance(self.loss, str) or self.loss != AcceleratedFailureTime.name:
+            return y
+        if not isinstance(score := getattr(self, "oob_score", False), bool | np.bool_):
+            raise ValueError(
+                f"oob_score must be True or False with loss='aft', where it is the concordance index; got {score!r}."
+            )
+        return read_times(y)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R² or, with `loss="aft"`, the concordance index.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        y : array-like of shape (n_samples,), or as in `fit`
+            Their target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            At most 1; the concordance index is the share of pairs of rows, of those whose order is known, that are
+            predicted in their order.
+        """
+        if not isinstance(self._fitted().loss, AcceleratedFailureTime):
+            return float(super().score(X, y, sample_weight))
+        times = read_times(y)
+        return concordance(times, self.predict(X), check_sample_weight(sample_weight, len(times)))
+
+    def predict(self, X: Any, offset: Any = None) -> Floats:
         """Predict the target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Predicted values, in the units of the training target.
         """
-        model, outputs = self._outputs(X)
+        model, outputs = self._outputs(X, offset)
         return model.loss.decode(outputs)
 
 
@@ -378,7 +480,12 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
     classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
     n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
 
-    def _make_loss(self, y: Any, weight: Floats | None, before: Model | None) -> Loss:
+    def _n_scores(self, y: Any, before: Model | None) -> int:
+        labels = [label for label in y if label is not None]  # missing ones are refused later
+        n_classes = len(np.unique(labels)) if before is None else before.loss.n_classes
+        return 1 if n_classes <= 2 else n_classes
+
+    def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
         classes = find_classes(y, None if before is None else classes_of(before.loss))
         if before is not None:
             return before.loss
@@ -388,12 +495,53 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
         return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
 
-    def _probabilities(self, X: Any) -> tuple[Labels, Floats]:
-        model, outputs = self._outputs(X)
+    def _probabilities(self, X: Any, offset: Any = None) -> tuple[Labels, Floats]:
+        model, outputs = self._outputs(X, offset)
         return classes_of(model.loss), model.loss.decode(outputs)
 
-    def decision_function(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, offset: Any = None) -> Floats:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `fit`; None: 0.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Probabilities, classes in the order of ``classes_``. Those of a forest are the mean over its trees.
+        """
+        return self._probabilities(X, offset)[1]
+
+    def predict(self, X: Any, offset: Any = None) -> Labels:
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `fit`; None: 0.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        return most_probable(self._probabilities(X, offset))
+
+    def decision_function(self, X: Any, offset: Any = None) -> Floats:
         """Compute the decision function: scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `fit`; None: 0.
 
         Returns
         -------
@@ -401,12 +549,12 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
             A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
             forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
         """
-        model, X = self._read(X)
+        model, X, in_scores = self._read_with(X, offset)
         if model.n_trees == 1:
-            score = model.sums(X, self._threads(), scores=True)
+            score = model.sums(X, self._threads(), scores=True, offset=in_scores)
         else:
             tiny = np.finfo(np.float64).tiny
-            p = model.outputs(X, self._threads())
+            p = model.outputs(X, self._threads(), in_scores)
             score = np.log(np.maximum(p, tiny))
             if model.loss.n_outputs == 1:
                 score -= np.log(np.maximum(1 - p, tiny))

@@ -86,7 +86,7 @@ class LabelsMixin(ClassifierMixin):
         y : ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        return _most_probable(self._probabilities(X))
+        return most_probable(self._probabilities(X))
 
 
 class StagedLabelsMixin(LabelsMixin):
@@ -114,10 +114,11 @@ class StagedLabelsMixin(LabelsMixin):
         y : ndarray of shape (n_samples,)
             The most probable class by those so far.
         """
-        return map(_most_probable, self._staged_probabilities(X))
+        return map(most_probable, self._staged_probabilities(X))
 
 
-def _most_probable(probabilities: tuple[Labels, Floats]) -> Labels:
+def most_probable(probabilities: tuple[Labels, Floats]) -> Labels:
+    """Return the most probable class of each row, given the classes and their probabilities."""
     classes, p = probabilities
     labels: Labels = classes[p.argmax(axis=1)]
     return labels

@@ -38,6 +38,7 @@ class ExplainedMixin:
         output: str = "prediction",
         algorithm: str = "interventional",
         interactions: bool = False,
+        offset: Any = None,
     ) -> Explanation:
         """Share out predictions among the columns: Shapley values, which add up to the prediction.
 
@@ -62,6 +63,9 @@ class ExplainedMixin:
         interactions : bool, default=False
             Share out among pairs of columns as well. Where models are clipped or give probabilities they may see at
             most 12 columns.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `predict`. The background gets that of the row, so it is in the base values: added to them or, with a
+            log link, a factor of the row's base and values. A forest of classes takes none.
 
         Returns
         -------
@@ -88,7 +92,8 @@ class ExplainedMixin:
         """
         request = Request(output, algorithm, interactions)
         model, name = self._fitted(), type(self).__name__
-        return explain(model, X, background, request, name, self._threads(), int(getattr(self, "verbose", 0)))
+        verbose = int(getattr(self, "verbose", 0))
+        return explain(model, X, background, request, name, self._threads(), verbose, offset)
 
     def shap_values(
         self,

@@ -17,7 +17,7 @@ from .._grow.compress import check_compression, compress, judge_of
 from .._model.model import Calibration, Model, Stages
 from . import docs
 from .arguments import LossArguments, TableArguments
-from .base import STORED, BoostEstimator
+from .base import BoostEstimator
 from .fitted import FromModel
 
 _SHARED = {*arguments_of(LossArguments), *arguments_of(TableArguments)} - {"random_state"}
@@ -50,12 +50,19 @@ class FittedForestMixin(BoostEstimator):
         """What each stage counts: 1 for the first, for the others what was best out of bag."""
         return np.array(self.stages_.steps)
 
-    def _staged_outputs(self, X: Any) -> Iterator[tuple[Model, Floats]]:
-        model, X = self._read(X)
-        for outputs in model.staged_outputs(X, self._threads()):
+    def _staged_outputs(self, X: Any, offset: Any = None) -> Iterator[tuple[Model, Floats]]:
+        model, X, in_scores = self._read_with(X, offset)
+        for outputs in model.staged_outputs(X, self._threads(), in_scores):
             yield model, outputs
 
-    def compress(self, tolerance: float = 0.001, max_bytes: int | None = None, X: Any = None, y: Any = None) -> Self:
+    def compress(
+        self,
+        tolerance: float = 0.001,
+        max_bytes: int | None = None,
+        X: Any = None,
+        y: Any = None,
+        offset: Any = None,
+    ) -> Self:
         """Return a smaller forest that predicts nearly the same.
 
         Thresholds and coefficients get as few digits as the loss allows, for a file and in memory. If that is not small
@@ -74,6 +81,8 @@ class FittedForestMixin(BoostEstimator):
             (in the order of the fit) are judged out of bag; other rows should not have been seen in the fit.
         y : array-like of shape (n_samples,)
             Their target.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            Their offset, as in `fit`.
 
         Returns
         -------
@@ -88,13 +97,13 @@ class FittedForestMixin(BoostEstimator):
                 "compress needs X and y: the training rows, which are judged out of bag, or rows that the forest has "
                 "not seen."
             )
-        model, rows = self._read(X)
-        judge = judge_of(model, rows, y, self._threads())
+        model, rows, in_scores = self._read_with(X, offset)
+        judge = judge_of(model, rows, y, self._threads(), in_scores)
         name, params = type(self).__name__, self.get_params(deep=False) | {"n_jobs": None}  # as long as any other
 
         def size_of(smaller: Model) -> int:
             own = params | {"dtype": smaller.columns.dtype.name, "n_estimators": smaller.n_trees}
-            return file_size(name, STORED, own, smaller)
+            return file_size(name, own, smaller)
 
         small = copy.copy(self)
         small._model = compress(model, judge, float(tolerance), max_bytes, size_of)
@@ -124,6 +133,7 @@ class FittedForestMixin(BoostEstimator):
         params = {name: values[0] for name, values in own.params.items()}
         names = self._tree_class._get_param_names()
         params |= {name: getattr(self, name) for name in _SHARED.intersection(names)}
+        params["dtype"] = own.columns.dtype.name
         tree = self._tree_class(**{name: params[name] for name in names if name in params})
         tree._model = own
         tree.max_features = tree.tree_params_[0]["max_features"]

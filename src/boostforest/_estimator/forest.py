@@ -17,8 +17,10 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
+from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
+from .._grow.far_off import bounded_labels
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
@@ -33,9 +35,9 @@ from .fitted_forest import FittedForestMixin
 from .scoring import check_oob_score
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True},
-    "fast": {"n_stages": 1, "pool": "uniform", "calibrate": "temperature", "boost": False},
-    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False},
+    "best": {"n_stages": "auto", "pool": "adaptive", "calibrate": "auto", "boost": True, "dtype": "auto"},
+    "fast": {"n_stages": 1, "pool": "uniform", "calibrate": "temperature", "boost": False, "dtype": "auto"},
+    "paper": {"n_stages": 1, "pool": "uniform", "calibrate": False, "boost": False, "dtype": "float64"},
 }
 POOLS = ("uniform", "adaptive")
 _MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
@@ -45,6 +47,8 @@ _COMPACT_LEAVES, _ROWS_OF_COMPACT = (
     tuple(range(15, 46)),
     450,
 )  # of preset="fast" in classification; fewer rows: as usual
+_FEW_CLASSES = 5  # have second derivatives of their own in preset="best"
+_FEW_LEAVES = (8, 16, 32)  # of a tree of preset="best" in classification, to begin with
 
 
 class BaggingMixin(BaggingArguments):
@@ -153,10 +157,11 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         self._check_bagging()
         self._plan()
 
-    def _check_source(self, source: RowSource, y: Any, sample_weight: Any) -> RowSource:
+    def _check_source(self, source: RowSource, y: Any, sample_weight: Any, offset: Any) -> RowSource:
         wrong = {
             "y": (y is not None, "None: the source has the target"),
             "sample_weight": (sample_weight is not None, "None: all rows of a source weigh the same"),
+            "offset": (offset is not None, "None with a source of rows"),
             "bootstrap": (not self.bootstrap, "True: a tree takes the rows of a source that it draws"),
             "n_estimators": (isinstance(self.n_estimators, str), "an integer with a source of rows"),
             "warm_start": (self.warm_start, "False with a source of rows"),
@@ -180,6 +185,11 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
 
     def _plan(self) -> Plan:
         return read_plan(self, self._task)
+
+    def _dtype(self) -> str:
+        if self.dtype is None and self.interaction_cst is not None:
+            return "float64"  # rounded leaf by leaf, a sum over columns would no longer be one
+        return self._plan().dtype
 
     def _continued(self) -> Model | None:
         before = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
@@ -205,26 +215,43 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         plan = self._plan()
         if data.source is not None:  # every stage, and every setting that is tried, would read the whole table again
             plan = replace(plan, budget=int(self.n_estimators), n_stages=1, own=None, boost=False)
+        if self.boost and (reason := why_not_boosted(data)):
+            raise ValueError(f"boost=True {reason}")
         if plan.is_plain:
             model = self._grow_plainly(request, data, before)
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
             if not self._needs_out_of_bag():
                 return model
-            oob = model.out_of_bag(data.X, data.sampling, request.threads)
+            oob = model.out_of_bag(data.X, data.sampling, request.threads, offset=data.offset)
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, plan.boost).grow()
+        boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
+        few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
+        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, boost, few_leaves).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
         report = None if plan.own is None else pool_report(grown.trials, growth.objective)
         known = Known(losses=np.array(grown.losses), pool_report=report)
         model = replace(grown.model, draws=draws, calibration=calibration, known=known)
-        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores), np.nan)
+        outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores, data.offset), np.nan)
         return self._judged(model, outputs, grown.seen, y, data.sampling)
+
+    def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
+        if self.preset == "paper" or self.warm_start or before is not None or data.source is not None:
+            return None
+        labels = bounded_labels(request, data)
+        if labels is None:
+            return None
+        n = int(np.count_nonzero(labels != data.y))
+        warn(
+            f"{n} of {len(labels)} targets are far off what the other rows say, and count as if they were nearer: the "
+            "predictions of all other rows would suffer. preset='paper' takes all targets as they are."
+        )
+        return labels
 
     def _grow_plainly(self, request: Request, data: TrainingData, before: Model | None) -> Model:
         """Grow the trees that are not there yet, all at once."""
@@ -269,6 +296,7 @@ class Plan:
     n_stages: int | str
     calibrate: Any  #: False, or how
     boost: bool  #: boosted stages, if they are worth it
+    dtype: str  #: of the coefficients
     own: Set[str] | None  #: tree parameters that an adaptive pool leaves alone; None: the pool is uniform
     asked: tuple[str, ...]  #: what was asked for by name and is judged out of bag, as it is written
 
@@ -302,7 +330,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     judged = {name for name in asked if plan[name] != PRESETS["paper"][name]}
     named = [f"{name}={asked[name]!r}" for name in ("pool", "n_stages", "boost", "calibrate") if name in judged]
     named += ["n_estimators='auto'"] if budget is None else []
-    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], own, tuple(named))
+    made = Plan(budget, plan["n_stages"], plan["calibrate"], plan["boost"], plan["dtype"], own, tuple(named))
     if named:
         _check_out_of_bag(forest, made, judged)
     return made
@@ -310,8 +338,12 @@ def read_plan(forest: Any, task: str) -> Plan:
 
 def _excluded(forest: Any) -> Set[str]:
     """Return the parts of a preset that other arguments exclude; without a word, as nobody has asked for them."""
-    if not forest.bootstrap or forest.warm_start:
-        return {"n_stages", "pool", "calibrate", "boost"}  # all are decided out of bag, and no tree comes later
+    if not isinstance(getattr(forest, "loss", ""), str):
+        return {"n_stages", "pool", "calibrate", "boost"}  # what it minimises is not known, only how it bends
+    if forest.warm_start:
+        return {"n_stages", "pool", "calibrate", "boost", "dtype"}  # no tree comes later
+    if not forest.bootstrap:
+        return {"n_stages", "pool", "calibrate", "boost"}  # these are decided out of bag
     n_trees = forest.n_estimators
     few = not isinstance(n_trees, str) and n_trees < _FEW_TREES
     if few or has_python_models(forest.node_model):  # those take their time
@@ -324,12 +356,21 @@ def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[st
     if forest.preset == "paper" or loss.n_classes == 0:
         return {}
     settings: dict[str, Any] = {}
-    if plan.calibrate and loss.n_classes > 2 and forest.shared_hessian is None:  # too cautious, unless calibrated
+    few = forest.preset == "best" and loss.n_classes <= _FEW_CLASSES
+    if plan.calibrate and loss.n_classes > 2 and not few and forest.shared_hessian is None:  # quick, but too cautious
         settings["shared_hessian"] = True
     large = n_rows >= _ROWS_OF_COMPACT
     if forest.preset == "fast" and large and "min_samples_leaf" not in _set_parameters(forest):
         settings["min_samples_leaf"] = _COMPACT_LEAVES
+    if _has_few_leaves(forest, plan, loss, n_rows):
+        settings["max_leaf_nodes"] = _FEW_LEAVES
     return settings
+
+
+def _has_few_leaves(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> bool:
+    """Tell whether trees begin with few leaves: where classes are calibrated, and settings are looked for."""
+    searches = forest.preset == "best" and plan.own is not None and "max_leaf_nodes" not in plan.own
+    return searches and bool(plan.calibrate) and loss.n_classes > 1 and n_rows >= _ROWS_OF_COMPACT
 
 
 def _check(name: str, asked: dict[str, Any], allowed: str, is_allowed: Any) -> None:

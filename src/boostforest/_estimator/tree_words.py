@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.typing import Floats
+from .._features.calendar import CalendarColumn
 from .._features.encoder import CategoryColumn, NumberColumn
 from .._model.inspection import leaf_models, raw_thresholds
 from .._model.model import Model
@@ -49,6 +50,8 @@ def _level_words(name: str, column: CategoryColumn) -> list[Words]:
 
 
 def _feature_words(model: Model, names: list[str]) -> list[Words]:
+    if model.features.sparse is not None:
+        return [_number_words(name, "") for name in model.feature_names]
     if model.features.encoder is None:
         return [_number_words(name, "missing") for name in names]
     words = []
@@ -57,6 +60,13 @@ def _feature_words(model: Model, names: list[str]) -> list[Words]:
             words.append(_number_words(name, "missing"))
             if column.indicator:
                 words.append(_flag_words(f"{name} is not missing", f"{name} is missing", ""))
+        elif isinstance(column, CalendarColumn):
+            names_of_parts = column.feature_names(name)
+            words += [_number_words(part, "missing") for part in names_of_parts]
+            if column.indicator:
+                words[-1] = _flag_words(f"{name} is not missing", f"{name} is missing", "")
+        elif not isinstance(column, CategoryColumn):
+            words += [_number_words(f"{name} words {i + 1}", "") for i in range(column.n_features)]
         elif column.means is None:
             words += _level_words(name, column)
         else:

@@ -15,6 +15,7 @@ from .._base.arrays import check_sample_weight
 from .._base.declare import is_integer
 from .._base.memory import refuse_if_too_much
 from .._base.typing import Floats, Labels, Mask
+from .._features.calendar import CalendarColumn
 from .._features.features import Features, read_rows
 from .._model.model import Model
 from .contributions import Part, columns_of_features
@@ -68,6 +69,7 @@ def effect(
     threads: int,
 ) -> Effect:
     """Return the effect of one column or two on the outputs of the rows of a table."""
+    columns_of_features(model)  # raises where features are not of one column
     numbers_of_columns = find_columns(model.features, columns)
     table = read_rows(X, model.features.columns, owner)
     weight = check_sample_weight(sample_weight, len(table))
@@ -160,10 +162,21 @@ def _is_nested(grid: Any) -> bool:
     return len(grid) == 1 and isinstance(grid[0], list | tuple | np.ndarray)
 
 
+def _is_date(features: Features, column: int) -> bool:
+    """Tell whether a column holds dates; refuse text, which cannot be put on an axis."""
+    special = features.columns.special.get(column)
+    if special is not None and not isinstance(special, CalendarColumn):
+        raise ValueError(f"columns must hold numbers, categories or dates; column {column} has text or identifiers.")
+    return special is not None and not special.is_clock
+
+
 def _given_axis(features: Features, column: int, values: Any) -> tuple[Labels, Floats]:
     category = features.columns.categories.get(column)
     if category is not None:
         return np.array(values, dtype=object), category.encode(list(values))
+    if _is_date(features, column):
+        dates: Any = np.asarray(values, dtype="datetime64[us]")
+        return dates, dates.astype(np.int64) / 1e6
     numbers_: Floats = np.asarray(values, dtype=np.float64)
     if numbers_.ndim != 1 or not np.isfinite(numbers_).all():
         raise ValueError(f"grid must hold finite numbers, one array per column; got {values!r}.")
@@ -180,13 +193,18 @@ def _own_axis(
     if category is not None:
         levels = np.array([*category.levels, None], dtype=object)
         return levels[known.astype(np.intp)], known
+    is_date = _is_date(features, column)
     if len(known) < resolution:
-        return known, known
+        return _dates(known) if is_date else known, known
     low, high = mquantiles(values[~np.isnan(values)], prob=percentiles)
     if np.isclose(low, high):
         raise ValueError(f"percentiles={percentiles} of column {column} are the same number: pass others, or a grid.")
     axis = np.linspace(float(low), float(high), resolution)
-    return axis, axis
+    return _dates(axis) if is_date else axis, axis
+
+
+def _dates(seconds: Floats) -> Any:
+    return np.rint(seconds).astype("datetime64[s]")
 
 
 class _Replaced:
@@ -197,7 +215,7 @@ class _Replaced:
         self._columns, self._mesh = columns, mesh
         self._replaced: Mask = np.isin(columns_of_features(model)[0], columns)
         self._grid = np.tile(model.features.mean, (len(mesh), 1))
-        self._grid[:, self._replaced] = self._features(np.zeros((1, model.features.n_columns)))[:, self._replaced]
+        self._grid[:, self._replaced] = self._features(np.zeros((1, model.features.n_read)))[:, self._replaced]
         self._runs = [_runs(model, part) for part in link.parts]
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._base.arrays import check_offset
 from .._base.memory import refuse_if_too_much
 from .._base.progress import Progress
 from .._base.typing import Floats
@@ -43,13 +44,26 @@ class Request:
 
 
 def explain(
-    model: Model, X: Any, background: Any, request: Request, owner: str, threads: int, verbose: int
+    model: Model,
+    X: Any,
+    background: Any,
+    request: Request,
+    owner: str,
+    threads: int,
+    verbose: int,
+    offset: Any = None,
 ) -> Explanation:
     """Return what each column adds to the outputs of the rows of a table; ``owner`` is who messages name."""
     if model.columns.models:
         raise ValueError("explain needs node models of the core, and some trees have their models in Python.")
     link = find_link(model, request.output)
     rows = model.features.transform(X, owner)
+    added = check_offset(offset, len(rows), model.loss.n_outputs)
+    if added is not None and model.loss.n_classes and (request.output != "score" or model.n_trees > 1):
+        raise ValueError(
+            "explain takes an offset of classes only for output='score' of a single tree: the mean probabilities of a "
+            "forest do not add up with it; explain without offset."
+        )
     others = _background(model, background, owner)
     _check(model, link, request, len(rows), len(others))
     data = _data(model, X)
@@ -57,6 +71,8 @@ def explain(
     progress = Progress(len(rows) * len(link.parts), "rows") if verbose else None
     explained = _Explained(model, link, request, others, threads, progress)
     values, noise, base = explained.of(rows)
+    if added is not None:
+        values, noise, base = _with_offset(model, request.output, values, noise, base, added)
     if progress is not None:
         progress.close()
     return Explanation(
@@ -70,8 +86,21 @@ def explain(
     )
 
 
+def _with_offset(
+    model: Model, output: str, values: Floats, noise: Floats, base: Floats, offset: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return values, noise and base values of rows that have an offset, and with them the background."""
+    is_factor = model.loss.link == _core.Link.LOG or getattr(model.loss, "predicts_exponential", False)
+    if is_factor and output == "prediction":
+        factor = np.exp(offset[:, 0])
+        wide = factor.reshape(-1, *[1] * (values.ndim - 1))
+        return values * wide, noise * wide, base * factor
+    return values, noise, base + model.loss.offset_scores(offset).reshape(base.shape) * model.loss.unit
+
+
 def _background(model: Model, background: Any, owner: str) -> Floats:
     """Return the features of the background: rows that were given, or those that the fit has kept."""
+    columns_of_features(model)  # raises where features are not of one column
     if background is None:
         kept = model.known.background.table
         if kept is None:

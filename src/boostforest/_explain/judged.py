@@ -38,7 +38,7 @@ class JudgedRows:
         X = self.X if X is None else X
         if self.sampling is None:
             return self.model.outputs(X, threads), np.ones(len(X), dtype=bool)
-        return self.model.out_of_bag_outputs(X, self.sampling, threads, Places(len(self.y), numbers))
+        return self.model.out_of_bag_outputs(X, self.sampling, threads, places=Places(len(self.y), numbers))
 
     def losses(self, outputs: Floats, numbers: Longs) -> Floats:
         """Return the losses of outputs for the rows with these numbers."""

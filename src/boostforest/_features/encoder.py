@@ -1,7 +1,8 @@
-"""From the columns of a table to the features that trees see: categories, and missing indicators.
+"""From the columns of a table to the features that trees see: categories, dates, text, and missing indicators.
 
 The table comes as a float64 matrix of the user's columns, in which a category is the number of its level, a missing
-one the number behind the last, an unknown one NaN.
+one the number behind the last, an unknown one NaN; a date is in seconds; a column of text or one that is left out is 0,
+and the hashed words of the columns of text stand behind all columns.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .calendar import CalendarColumn
 from .levels import LevelMeans, leading_directions
+from .text import N_HASHED, LeftOutColumn, TextColumn
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -92,7 +95,8 @@ class CategoryColumn:
         self.__dict__.update(state)
 
 
-TableColumn: TypeAlias = NumberColumn | CategoryColumn
+SpecialColumn: TypeAlias = CalendarColumn | TextColumn | LeftOutColumn
+TableColumn: TypeAlias = NumberColumn | CategoryColumn | SpecialColumn
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,11 @@ class TableEncoder:
         """The columns that are categories, by their numbers."""
         return {j: column for j, column in enumerate(self.columns) if isinstance(column, CategoryColumn)}
 
+    @cached_property
+    def special(self) -> dict[int, SpecialColumn]:
+        """The columns that are neither numbers nor categories, by their numbers."""
+        return {j: c for j, c in enumerate(self.columns) if not isinstance(c, NumberColumn | CategoryColumn)}
+
     @property
     def is_categorical(self) -> npt.NDArray[np.bool_]:
         """Which columns are categories."""
@@ -135,17 +144,28 @@ class TableEncoder:
     @cached_property
     def marks(self) -> Ints:
         """The features that are missing indicators."""
-        marks: Ints = self.start[self._gaps] + 1
+        dates = [j for j, c in self.special.items() if isinstance(c, CalendarColumn) and c.indicator]
+        marks: Ints = np.sort(
+            np.concatenate([self.start[self._gaps] + 1, self.start[1:][np.array(dates, dtype=int)] - 1])
+        )
         return marks
 
     def transform(self, X: Floats) -> Floats:
         """Return the features of rows."""
         out = np.empty((len(X), self.n_features))
         is_number = ~self.is_categorical
-        out[:, self.start[:-1][is_number]] = X[:, is_number]
-        out[:, self.marks] = np.isnan(X[:, self._gaps])
+        is_number[list(self.special)] = False
+        out[:, self.start[:-1][is_number]] = X[:, np.flatnonzero(is_number)]
+        out[:, self.start[self._gaps] + 1] = np.isnan(X[:, self._gaps])
         for j, column in self.categories.items():
             out[:, self.start[j] : self.start[j + 1]] = column.features(X[:, j])
+        behind = len(self.columns)
+        for j, other in self.special.items():
+            if isinstance(other, CalendarColumn):
+                out[:, self.start[j] : self.start[j + 1]] = other.features(X[:, j])
+            elif isinstance(other, TextColumn):
+                out[:, self.start[j] : self.start[j + 1]] = X[:, behind : behind + N_HASHED]
+                behind += N_HASHED
         return out
 
     def transform_training(self, X: Floats, targets: Floats, weight: Floats | None, folds: Ints) -> Floats:
@@ -165,6 +185,10 @@ class TableEncoder:
         for name, column in zip(names, self.columns, strict=True):
             if isinstance(column, NumberColumn):
                 found += [name, f"{name} is missing"][: column.n_features]
+            elif isinstance(column, CalendarColumn):
+                found += column.feature_names(name)
+            elif not isinstance(column, CategoryColumn):
+                found += [f"{name} words {i + 1}" for i in range(column.n_features)]
             elif column.means is not None:
                 found += [f"{name}:{target}" for target in self.target_names(targets)]
             else:
@@ -184,10 +208,14 @@ class TableEncoder:
     def effects_by_column(self, effects: Floats) -> Floats:
         """Return the root of the sum of squares over the features of a column, outputs × columns; of one itself.
 
-        Numbers with a missing indicator keep their sign; several features of a category have none.
+        Numbers with a missing indicator keep their sign; several features of a category or a date have none.
         """
-        roots: Floats = np.hypot.reduceat(effects, self.start[:-1], axis=1)
-        return np.where(self.is_categorical, roots, np.copysign(roots, effects[:, self.start[:-1]]))
+        first, some = self.start[:-1], np.diff(self.start) > 0
+        found = np.zeros((len(effects), len(self.columns)))
+        found[:, some] = np.hypot.reduceat(effects, first[some], axis=1)
+        has_sign = [j for j, column in enumerate(self.columns) if isinstance(column, NumberColumn)]
+        found[:, has_sign] = np.copysign(found[:, has_sign], effects[:, first[has_sign]])
+        return found
 
     @property
     def nbytes(self) -> int:
@@ -217,16 +245,20 @@ def check_encoding(max_one_hot: Any, missing_indicator: Any) -> None:
 def fit_encoder(
     X: Floats,
     categories: dict[int, CategoryColumn],
+    special: dict[int, SpecialColumn],
     targets: Floats,
     weight: Floats | None,
     max_one_hot: int | None,
     missing_indicator: bool | str,
 ) -> TableEncoder | None:
     """Decide what becomes of every column; None if all of them stay as they are."""
-    marked = _to_mark(X, missing_indicator)
-    if not categories and not marked.any():
+    n_columns = X.shape[1] - N_HASHED * sum(isinstance(column, TextColumn) for column in special.values())
+    marked = _to_mark(X[:, :n_columns], missing_indicator)
+    if not categories and not special and not marked.any():
         return None
-    columns: list[TableColumn] = [categories.get(j, NumberColumn(bool(marked[j]))) for j in range(X.shape[1])]
+    columns: list[TableColumn] = [categories.get(j, NumberColumn(bool(marked[j]))) for j in range(n_columns)]
+    for j, column in special.items():
+        columns[j] = column.with_indicator() if marked[j] and isinstance(column, CalendarColumn) else column
     wanted = [j for j, column in categories.items() if not _is_one_hot(column, max_one_hot, targets.shape[1])]
     basis = None
     if wanted:
@@ -244,12 +276,17 @@ def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int)
 
 
 def count_features(
-    n_columns: int, categories: dict[int, CategoryColumn], n_targets: int, max_one_hot: int | None
+    n_columns: int,
+    categories: dict[int, CategoryColumn],
+    special: dict[int, SpecialColumn],
+    n_targets: int,
+    max_one_hot: int | None,
 ) -> int:
     """Return how many features the columns become, without missing indicators."""
     means = min(n_targets, MAX_TARGETS)
     found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else means for c in categories.values())
-    return n_columns - len(categories) + sum(found)
+    others = sum(column.n_features for column in special.values())
+    return n_columns - len(categories) - len(special) + sum(found) + others
 
 
 def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -17,7 +18,11 @@ from narwhals.exceptions import DuplicateError
 Floats = npt.NDArray[np.float64]
 Values: TypeAlias = list[Any]  # Python's values of a column, None where one is missing
 
-_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_KINDS_OF_TIME: dict[str, tuple[type, ...]] = {
+    "dates": (datetime.date, np.datetime64),
+    "times": (datetime.time,),
+    "durations": (datetime.timedelta, np.timedelta64),
+}
 _NUMBERS = (numbers.Real, Decimal, np.bool_)
 _WIDE = (nw.Int128, nw.UInt128)  # NumPy has no such integers
 _SHOWN = 5  # names in a message
@@ -30,10 +35,35 @@ class Column:
         self.label = label  # its name or number, for messages
         self._source = source  # a narwhals series, or a column of an array
 
+    def __len__(self) -> int:
+        return len(self._source)
+
     @property
     def has_category_type(self) -> bool:
         """Whether its type says that these are categories; text among objects is known by its values."""
         return isinstance(self._source, nw.Series) and self._source.dtype in (nw.Categorical, nw.Enum, nw.String)
+
+    @property
+    def is_called_category(self) -> bool:
+        """Whether somebody has made it categories, rather than text."""
+        return isinstance(self._source, nw.Series) and self._source.dtype in (nw.Categorical, nw.Enum)
+
+    @property
+    def kind_of_time(self) -> str | None:
+        """What its type says: "dates", "times" of a day or "durations"; None: none of them, or objects that may be."""
+        if not isinstance(self._source, nw.Series) or not self._source.dtype.is_temporal():
+            return None
+        if self._source.dtype == nw.Duration:
+            return "durations"
+        return "times" if self._source.dtype == nw.Time else "dates"
+
+    def seconds(self, kind: str) -> Floats:
+        """Return it as this kind of time in seconds, NaN where one is missing; dates as local time, since 1970."""
+        source = self._source
+        if isinstance(source, nw.Series) and source.dtype == nw.Datetime and kind == "dates":
+            return _in_seconds(source.dt.replace_time_zone(None).to_numpy(), kind)
+        values = source.to_list() if isinstance(source, nw.Series) else source.tolist()
+        return _in_seconds(values, kind)
 
     def read(self, as_values: bool) -> Floats | Values:
         """Return a column of plain numbers as such, unless its values are wanted, and any other as values."""
@@ -46,12 +76,12 @@ class Column:
         if found is not None:
             return self._finite(found)
         if source.dtype.kind in "mM":
-            raise self._is_time()
+            raise self._no_category()
         return [None if _is_missing(v) else v for v in source.tolist()]
 
     def _series_values(self, series: nw.Series[Any]) -> Values:
         if series.dtype.is_temporal():
-            raise self._is_time()
+            raise self._no_category()
         values = series.to_list()
         for i in np.flatnonzero(series.is_null().to_numpy()):
             values[i] = None
@@ -59,10 +89,11 @@ class Column:
         return [None if _is_missing(v) else v for v in values] if series.dtype.is_float() else values
 
     def kind_of(self, values: Values) -> str:
-        """Return what the values are: "numbers", "text" or, all missing, "nothing"; refuse anything else."""
-        types = {type(v) for v in values} - {type(None)}
-        if any(issubclass(t, _TIMES) or t.__name__ == "Period" for t in types):  # a timedelta64 is an integer too
-            raise self._is_time()
+        """Return what the values are: "numbers", "text", a kind of time or, all missing, "nothing"; refuse the rest."""
+        types = {type(v) for v in values if not _is_missing(v)}
+        for kind, of_kind in _KINDS_OF_TIME.items():  # a timedelta64 is an integer too
+            if types and all(issubclass(t, of_kind) for t in types):
+                return kind
         texts = {t for t in types if issubclass(t, str)}
         others = {t for t in types - texts if not issubclass(t, _NUMBERS)}
         if others:
@@ -89,11 +120,29 @@ class Column:
             f"Input X contains infinity or a value too large for dtype('float64') in column {self.label}."
         )
 
-    def _is_time(self) -> ValueError:
+    def _no_category(self) -> ValueError:
         return ValueError(
-            f"Column {self.label} of X holds dates or times: turn it into numbers first, for example into the year, "
-            "the month, the weekday or the days since a certain date."
+            f"Column {self.label} of X holds dates or times, which are not categories: leave it out of "
+            "categorical_features."
         )
+
+
+def _in_seconds(values: Any, kind: str) -> Floats:
+    """Return dates, times of a day or durations in seconds."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "mM":
+        found = [None if _is_missing(value) else value for value in values]
+        if kind == "times":
+            clock = [
+                math.nan if t is None else 3600 * t.hour + 60 * t.minute + t.second + 1e-6 * t.microsecond
+                for t in found
+            ]
+            return np.array(clock, dtype=np.float64)
+        if kind == "dates":
+            found = [t.replace(tzinfo=None) if isinstance(t, datetime.datetime) else t for t in found]
+        values = np.array(found, dtype="datetime64[us]" if kind == "dates" else "timedelta64[us]")
+    if kind == "dates":
+        values = values.astype("datetime64[us]").astype("timedelta64[us]")
+    return np.asarray(values / np.timedelta64(1, "s"), dtype=np.float64)
 
 
 def _is_missing(value: object) -> bool:
@@ -178,6 +227,51 @@ def in_order(frame: nw.DataFrame[Any], names: Sequence[str], more: bool) -> nw.D
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(repr, names[:_SHOWN])) + more
+
+
+# ------------------------------------------------------------------------- columns that tell one row from another
+
+#: Words of a name: with the first different integers are enough, with the others they must be 1, 2, 3, …
+KEYS = frozenset({"id", "ids", "key", "uuid", "guid", "rowid", "unnamed"})
+COUNTS = frozenset({"index", "idx", "row", "rownames", "rownum", "no", "nr", "number", "obs", "case", "record"})
+FEW = 20  # rows: too few to tell text that never comes again
+MOSTLY = 0.9  # of the values are different: these are not categories
+_SEVERAL = 2.5  # words of a text on average
+_MANY = 100  # rows that are numbered 1, 2, 3, … in their order, whatever the column is called
+
+
+def kind_of_text(values: Values) -> str:
+    """Return what a column of text holds: "categories", "free text" or "identifiers"."""
+    known = [value for value in values if value is not None]
+    n_distinct = len(set(known))
+    if len(known) < FEW or n_distinct <= MOSTLY * len(known):
+        return "categories"
+    if sum(len(text.split()) for text in known) > _SEVERAL * len(known):
+        return "free text"
+    return "identifiers" if n_distinct == len(known) else "categories"
+
+
+def words_of_name(name: str) -> set[str]:
+    """Return the words of the name of a column."""
+    return set(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().replace(":", " ").split())
+
+
+def row_numbers(frame: nw.DataFrame[Any]) -> list[str]:
+    """Return the columns of integers that are identifiers, by their names or since they number the rows in order."""
+    whole = [name for name, dtype in frame.schema.items() if isinstance(name, str) and dtype.is_integer()]
+    if len(frame.columns) == 1 or len(frame) < FEW:
+        return []
+    return [name for name in whole if _is_row_number(words_of_name(name), frame.get_column(name).to_numpy())]
+
+
+def _is_row_number(words: set[str], values: npt.NDArray[Any]) -> bool:
+    if values.dtype.kind not in "iu":  # missing values, or integers that NumPy has not
+        return False
+    if len(values) >= _MANY and (values[1:] - values[:-1] == 1).all():
+        return True
+    if not words & (KEYS | COUNTS) or len(np.unique(values)) < len(values):
+        return False
+    return bool(words & KEYS) or int(values.max()) - int(values.min()) + 1 == len(values)
 
 
 # ------------------------------------------------------------------------------------------------ categorical_features

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Ints, Labels, Mask, Signs
-from ..nodes._native import Constant, Ridge, is_python_model
+from ..nodes._native import Constant, LinearSVR, Ridge, is_python_model
 from ..nodes._python import short_name
 from .encoder import TableEncoder
 
@@ -23,12 +24,33 @@ ROLES = ("split_features", "model_features", "monotonic_cst")
 
 
 @dataclass(frozen=True, eq=False)
+class Interactions:
+    """Which columns of the table may act together."""
+
+    most: int  #: any so many; 0: those of one of the sets
+    sets: tuple[tuple[int, ...], ...]  #: numbers of columns, ascending
+    columns: Ints  #: column of each feature
+
+
+@dataclass(frozen=True, eq=False)
 class Roles:
     """Roles of features, under the names that users give and ``ForestColumns`` keeps."""
 
     split_features: Ints | None = None  #: features that may be split on, ascending; None: all
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if predictions must rise or fall with it; None: all free
+    interactions: Interactions | None = None  #: which columns may act together; None: all
+
+    @property
+    def for_core(self) -> _core.Interactions | None:
+        """The interactions as the core takes them."""
+        if self.interactions is None:
+            return None
+        columns, sets = self.interactions.columns, self.interactions.sets
+        seen = columns if self.model_features is None else columns[self.model_features]
+        members = np.array([column for columns_of_set in sets for column in columns_of_set], dtype=np.int32)
+        ends = np.cumsum([len(columns_of_set) for columns_of_set in sets], dtype=np.int64)
+        return _core.Interactions(columns, seen, self.interactions.most, members, ends)
 
     def filled_together(self, n_features: int) -> Mask:
         """Return the features whose missing values are guessed from each other: free ones that node models see.
@@ -44,7 +66,16 @@ class Roles:
         """Refuse roles that this target or these node models cannot keep."""
         if self.monotonic_cst is not None and n_classes > 2:
             raise ValueError(f"monotonic_cst needs a regression or two classes; y has {n_classes} classes.")
+        if self.monotonic_cst is not None and self.interactions is not None:
+            raise ValueError("monotonic_cst and interaction_cst do not go together: use one of them.")
         for model in {id(model): model for model in node_models}.values():
+            if self.interactions is not None and not (
+                isinstance(model, Constant | Ridge | LinearSVR)
+                or (isinstance(model, str) and model in ("constant", "ridge", "svr"))
+            ):
+                raise ValueError(
+                    f"interaction_cst needs node_model 'constant', 'ridge' or 'svr'; got {short_name(model)}."
+                )
             if self.monotonic_cst is not None and not (
                 isinstance(model, Constant | Ridge) or (isinstance(model, str) and model in ("constant", "ridge"))
             ):
@@ -72,10 +103,49 @@ def read_roles(asked: Mapping[str, Any], n_columns: int, names: Names, encoder: 
     if split is not None and not split.any():
         raise ValueError("split_features must name at least one column; got none.")
     if encoder is not None and signs is not None:
-        for column in np.flatnonzero(encoder.is_categorical & (signs != 0)):
+        for column in np.flatnonzero(signs):
             shown = int(column) if names is None else names[column]
-            raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: its categories have no order.")
-    return Roles(_features(split, encoder), _features(model, encoder), _feature_signs(signs, encoder))
+            if encoder.is_categorical[column]:
+                raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: its categories have no order.")
+            if column in encoder.special:
+                raise ValueError(f"monotonic_cst cannot constrain column {shown!r}: it is not one number.")
+    interactions = _interactions(asked["interaction_cst"], n_columns, names, encoder)
+    return Roles(_features(split, encoder), _features(model, encoder), _feature_signs(signs, encoder), interactions)
+
+
+def _interactions(given: Any, n_columns: int, names: Names, encoder: TableEncoder | None) -> Interactions | None:
+    """Return which columns may act together."""
+    if given is None:
+        return None
+    columns = np.arange(n_columns) if encoder is None else encoder.origin
+    of_features = columns.astype(np.int32)
+    if isinstance(given, str) and given in ("no_interactions", "pairwise"):
+        return Interactions(1 if given == "no_interactions" else 2, (), of_features)
+    groups = None if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) else list(given)
+    if groups is None or any(isinstance(g, str | bytes) or not isinstance(g, Iterable) for g in groups):
+        raise ValueError(
+            'interaction_cst must be None, "pairwise", "no_interactions", or a sequence of sets of column names or '
+            f"numbers; got {given!r}."
+        )
+    sets = [_group(list(group), n_columns, names) for group in groups]
+    if rest := sorted(set(range(n_columns)) - {column for group in sets for column in group}):
+        sets.append(tuple(rest))
+    return Interactions(0, tuple(sets), of_features)
+
+
+def _group(group: list[Any], n_columns: int, names: Names) -> tuple[int, ...]:
+    """Return the numbers of the columns of a set."""
+    found = set()
+    for column in group:
+        if isinstance(column, str):
+            found.add(_place("interaction_cst", column, names))
+        elif isinstance(column, numbers.Integral) and not isinstance(column, bool) and 0 <= int(column) < n_columns:
+            found.add(int(column))
+        else:
+            raise ValueError(
+                f"interaction_cst must hold column names or numbers from 0 to {n_columns - 1}; got {column!r}."
+            )
+    return tuple(sorted(found))
 
 
 def _features(chosen: Mask | None, encoder: TableEncoder | None) -> Ints | None:

@@ -21,15 +21,29 @@ import numpy.typing as npt
 
 from .._base.typing import TreeParams
 from .._base.validation import classes_as_numbers
+from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
+from .._features.sparse import SparseColumns
+from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, RegressionLoss, Softmax, SquaredError
+from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors
-from .field import MEANS, NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, Content, n_category_targets, strings
+from .field import (
+    CALENDAR,
+    LEFT_OUT,
+    MEANS,
+    NUMBER,
+    NUMBER_AND_INDICATOR,
+    ONE_HOT,
+    TEXT,
+    Content,
+    n_category_targets,
+    strings,
+)
 from .networks import INDEX, PREFIX, decode_networks, encode_networks, from_text
 from .plain import check_known, decode_params, decode_value, encode_params, encode_value
 from .schema import FORMAT
@@ -50,8 +64,21 @@ class StoredEstimator(Protocol):
 Estimators = Mapping[str, type[StoredEstimator]]
 
 #: Parameters that came later, at their defaults: they are left out, so that files are as before where nobody uses them.
-_LATER = {"loss": "squared_error", "quantile": 0.5, "power": 1.5, "boost": None, "shared_hessian": None}
+_LATER = {
+    "loss": "squared_error",
+    "quantile": 0.5,
+    "power": 1.5,
+    "distribution": "normal",
+    "boost": None,
+    "shared_hessian": None,
+    "text": "drop",
+    "interaction_cst": None,
+    "device": "cpu",
+}
 _FIRST_PRESET = "paper"  # of forests in files from before there were presets; it goes with all defaults
+_RUNS = "runs"  # of trees with the same value of a parameter: value, number of trees, value, …
+_LONG_RUNS = 4  # trees: what their mean length is at least, to be written so
+_SPARSE_PARTS = ("chosen", "coef", "intercept", "deviation")
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and only a file that was made for it has them
 
@@ -62,7 +89,7 @@ _MAX_TWINS = 100  # numbers of one hash: more make looking them up slow, and onl
 def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, Metadata, list[str]]:
     """Return tensors and metadata of a fitted estimator, and the parameters that have no place in them."""
     if "int8" in (dtype, model.columns.dtype):
-        model = replace(model, columns=_quantised(model.columns, dtype))
+        model = replace(model, columns=_converted(model.columns, dtype))
     used = {name: v for name, v in params.items() if not (name in _LATER and _is_default(v, _LATER[name]))}
     stored, lost = encode_params(used)
     features, known, draws = model.features, model.known, model.draws
@@ -88,10 +115,13 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
     tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
+    if features.sparse is not None:
+        parts = {name: getattr(features.sparse, name).reshape(-1) for name in _SPARSE_PARTS}
+        tensors |= {f"sparse_{name}": values for name, values in parts.items()}
     tensors |= _encode_stages(model.stages, model.calibration)
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
-        tensors["absent"] = np.packbits(known.left_out.absent, axis=1)
+        tensors["absent"] = known.left_out.bits[known.left_out.seed_of_tree]
     metadata = {
         "params": stored,
         "not_stored": lost,
@@ -102,6 +132,7 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         # In base 16: there is no limit on digits.
         "entropy": [hex(w) for w in model.entropy] if isinstance(model.entropy, tuple) else hex(model.entropy),
         "draws": None if draws is None else [*draws[:3], draws[3].hex()],
+        "target": known.target.hex() if known.target is not None and draws is not None and draws[0] else None,
         "oob_score": _encode_score(known.score),
         "dtype": model.columns.dtype.name,
         "loss": _encode_loss(model.loss),
@@ -109,10 +140,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     return *FORMAT.write(tensors, metadata), lost
 
 
-def _quantised(columns: ForestColumns, dtype: str) -> ForestColumns:
-    """Return the trees with parameters of eight bits, or say why that cannot be."""
-    if dtype != "int8":
-        raise ValueError(f"dtype must be None or 'int8' for a model whose coefficients are int8; got {dtype!r}")
+def _converted(columns: ForestColumns, dtype: str) -> ForestColumns:
+    """Return the trees with parameters of eight bits, or those as floats; or say why that cannot be."""
     short = columns.astype(dtype)
     if not is_finite(short, columns):
         raise ValueError(
@@ -140,8 +169,11 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
     categories = [column if isinstance(column, CategoryColumn) else None for column in encoder.columns]
     some = [column for column in categories if column is not None]
     texts = [str(level).encode("utf-8", "surrogatepass") for column in some for level in column.levels]
+    dates = [column if isinstance(column, CalendarColumn) else None for column in encoder.columns]
     return {
         "column_kind": [_kind(column) for column in encoder.columns],
+        "calendar_parts": [0 if c is None else c.parts for c in dates] if any(dates) else None,
+        "calendar_origin": [0.0 if c is None else c.origin for c in dates] if any(dates) else None,
         "level_start": np.cumsum([0, *(0 if c is None else len(c.levels) for c in categories)]),
         "level_missing": [c is not None and c.missing for c in categories],
         "level_is_text": [c is not None and c.is_text for c in categories],
@@ -155,6 +187,8 @@ def _encode_columns(encoder: TableEncoder) -> dict[str, Any]:
 def _kind(column: TableColumn) -> int:
     if isinstance(column, NumberColumn):
         return NUMBER_AND_INDICATOR if column.indicator else NUMBER
+    if not isinstance(column, CategoryColumn):
+        return CALENDAR if isinstance(column, CalendarColumn) else TEXT if isinstance(column, TextColumn) else LEFT_OUT
     return ONE_HOT if column.means is None else MEANS
 
 
@@ -171,10 +205,22 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     return tensors
 
 
-def _encode_drawn(values: list[Any]) -> list[Any]:
-    """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not)."""
+def _encode_drawn(values: list[Any]) -> Any:
+    """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not), or runs of it."""
     plain = [encode_value(v) for v in values]
-    return plain[:1] if len({repr(v) for v in plain}) == 1 else plain  # as JSON tells them apart, and faster
+    shown = [repr(v) for v in plain]  # as JSON tells them apart, and faster
+    if len(set(shown)) == 1:
+        return plain[:1]
+    first = [0, *(i for i in range(1, len(shown)) if shown[i] != shown[i - 1])]
+    if len(first) > len(plain) // _LONG_RUNS:
+        return plain
+    lengths = np.diff([*first, len(plain)]).tolist()
+    return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
+
+
+def is_newer(metadata: Metadata) -> bool:
+    """Tell whether there is metadata that came with version 4 of the format."""
+    return "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"]
 
 
 def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
@@ -186,7 +232,7 @@ def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
 
 def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
     """Return the fields of a loss beside the mean and the scale of its target."""
-    return [field.name for field in fields(loss) if field.name not in ("mean", "scale")]
+    return [field.name for field in fields(loss) if field.name not in ("mean", "scale", "function")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -263,7 +309,7 @@ def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any]
     for parameter in TREE_PARAMETERS:
         name = parameter.name
         # What a tree has that was grown before there was this parameter: the default of one tree, not a pool.
-        values = drawn.get(name, [of_tree.get(name, False)])
+        values = _unrolled(name, drawn.get(name, [of_tree.get(name, False)]), n_trees)
         if not isinstance(values, list) or len(values) not in (1, n_trees):
             raise ValueError(f"tree_params: {name} must have one value, or one per tree")
         values = [decode_value(v) for v in values]
@@ -276,6 +322,19 @@ def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any]
             check_criteria(others, content.task)
         params[name] = values if len(values) == n_trees else values * n_trees
     return params
+
+
+def _unrolled(name: str, values: Any, n_trees: int) -> Any:
+    """Return one parameter with a value per tree, where it is written as runs."""
+    if not isinstance(values, dict):
+        return values
+    runs = values.get(_RUNS) if len(values) == 1 else None
+    runs = runs if isinstance(runs, list) else []
+    lengths = runs[1::2]
+    are_lengths = all(type(n) is int and 0 < n <= n_trees for n in lengths)
+    if not are_lengths or len(runs) % 2 or sum(lengths) != n_trees:
+        raise ValueError(f"tree_params: the runs of {name} must have {n_trees} trees together")
+    return [value for value, n in zip(runs[::2], lengths, strict=True) for _ in range(n)]
 
 
 def _decode_model(content: Content, drawn: TreeParams) -> Model:
@@ -294,6 +353,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["feature_scale"],
         t["feature_deviation"],
         t.get("fill"),
+        _decode_sparse(t) if "sparse_chosen" in t else None,
     )
     ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
     knots = []
@@ -301,8 +361,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         knots = [(t["knot_x"][a:b], t["knot_y"][a:b]) for a, b in itertools.pairwise(t["knot_start"])]
     left_out = None
     if "absent" in t:
-        absent = np.unpackbits(t["absent"], axis=1, count=len(t["residuals"])).astype(np.bool_)
-        left_out = LeftOut(t["residuals"], absent, t.get("residual_weight"))
+        left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
         features,
@@ -316,6 +375,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(
             score=metadata["oob_score"],
+            target=None if metadata["target"] is None else bytes.fromhex(metadata["target"]),
             losses=t.get("oob_loss"),
             left_out=left_out,
             conformity=t.get("conformity"),
@@ -328,10 +388,11 @@ def _decode_loss(content: Content) -> Loss:
     t = content.tensors
     if content.task == "regression":
         name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
-        if name not in REGRESSION_LOSSES:
+        known_losses = REGRESSION_LOSSES | {OwnLoss.name: OwnLoss}
+        if name not in known_losses:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
-        cls = REGRESSION_LOSSES[name]
+        cls = known_losses[name]
         if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
             raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
         if not all(type(number) is float and number > 0 for number in numbers.values()):
@@ -371,12 +432,23 @@ def _decode_columns(content: Content) -> TableEncoder:
         if kind < ONE_HOT:
             columns.append(NumberColumn(kind == NUMBER_AND_INDICATOR))
             continue
+        if kind == CALENDAR:
+            columns.append(CalendarColumn(float(t["calendar_origin"][j]), int(t["calendar_parts"][j])))
+            continue
+        if kind in (TEXT, LEFT_OUT):
+            columns.append(TextColumn() if kind == TEXT else LeftOutColumn())
+            continue
         own, means = _decode_levels(levels[start[j] : start[j + 1]], is_text), None
         if kind == MEANS:
             end = at + (len(own) + missing) * n_targets
             means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
         columns.append(CategoryColumn(own, missing, means))
     return TableEncoder(tuple(columns), basis)
+
+
+def _decode_sparse(t: Tensors) -> SparseColumns:
+    parts = {name: t[f"sparse_{name}"] for name in _SPARSE_PARTS}
+    return SparseColumns(**parts | {"coef": parts["coef"].reshape(len(parts["deviation"]), -1)})
 
 
 def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:

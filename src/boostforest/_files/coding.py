@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from .._base.typing import Longs
+from .._base.typing import Ints, Longs, Mask
 from .._model.columns import ForestColumns
 from .container import ITEMS, Tensors, parse_json, to_json
 
@@ -26,9 +26,14 @@ MAX_EXPANSION = 256  # bytes of a column for each of its coded ones; fewer are f
 _SMALL = 4096  # bytes: shorter columns stay as they are
 _GAIN = 0.9  # of the bytes, at most: others do too
 
-_PLAIN, _OF_SPLITS, _STRUCTURE, _MODELS, _DIFFERENCES = range(5)  # how a column is coded
-_RAW, _ALONE, _BY_BYTE_ABOVE = range(3)  # how a plane is
+# How a column is coded; from _RUNS on: since version 4 of the format.
+_PLAIN, _OF_SPLITS, _STRUCTURE, _MODELS, _DIFFERENCES, _RUNS, _LEVELS, _TABLE, _STEPS, _LEFT_ONLY = range(10)
+_RAW, _ALONE, _BY_BYTE_ABOVE, _KNOWN = range(4)  # how a plane is
 _COLUMNS = {
+    "tree_start",
+    "kind",
+    "tree_seeds",
+    "absent",
     "feature",
     "threshold",
     "missing_left",
@@ -48,6 +53,10 @@ _SHAPES = (
     ("exponent", np.int8),
     ("sum_path", np.bool_),
 )  # what the parameters' places follow from
+_RUNS_OF = {"tree_seeds", "absent", "loss", "lower", "upper", "exponent"}  # boosted trees have long ones
+_MOST_ENTRIES = 2**16 - 1  # of a feature in a table of thresholds
+_LEAST_REPEATED = 3  # times that a threshold occurs to be in the table
+_FIRST_COLUMNS = ("tree_start", "left", "feature", "exponent")  # others need them to be decoded
 _AT_LEAVES = {"feature": -1, "threshold": 0, "missing_left": 0, "gain": 0}  # what these hold where nothing is split
 
 # ------------------------------------------------------------------------------------------------------------- encoding
@@ -76,6 +85,11 @@ def _type_name(dtype: np.dtype[Any]) -> str:
     return next(name for name, item in ITEMS.items() if item == dtype.newbyteorder("<"))
 
 
+def is_newer(tensors: Tensors) -> bool:
+    """Tell whether a column is coded in a way that came with version 4 of the format."""
+    return any(name.startswith(PREFIX) and array[0] >= _RUNS for name, array in tensors.items())
+
+
 def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Bytes:
     if name == "left" and (bits := _split_bits(array, tensors)) is not None:
         parts = _joined(_STRUCTURE, [bits])
@@ -85,12 +99,37 @@ def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Byte
         coded = {way: _core.encode_params(array, *shapes, differences) for way, differences in ways}
         way = min(coded, key=lambda way: len(coded[way]))
         parts = _joined(way, [coded[way]])
-    elif name in _AT_LEAVES and (array[tensors["left"] == 0] == _AT_LEAVES[name]).all():
-        parts = _joined(_OF_SPLITS, _encode_planes(array[tensors["left"] > 0]))
+    elif name == "tree_start":
+        parts = _joined(_STEPS, _encode_planes(np.diff(array)))
     else:
-        parts = _joined(_PLAIN, _encode_planes(array))
+        parts = min(_ways(name, array, tensors), key=len)
     missing = -(-array.nbytes // MAX_EXPANSION) - len(parts)
     return np.append(parts, np.zeros(max(missing, 0), dtype=np.uint8))
+
+
+def _ways(name: str, array: npt.NDArray[Any], tensors: Tensors) -> list[Bytes]:
+    """Return a column coded in all ways that are worth trying."""
+    if name in _RUNS_OF and len(array):
+        bits, values = _runs(array)
+        plain = _joined(_PLAIN, _encode_planes(array.reshape(-1)))
+        return [plain, _joined(_RUNS, [*_encode_planes(bits), *_encode_planes(values.reshape(-1))])]
+    if name in _AT_LEAVES and (array[tensors["left"] == 0] == _AT_LEAVES[name]).all():
+        coded = [_joined(_OF_SPLITS, _encode_planes(array[tensors["left"] > 0]))]
+        order = _level_order(tensors)
+        bits, values = _runs(array[order])
+        if len(values) == len(order):  # no two are the same
+            return coded
+        coded.append(_joined(_LEVELS, [*_encode_planes(bits), *_encode_planes(values)]))
+        if name == "threshold":
+            features = tensors["feature"][order][_changes(bits, len(order))]
+            coded.append(_joined(_TABLE, [*_encode_planes(bits), *_encode_table(values, features, tensors)]))
+        return coded
+    if name == "n_samples" and array.dtype == np.float32:
+        shape = tensors["tree_start"], tensors["left"]
+        kept = _all_but_right(*shape)
+        if np.array_equal(_core.complete_weights(*shape, np.where(kept, array, np.float32(0))), array):
+            return [_joined(_LEFT_ONLY, _encode_planes(array[kept]))]
+    return [_joined(_PLAIN, _encode_planes(array))]
 
 
 def _joined(way: int, streams: list[Bytes]) -> Bytes:
@@ -105,8 +144,8 @@ def _split_bits(left: npt.NDArray[Any], tensors: Tensors) -> Bytes | None:
     return np.packbits(is_split) if np.array_equal(_core.left_children(start, is_split), left) else None
 
 
-def _encode_planes(array: npt.NDArray[Any]) -> list[Bytes]:
-    """Return a stream for each byte of the values, the highest first."""
+def _encode_planes(array: npt.NDArray[Any], known: tuple[Bytes, int] | None = None) -> list[Bytes]:
+    """Return a stream for each byte of the values, the highest first; ``known`` are contexts of all of them."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     planes = little.view(np.uint8).reshape(-1, array.itemsize).T[::-1]
     streams: list[Bytes] = []
@@ -115,19 +154,50 @@ def _encode_planes(array: npt.NDArray[Any]) -> list[Bytes]:
         ways = {_RAW: plane, _ALONE: _core.encode_bytes(plane, None, 1)}
         if above is not None:
             ways[_BY_BYTE_ABOVE] = _core.encode_bytes(plane, *_contexts(above))
+        if known is not None:
+            ways[_KNOWN] = _core.encode_bytes(plane, *known)
         way = min(ways, key=lambda way: len(ways[way]))
         streams.append(np.append(np.uint8(way), ways[way]))
         above = plane
     return streams
 
 
-def _contexts(above: Bytes) -> tuple[Bytes, int]:
-    """Return a context for each of the most frequent bytes, and one for all others; and how many there are."""
+def _contexts(above: npt.NDArray[Any]) -> tuple[Bytes, int]:
+    """Return a context for each of the most frequent numbers, and one for all others; and how many there are."""
     counts = np.bincount(above, minlength=256)
     frequent = np.argsort(-counts, kind="stable")[: _core.MAX_CONTEXTS - 1]
-    context = np.zeros(256, dtype=np.uint8)
+    context = np.zeros(len(counts), dtype=np.uint8)
     context[frequent] = np.arange(1, len(frequent) + 1, dtype=np.uint8)
     return context[above], _core.MAX_CONTEXTS
+
+
+def _runs(array: npt.NDArray[Any]) -> tuple[Bytes, npt.NDArray[Any]]:
+    """Return a bit per row, whether it differs from the row before it, and the rows that do."""
+    if len(array) == 0:
+        return np.empty(0, dtype=np.uint8), array
+    raw = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)  # as bytes: 0 is not -0
+    changes = np.append(True, (raw[1:] != raw[:-1]).any(axis=1))
+    return np.packbits(changes), array[changes]
+
+
+def _encode_table(values: npt.NDArray[Any], features: Ints, tensors: Tensors) -> list[Bytes]:
+    """Return the streams of thresholds that are numbers in a table, which has those of a feature that occur often."""
+    sizes = np.zeros(len(tensors["feature_mean"]), dtype=np.uint32)
+    number, entries = np.zeros(len(values), dtype=np.uint16), []
+    for feature in np.unique(features).tolist():
+        places = np.flatnonzero(features == feature)
+        different, index, counts = np.unique(values[places], return_inverse=True, return_counts=True)
+        often = np.flatnonzero(counts >= _LEAST_REPEATED)[:_MOST_ENTRIES]
+        number_of = np.zeros(len(different), dtype=np.uint16)
+        number_of[often] = np.arange(1, len(often) + 1)
+        number[places], sizes[feature] = number_of[index], len(often)
+        entries.append(different[often])
+    return [
+        *_encode_planes(sizes),
+        *_encode_planes(np.concatenate([*entries, values[:0]])),
+        *_encode_planes(number, _contexts(features)),
+        *_encode_planes(values[number == 0]),
+    ]
 
 
 # ------------------------------------------------------------------------------------------------------------- decoding
@@ -141,10 +211,12 @@ def decode_columns(tensors: Tensors, text: str | None) -> Tensors:
     plain = {name: array for name, array in tensors.items() if not name.startswith(PREFIX)}
     coded = {name: _column(PREFIX + name, np.uint8, tensors) for name in table}
     dtypes = {name: _check_size(name, entry, coded[name], plain) for name, entry in table.items()}
-    # Children first: other columns have values for inner nodes alone. Parameters last: they need shapes and units.
-    for name in sorted(table, key=lambda name: (name != "left", name == "params")):
+    # Parameters last: they need shapes and units.
+    others = sorted(name for name in table if name not in (*_FIRST_COLUMNS, "params"))
+    for name in (name for name in (*_FIRST_COLUMNS, *others, "params") if name in table):
         array = _decode_column(name, coded[name], dtypes[name], table[name][1], plain)
-        plain[name] = array.astype(dtypes[name].newbyteorder("="), copy=False)
+        array = array.astype(dtypes[name].newbyteorder("="), copy=False)
+        plain[name] = _in_rows(array, plain) if name == "absent" else array
     return plain
 
 
@@ -164,19 +236,35 @@ def _check_size(name: str, entry: Any, coded: Bytes, plain: Tensors) -> np.dtype
 def _decode_column(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> npt.NDArray[Any]:
     way = int(coded[0]) if len(coded) else -1
     if way == _PLAIN:
-        return _decode_planes(coded, dtype, n)
+        return _decode_planes(_streams(coded, dtype.itemsize), dtype, n)
     if way == _OF_SPLITS and name in _AT_LEAVES:
         is_split = _column("left", np.int32, plain) > 0
         if len(is_split) != n:
             raise ValueError(f"tensor '{PREFIX}{name}' must have a value for each node")
         array = np.full(n, _AT_LEAVES[name], dtype=dtype)
-        array[is_split] = _decode_planes(coded, dtype, int(np.count_nonzero(is_split)))
+        streams = _streams(coded, dtype.itemsize)
+        array[is_split] = _decode_planes(streams, dtype, int(np.count_nonzero(is_split)))
         return array
     if way == _STRUCTURE and name == "left":
         (bits,) = _streams(coded, 1)
         if len(bits) != -(-n // 8):
             raise ValueError("tensor 'coded.left' must have a bit for each node")
         return _core.left_children(_column("tree_start", np.int64, plain), np.unpackbits(bits, count=n))
+    if way == _RUNS and name in _RUNS_OF:
+        return _decode_runs(coded, dtype, n, _n_trees(plain) if name == "absent" else n)
+    if way in (_LEVELS, _TABLE) and name in _AT_LEAVES:
+        return _decode_levels(name, coded, dtype, n, plain)
+    if way == _STEPS and name == "tree_start" and dtype == np.int64 and n > 0:
+        steps = _decode_planes(_streams(coded, 8), dtype, n - 1)
+        return np.append(0, np.cumsum(steps))
+    if way == _LEFT_ONLY and name == "n_samples" and dtype == np.float32:
+        shape = _column("tree_start", np.int64, plain), _column("left", np.int32, plain)
+        kept = _all_but_right(*shape)
+        if len(kept) != n:
+            raise ValueError("tensor 'coded.n_samples' must have a value for each node")
+        weight = np.zeros(n, dtype=np.float32)
+        weight[kept] = _decode_planes(_streams(coded, 4), dtype, int(np.count_nonzero(kept)))
+        return _core.complete_weights(*shape, weight)
     if way in (_MODELS, _DIFFERENCES) and name == "params" and dtype == np.int8:
         (stream,) = _streams(coded, 1)
         return _core.decode_params(stream, n, *_model_shapes(plain), way == _DIFFERENCES)
@@ -199,10 +287,12 @@ def _streams(coded: Bytes, n_streams: int) -> list[Bytes]:
     return streams
 
 
-def _decode_planes(coded: Bytes, dtype: np.dtype[Any], n: int) -> npt.NDArray[Any]:
+def _decode_planes(
+    streams: list[Bytes], dtype: np.dtype[Any], n: int, known: tuple[Bytes, int] | None = None
+) -> npt.NDArray[Any]:
     planes = np.empty((n, dtype.itemsize), dtype=np.uint8)
     above: Bytes | None = None
-    for place, stream in enumerate(_streams(coded, dtype.itemsize)):
+    for place, stream in enumerate(streams):
         way = stream[0] if len(stream) else -1
         if way == _RAW and len(stream) == 1 + n:
             plane = stream[1:]
@@ -210,13 +300,110 @@ def _decode_planes(coded: Bytes, dtype: np.dtype[Any], n: int) -> npt.NDArray[An
             plane = _core.decode_bytes(stream[1:], n, None, 1)
         elif way == _BY_BYTE_ABOVE and above is not None:
             plane = _core.decode_bytes(stream[1:], n, *_contexts(above))
+        elif way == _KNOWN and known is not None:
+            plane = _core.decode_bytes(stream[1:], n, *known)
         else:
             raise ValueError("a coded column is damaged")
         planes[:, dtype.itemsize - 1 - place] = above = plane
     return planes.reshape(-1).view(dtype)
 
 
+def _decode_runs(coded: Bytes, dtype: np.dtype[Any], n: int, n_rows: int) -> npt.NDArray[Any]:
+    """Return what _runs has taken apart: so many values in so many rows."""
+    if n_rows < 1 or n % n_rows:
+        raise ValueError("a coded column must have as many values in all rows")
+    streams = _streams(coded, 1 + dtype.itemsize)
+    changes = _changes(_decode_bits(streams[:1], n_rows), n_rows)
+    number = np.cumsum(changes)
+    values = _decode_planes(streams[1:], dtype, int(number[-1]) * (n // n_rows))
+    return np.asarray(values.reshape(int(number[-1]), -1)[number - 1].reshape(-1))
+
+
+def _decode_levels(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> npt.NDArray[Any]:
+    """Return a column of which inner nodes have values, by runs in the order of levels."""
+    order, is_table = _level_order(plain), coded[0] == _TABLE
+    if len(plain["left"]) != n or len(order) == 0 or (is_table and (name != "threshold" or dtype != np.float64)):
+        raise ValueError(f"tensor '{PREFIX}{name}' is coded in an unknown way")
+    streams = _streams(coded, 1 + (8 + 4 + 8 + 2 if is_table else dtype.itemsize))
+    changes = _changes(_decode_bits(streams[:1], len(order)), len(order))
+    number = np.cumsum(changes)
+    if is_table:
+        features = _column("feature", np.int32, plain)
+        if len(features) != n:
+            raise ValueError("tensor 'coded.threshold' needs a feature for each node")
+        values = _decode_table(streams[1:], features[order][changes], plain)
+    else:
+        values = _decode_planes(streams[1:], dtype, int(number[-1]))
+    array = np.full(n, _AT_LEAVES[name], dtype=dtype)
+    array[order] = values[number - 1]
+    return array
+
+
+def _decode_table(streams: list[Bytes], features: Ints, plain: Tensors) -> npt.NDArray[Any]:
+    """Return thresholds of which most are numbers in a table."""
+    n_features = len(_column("feature_mean", np.float64, plain))
+    if not ((features >= 0) & (features < n_features)).all():
+        raise ValueError("tensor 'coded.threshold' needs features that there are")
+    sizes = _decode_planes(streams[:4], np.dtype("<u4"), n_features).astype(np.int64)
+    if sizes.sum() > len(features):
+        raise ValueError("tensor 'coded.threshold' has a table that is too long")
+    double = np.dtype("<f8")
+    table = _decode_planes(streams[4:12], double, int(sizes.sum()))
+    number = _decode_planes(streams[12:14], np.dtype("<u2"), len(features), _contexts(features)).astype(np.int64)
+    if (number > sizes[features]).any():
+        raise ValueError("tensor 'coded.threshold' has numbers that are not in its table")
+    others = number == 0
+    values = np.empty(len(features))
+    values[others] = _decode_planes(streams[14:], double, int(np.count_nonzero(others)))
+    first = np.cumsum(sizes) - sizes
+    values[~others] = table[(first[features] + number - 1)[~others]]
+    return values
+
+
+def _decode_bits(streams: list[Bytes], n: int) -> Bytes:
+    """Return the bits of so many rows, eight in a byte, of which the first is 1."""
+    bits = _decode_planes(streams, np.dtype(np.uint8), -(-n // 8))
+    if not bits[0] >> 7:
+        raise ValueError("a coded column is damaged")
+    return bits
+
+
+def _changes(bits: Bytes, n: int) -> Mask:
+    return np.unpackbits(bits, count=n).astype(np.bool_)
+
+
 # --------------------------------------------------------------------------------------------------------------- shapes
+
+
+def _n_trees(plain: Tensors) -> int:
+    return len(_column("tree_start", np.int64, plain)) - 1
+
+
+def _in_rows(array: npt.NDArray[Any], plain: Tensors) -> npt.NDArray[Any]:
+    """Return values of trees in a row for each tree."""
+    n_trees = _n_trees(plain)
+    if n_trees < 1 or array.size % n_trees:
+        raise ValueError("tensor 'coded.absent' must have as many values for each tree")
+    return array.reshape(n_trees, -1)
+
+
+def _all_but_right(tree_start: npt.NDArray[Any], left: npt.NDArray[Any]) -> Mask:
+    """Return which nodes are roots or left children."""
+    _core.node_depths(tree_start, left)  # checks them
+    inner = np.flatnonzero(left > 0)
+    first = np.repeat(tree_start[:-1], np.diff(tree_start))
+    kept = np.ones(len(left), dtype=bool)
+    kept[first[inner] + left[inner] + 1] = False
+    return kept
+
+
+def _level_order(tensors: Tensors) -> Longs:
+    """Return the nodes that are split tree by tree, in each those of the least depth first."""
+    start, left = _column("tree_start", np.int64, tensors), _column("left", np.int32, tensors)
+    depth = _core.node_depths(start, left)
+    inner = np.flatnonzero(left > 0)
+    tree = np.repeat(np.arange(len(start) - 1), np.diff(start))[inner]
+    return inner[np.lexsort((depth[inner], tree))]
 
 
 def _column(name: str, dtype: Any, tensors: Tensors) -> npt.NDArray[Any]:

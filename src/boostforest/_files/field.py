@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._features.calendar import ALL_PARTS, DAYS, HOUR, INDICATOR, count_parts
 from .._features.imputer import MAX_FEATURES, is_distribution
+from .._features.text import N_HASHED
 from .._model.columns import DTYPES, clip_range_dtype
 from .container import ITEMS, Metadata, Tensors, parse_json, to_json
 
@@ -64,7 +66,7 @@ ALWAYS = When("always", optional=False)
 
 # ----------------------------------------------------------------------------------------------------- what is checked
 
-NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS = range(4)  # what may become of a column
+NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS, LEFT_OUT, CALENDAR, TEXT = range(7)  # what may become of a column
 
 
 def rule(says: str, holds: Callable[[Any, Content], Any]) -> Check:
@@ -135,7 +137,13 @@ LEVEL_END = rule(
     "tensor '{name}' must ascend to the length of 'level_text'",
     lambda a, c: np.append(0, a)[-1] == len(c.tensors["level_text"]) and (a >= 0).all() and _ascends(a),
 )
-COLUMN_KINDS = rule("tensor '{name}' has unknown kinds", lambda a, _: len(a) > 0 and a.max() <= MEANS)
+COLUMN_KINDS = rule("tensor '{name}' has unknown kinds", lambda a, _: len(a) > 0 and a.max() <= TEXT)
+CALENDAR_PARTS = rule(
+    "tensor '{name}' has unknown parts, or none of a date",
+    lambda a, _: ((a == 0) | (((a & DAYS) > 0) & (a <= ALL_PARTS)) | ((a | INDICATOR) == (HOUR | INDICATOR))).all(),
+)
+_FARTHEST = 1e14  # seconds, three million years: years beyond cannot be computed with
+CALENDAR_ORIGIN = rule("tensor '{name}' has dates that are too far off", lambda a, _: (np.abs(a) <= _FARTHEST).all())
 FILL = rule(
     "tensor '{name}' has values that are not finite, no symmetric precision, or a precision that is not positive",
     lambda a, _: is_distribution(a),
@@ -178,15 +186,33 @@ def check_levels(name: str, means: Any, content: Content) -> None:
     kind, is_text, missing = (content.tensors[n] for n in ("column_kind", "level_is_text", "level_missing"))
     n_known = np.diff(content.tensors["level_start"])
     n_levels, targets = n_known + missing, n_category_targets(content)
-    if ((kind >= ONE_HOT) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
+    if (np.isin(kind, (ONE_HOT, MEANS)) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
         raise ValueError("a category needs levels, and a column of numbers has none")
     n_means = int(n_levels[kind == MEANS].sum()) * targets
     if len(means) != n_means:
         raise ValueError(f"tensor {name!r} is too {'short' if len(means) < n_means else 'long'}")
     one_hot = np.where(n_levels == 2, 1, n_levels)
-    n_features = int(np.choose(kind, [1, 2, one_hot, targets]).sum())
+    parts = content.tensors.get("calendar_parts", np.zeros(len(kind), dtype=np.uint8))
+    if ((kind == CALENDAR) != (parts > 0)).any():
+        raise ValueError("a column of dates needs parts, and others have none")
+    dates = np.array([count_parts(part) if part else 0 for part in parts.tolist()], dtype=np.int64)
+    n_features = int(np.choose(kind, [1, 2, one_hot, targets, 0, dates, N_HASHED]).sum())
     if n_features != content.sizes["features"]:
         raise ValueError(f"the columns make {n_features} features, but the trees have {content.sizes['features']}")
+
+
+SPARSE_CHOSEN = rule(
+    "tensor '{name}' must hold numbers of columns, ascending",
+    lambda a, c: len(a) > 0 and a[0] >= 0 and a[-1] < c.sizes["columns"] and _ascends(a, strictly=True),
+)
+
+
+def check_sparse(name: str, values: Any, content: Content) -> None:
+    """Check that there is a score for each feature that is not a column, and that each has all its slopes."""
+    n_scores = content.sizes["features"] - len(content.tensors["sparse_chosen"])
+    n_values = n_scores if name == "sparse_intercept" else n_scores * content.sizes["columns"]
+    if "column_kind" in content.tensors or n_scores < 0 or len(values) != n_values:
+        raise ValueError(f"tensor {name!r} does not fit to the number of features")
 
 
 def check_classes(name: str, classes: Any, content: Content) -> None:
@@ -247,6 +273,10 @@ def _is_draws(value: Any, content: Content) -> bool:
 
 
 ENTROPY = rule("{name} must be a number in base 16, or a list of such", _is_entropy)
+TARGET = rule(
+    "{name} must be null, or a SHA-256 in base 16",
+    lambda v, _: v is None or (isinstance(v, str) and len(v) == 64 and _DIGEST.fullmatch(v) is not None),
+)
 DRAWS = rule("{name} must be null, or a boolean, two integers and a checksum in base 16", _is_draws)
 
 # ------------------------------------------------------------------------------------------------------ what a file is

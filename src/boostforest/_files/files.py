@@ -17,6 +17,7 @@ import numpy as np
 from .._base.validation import warn
 from .._model.columns import DTYPES
 from .._model.model import Model
+from . import codec, coding
 from .codec import Estimators, StoredEstimator, decode, encode
 from .coding import PREFIX, decode_columns, encode_columns
 from .container import Header, HeaderTooLongError, Metadata, Tensors, read_header, read_some, read_tensors, to_chunks
@@ -24,7 +25,7 @@ from .networks import own_module
 from .schema import FORMAT as SCHEMA
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _CODED = "coded"  # metadata: which columns are
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
@@ -55,9 +56,10 @@ def save(
         )
 
 
-def file_size(name: str, estimators: Estimators, params: dict[str, Any], model: Model) -> int:
+def file_size(name: str, params: dict[str, Any], model: Model) -> int:
     """Return how many bytes a file of the model would have."""
-    return sum(len(chunk) for chunk in _chunks_of(name, estimators, params, model, model.columns.dtype.name)[0])
+    tensors, metadata, _ = encode(params, model, model.columns.dtype.name)
+    return sum(len(chunk) for chunk in _coded_chunks(name, tensors, metadata))
 
 
 def _chunks_of(
@@ -67,16 +69,27 @@ def _chunks_of(
     tensors, metadata, lost = encode(params, model, dtype)
     # What is written can be read.
     decode(name, estimators, tensors, metadata, own_module(model.params["node_model"]))
+    return _coded_chunks(name, tensors, metadata), lost
+
+
+def _coded_chunks(name: str, tensors: Tensors, metadata: Metadata) -> list[bytes | memoryview]:
+    """Return the bytes of a file, with columns coded where that is shorter."""
     tensors, coded = encode_columns(tensors)
     head = {
         "format": FORMAT,
-        "format_version": str(SCHEMA.version(tensors)),
+        "format_version": str(_version(tensors, metadata)),
         "boostforest_version": version("boostforest"),
         "estimator": name,
     }
     if coded is not None:
         head[_CODED] = coded
-    return _to_chunks(tensors, head | metadata), lost
+    return _to_chunks(tensors, head | metadata)
+
+
+def _version(tensors: Tensors, metadata: Metadata) -> int:
+    """Return the lowest version of the format that has all this."""
+    is_newer = coding.is_newer(tensors) or codec.is_newer(metadata)
+    return FORMAT_VERSION if is_newer else SCHEMA.version(tensors)
 
 
 def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEstimator:

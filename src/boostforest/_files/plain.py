@@ -52,6 +52,8 @@ def _encode(value: Any) -> Any:
         if len(value) > _MAX_VALUES:
             raise NotPlainError
         return {"range": [value.start, value.stop, value.step]}
+    if _has_groups(value):
+        return {"groups": [sorted((plain_number(v) for v in group), key=_by_type) for group in value]}
     if isinstance(value, tuple):
         return {"tuple": [encode_value(v) for v in value]}
     if isinstance(value, Mapping):
@@ -63,6 +65,15 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [encode_value(v) for v in value]
     return encode_value(value)
+
+
+def _has_groups(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and len(value) > 0
+    return is_list and all(isinstance(group, list | tuple | set | frozenset) for group in value)
+
+
+def _by_type(value: Any) -> tuple[str, Any]:
+    return type(value).__name__, value
 
 
 def _is_key(key: Any) -> bool:
@@ -109,6 +120,8 @@ def _decode(value: Any, nested: bool = False) -> Any:
         tag, values = _only_item(value)
     else:
         values, tag = (value, "list") if isinstance(value, list) else ([value], "value")
+    if tag == "groups" and not nested and isinstance(values, list) and all(isinstance(v, list) for v in values):
+        return [_decode(group, nested=True) for group in values]
     if not isinstance(values, list) or any(isinstance(v, list) or (nested and isinstance(v, dict)) for v in values):
         raise ValueError(f"{tag} must be a list of plain values")
     values = [decode_value(v) for v in values]

@@ -10,6 +10,8 @@ from .field import (
     ALWAYS,
     ASCENDING,
     BIT,
+    CALENDAR_ORIGIN,
+    CALENDAR_PARTS,
     CLIP_RANGE,
     COLUMN_KINDS,
     DRAWS,
@@ -26,10 +28,12 @@ from .field import (
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    SPARSE_CHOSEN,
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
     STAGE_UNITS,
+    TARGET,
     WEIGHTS,
     Field,
     Schema,
@@ -40,6 +44,7 @@ from .field import (
     check_knots,
     check_levels,
     check_names,
+    check_sparse,
     check_weights_of_rows,
     starts,
 )
@@ -55,6 +60,8 @@ _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
 _SETS = When("with sets of classes", task="classification", forests=True)
 _COLUMNS = When("if a column is not one feature")
+_SPARSE = When("fitted on a wide sparse matrix")
+_DATES = When("with dates", needs="column_kind")
 _FLOATS = "F64, F32, F16"
 
 TENSORS = (
@@ -196,7 +203,32 @@ TENSORS = (
     Field(
         "column_kind", "U8", "columns",
         "what became of a column: 0 one feature, 1 and a missing indicator, 2 a feature for each level (for "
-        "the second of two levels), 3 means of the target", _COLUMNS, (COLUMN_KINDS,), 2,
+        "the second of two levels), 3 means of the target, 4 nothing, 5 parts of dates, 6 64 features of hashed words",
+        _COLUMNS, (COLUMN_KINDS,), 2,
+    ),
+    Field(
+        "calendar_parts", "U8", "columns",
+        "what became of a date, the sum of 1 days since the origin, 2 sine and cosine of the year, 4 day of the month, "
+        "8 weekday (1 to 7) with sine and cosine, 16 hour with sine and cosine of the day, 32 missing indicator; a "
+        "time of a day is 16 (and 32)", _DATES, (CALENDAR_PARTS,), 3,
+    ),
+    Field(
+        "calendar_origin", "F64", "columns", "in seconds since 1970, local time", _DATES, (FINITE, CALENDAR_ORIGIN), 3,
+    ),
+    Field(
+        "sparse_chosen", "I32", "any", "columns of a wide sparse matrix that are features as they are, ascending",
+        _SPARSE, (SPARSE_CHOSEN,), 3,
+    ),
+    Field(
+        "sparse_intercept", "F64", "any", "intercepts of the linear scores that are the other features", _SPARSE,
+        (FINITE, check_sparse), 3,
+    ),
+    Field(
+        "sparse_coef", "F64", "any", "slopes of these scores: for every column one per score", _SPARSE,
+        (FINITE, check_sparse), 3,
+    ),
+    Field(
+        "sparse_deviation", "F64", "columns", "standard deviation of each column", _SPARSE, (FINITE, NOT_NEGATIVE), 3,
     ),
     Field(
         "level_start", "I64", "columns + 1", "first level of every column, and the number of levels at the end",
@@ -251,7 +283,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`3`, or `2` where nothing of version 3 is there", _HEAD),
+    Field("format_version", "text", "", "`4`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "
@@ -260,7 +292,8 @@ METADATA = (
     Field(
         "params", "JSON", "",
         'object: the constructor\'s parameters. A list is a list; `{"tuple": […]}`, `{"range": [start, stop, step]}` '
-        'and `{"dict": [key, value, key, value, …]}` are what they say (integers that are keys below 2⁶⁴); everything '
+        'and `{"dict": [key, value, key, value, …]}` are what they say (integers that are keys below 2⁶⁴), '
+        '`{"groups": [[…], …]}` a list of lists; everything '
         "inside is a number, a string, true, false or null. A node model is "
         '`{"ELM": {"n_hidden": …, "reg_lambda": …}}`, or `Constant`, `Ridge`, `LinearSVR` with their parameters, each '
         "written like one of the constructor's; also inside a list or a tuple, and in `tree_params`. A `TorchNode` is "
@@ -279,7 +312,8 @@ METADATA = (
     ),
     Field(
         "tree_params", "JSON", "",
-        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees",
+        "object: for every tree parameter the list of what the trees have drawn; one value stands for all trees, and "
+        '`{"runs": [value, n, value, n, …]}` for n trees each (since version 4)',
         ALWAYS, (IS_OBJECT,),
     ),
     Field(
@@ -290,6 +324,11 @@ METADATA = (
         "draws", "JSON", "",
         "how all trees of a forest drew their rows: `[bootstrap, rows, draws, SHA-256 of the cumulative weights]`; "
         "null if not alike, or for a tree", ALWAYS, (DRAWS,),
+    ),
+    Field(
+        "target", "JSON", "",
+        "SHA-256 of the target that a forest was fitted to, as float64: by it `compress` knows the training rows",
+        ALWAYS, (TARGET,), since=4, default="null",
     ),
     Field(
         "oob_score", "JSON", "", "the out-of-bag score, or null", ALWAYS,

@@ -24,6 +24,7 @@ SMALL_LEAVES = tuple(range(2, 9))
 LARGE_LEAVES = (15, 20, 25, 30, 35, 40)
 #: Trees without slopes, as boosting libraries have them: for tables on which lines only add noise.
 PLAIN_TREES: Settings = {"node_model": "constant", "n_cuts": 8, "batch_size": None, "reg_lambda": (1.0, 3.0, 10.0)}
+ANY_LEAVES: Settings = {"max_leaf_nodes": None}
 _CHANGES: tuple[Settings, ...] = (
     {"n_cuts": 4},
     {"min_samples_leaf": SMALL_LEAVES},
@@ -62,10 +63,14 @@ class Trial:
         return self.group.settings
 
 
-def allowed_changes(own: Set[str], data: TrainingData) -> list[Settings]:
-    """Return the changes that may be tried; ``own`` are the parameters that the user has set."""
+def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool) -> list[Settings]:
+    """Return the changes that may be tried; ``own``: what the user has set, ``few_leaves``: first settings have few."""
     allowed = [change for change in _CHANGES if not change.keys() & own]
-    if data.X.shape[1] > _MOST_ELM_FEATURES or data.roles.monotonic_cst is not None:
+    if few_leaves:
+        allowed = [change | ANY_LEAVES if change == PLAIN_TREES else change for change in allowed]
+        allowed.append(ANY_LEAVES)
+    constrained = data.roles.monotonic_cst is not None or data.roles.interactions is not None
+    if data.X.shape[1] > _MOST_ELM_FEATURES or constrained:
         allowed = [change for change in allowed if change.get("node_model") != "elm"]
     return allowed
 
@@ -73,8 +78,9 @@ def allowed_changes(own: Set[str], data: TrainingData) -> list[Settings]:
 class Search:
     """Tries settings, and keeps the trees."""
 
-    def __init__(self, growth: Growth, group_size: int, changes: list[Settings]) -> None:
-        self._growth, self._changes = growth, changes
+    def __init__(self, growth: Growth, group_size: int, changes: list[Settings], calibrated: bool) -> None:
+        """``calibrated``: groups are judged by what calibration would make of them."""
+        self._growth, self._changes, self._calibrated = growth, changes, calibrated
         self._seeds = growth.seeds(group_size)
         self.trials: list[Trial] = []
 
@@ -93,7 +99,7 @@ class Search:
                 break
             best = trial
             changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
-            changes += [further for before, further in _FURTHER if before == change]
+            changes += [further for before, further in _FURTHER if before.items() <= change.items()]
         best = self._choose_features(best, budget)
         shares = self._shares(best)
         return [replace(trial, share=float(s)) for trial, s in zip(self.trials, shares, strict=True)]
@@ -125,8 +131,14 @@ class Search:
             if trial.settings == settings:
                 return trial
         group = self._growth.grow(settings, self._seeds)
-        self.trials.append(Trial(number, group, self._growth.objective.limit_losses(group.oob)))
+        self.trials.append(Trial(number, group, self._losses(group)))
         return self.trials[-1]
+
+    def _losses(self, group: Group) -> Floats:
+        objective, oob = self._growth.objective, group.oob
+        if not self._calibrated:
+            return objective.limit_losses(oob)
+        return objective.calibrated_losses(oob, objective.counted(oob.n_trees[:, 0] >= 2))
 
     def _compare(self, trial: Trial, best: Trial) -> tuple[float, float]:
         """Return the mean difference of the losses, and its t value."""

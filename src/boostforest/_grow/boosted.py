@@ -28,9 +28,10 @@ from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
 N_BAGS, _TRIAL_BAGS = 8, 2
-_BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 10_000  # more rows have fewer bags: they differ less, and take longer
+_BAGS_OF_MANY_SCORES, _MANY_SCORES = 4, 10_000  # more rows or classes have fewer bags: they take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 _LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
+_HOPELESS = 0.02  # weight of the first kind below which the others are not tried
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
@@ -39,7 +40,8 @@ _MOST_WORK = 3e6  # rows × features × outputs: more would take longer than the
 _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
-_MOST_BINS = 127
+_LEAST_BINS, _MOST_BINS, _MOST_CELLS = 31, 127, 5 * 127  # of a feature; cells are bins times outputs
+_MOST_OUTPUTS = 8000  # rounds times outputs
 _LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
 
@@ -57,12 +59,16 @@ class Kind:
     patience: int
     overshoot: float
 
-    def rules(self, n_rows: int) -> dict[str, float]:
-        """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees."""
+    def rules(self, n_rows: int, n_outputs: int) -> dict[str, float]:
+        """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees.
+
+        Many outputs have fewer rounds and bins: each bin has sums for every output, and adding them up takes the time.
+        """
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
-        rounds = min(self.max_rounds, max(n_rows // 2, _LEAST_ROUNDS))
-        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": _MOST_BINS}
+        rounds = min(self.max_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
+        bins = int(np.clip(_MOST_CELLS // n_outputs, _LEAST_BINS, _MOST_BINS))
+        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins}
 
 
 LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
@@ -86,22 +92,28 @@ class Chain:
         )
 
 
+def why_not_boosted(data: TrainingData) -> str | None:
+    """Return why boosted stages cannot be had, as the rest of a sentence; None if they can."""
+    n_rows = len(data.X)
+    if not data.loss.boosts:
+        return f"does not go with loss={data.loss.name!r}: constant leaves that follow its gradient do not minimise it."
+    if data.loss.n_classes == 1:
+        return "needs at least two classes; got 1."
+    if n_rows < 3 * _LEAST_ROWS:
+        return f"needs at least {3 * _LEAST_ROWS} rows, as those that are not drawn tell when to stop; got {n_rows}."
+    return None
+
+
 def can_boost(data: TrainingData) -> bool:
     """Tell whether boosted stages can be had at all, and in reasonable time."""
     n_rows, n_features = data.X.shape
-    return (
-        data.sampling.bootstrap
-        and data.roles.monotonic_cst is None
-        and data.loss.boosts
-        and data.loss.n_classes != 1
-        and n_rows >= 3 * _LEAST_ROWS
-        and n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
-    )
+    quick = n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
+    return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 
 
-def number_of_bags(n_rows: int) -> int:
-    """Return how many bags a chain has."""
-    return N_BAGS if n_rows <= _MANY_ROWS else _BAGS_OF_MANY_ROWS
+def number_of_bags(n_scores: int) -> int:
+    """Return how many bags a chain has; ``n_scores``: rows times outputs."""
+    return N_BAGS if n_scores <= _MANY_SCORES else _BAGS_OF_MANY_SCORES
 
 
 def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
@@ -115,7 +127,7 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     oob = reduce(add, (oob for _, _, oob in parts))
     sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns, _, _ in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns, _, _ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",
@@ -141,7 +153,7 @@ def _bags_in_core(
     sampling, n_rows = data.sampling, len(data.y)
     weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
     columns: dict[str, Any] = data.table(threads).boost(
-        kind.rules(n_rows),
+        kind.rules(n_rows, data.loss.n_outputs),
         seeds,
         sampling.n_draws,
         sampling.cumulative,
@@ -149,8 +161,9 @@ def _bags_in_core(
         sampling.balance_classes,
         threads,
         data.roles.split_features,
-        data.start,
+        data.first_scores,
         dtype,
+        data.interactions,
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
@@ -178,9 +191,10 @@ class Mixture:
     """The scores of a forest and of chains, and the weights that are best out of bag."""
 
     def __init__(self, objective: Objective, forest: Forest, chains: list[Chain]) -> None:
-        self._objective = objective
+        self._objective, self._offset = objective, objective.offset
         self.rows = objective.counted(forest.seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
-        self._parts = np.stack([forest.scores, *(chain.oob.mean for chain in chains)])
+        own = forest.scores if objective.offset is None else forest.scores - objective.offset
+        self._parts = np.stack([own, *(chain.oob.mean for chain in chains)])
         curvature = objective.loss.curvature(forest.scores)
         of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
         self._noise = np.stack([forest.noise, *of_chains])
@@ -189,7 +203,8 @@ class Mixture:
 
     def scores(self, weights: Floats) -> Floats:
         """Return the mixed scores of all rows."""
-        return np.tensordot(weights, self._parts, axes=1)
+        mixed: Floats = np.tensordot(weights, self._parts, axes=1)
+        return mixed if self._offset is None else mixed + self._offset
 
     def losses(self, weights: Floats) -> Floats:
         """Return the losses of all rows, as if no bag had drawn any of them."""
@@ -199,7 +214,7 @@ class Mixture:
     def alone(self) -> Floats:
         """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
         first = np.eye(len(self._parts))[0]
-        return first if self._objective.loss.link == Link.IDENTITY else self._least(first, first > 0)
+        return self._least(first, first > 0) if self._objective.loss.n_classes else first
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""
@@ -216,16 +231,17 @@ class Mixture:
         chosen[rows[:: max(1, len(rows) // _MOST_JUDGES)]] = True
         share, y, loss = self._objective.shares(chosen), self._objective.y[chosen], self._objective.loss
         parts, noise = self._parts[:, chosen], self._noise[:, chosen] @ share
+        offset: Any = 0.0 if self._offset is None else self._offset[chosen]
         held = _PRIOR / self._objective.n_rows(chosen)
 
         def value(weights: Floats) -> float:
             distance = weights - start
-            losses = loss.losses(y, np.tensordot(weights, parts, axes=1))
+            losses = loss.losses(y, np.tensordot(weights, parts, axes=1) + offset)
             return float(share @ losses - weights**2 @ noise / 2 + held * distance @ distance)
 
         weights, now = start, value(start)
         for _ in range(_MOST_STEPS):
-            scores = np.tensordot(weights, parts, axes=1)
+            scores = np.tensordot(weights, parts, axes=1) + offset
             slope = np.tensordot(parts, loss.gradient(y, scores) * share[:, None], axes=2)
             slope += 2 * held * (weights - start) - noise * weights
             bent = parts * (loss.curvature(scores) * share[:, None])
@@ -246,7 +262,7 @@ def _excess_variance(chain: Chain) -> Floats:
     """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
     several = chain.oob.n_trees[:, 0] >= 2
     spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
-    n_bags = number_of_bags(len(several))
+    n_bags = number_of_bags(chain.oob.total.size)
     return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / n_bags, 0))
 
 
@@ -267,7 +283,7 @@ class Booster:
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._growth.seeds(number_of_bags(len(forest.scores)))
+        seeds = self._growth.seeds(number_of_bags(forest.scores.size))
         tried = self._trials(forest, seeds[:_TRIAL_BAGS])
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
@@ -292,11 +308,19 @@ class Booster:
         return None
 
     def _trials(self, forest: Forest, seeds: Seeds) -> list[Chain]:
-        """Return bags of each kind from nothing, and some of the better kind that start at the forest."""
+        """Return bags of each kind from nothing, and some of the better kind that start at the forest.
+
+        Where leaf-wise trees get no weight beside the forest, oblivious ones do not, either.
+        """
         objective = self._growth.objective
-        tried = [self._boost(kind, False, forest.scores, seeds) for kind in _KINDS]
+        first, *others = _KINDS
+        tried = [self._boost(first, False, forest.scores, seeds)]
+        mixture = Mixture(objective, forest, tried)
+        if mixture.rows.sum() >= _LEAST_ROWS and mixture.fit()[1] >= _HOPELESS:
+            tried += [self._boost(kind, False, forest.scores, seeds) for kind in others]
         rows = objective.counted(forest.seen & tried[0].oob.seen)
-        losses = [objective.average(objective.losses(chain.oob.mean), rows) for chain in tried]
+        offset: Any = 0.0 if objective.offset is None else objective.offset
+        losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
         return [*tried, self._boost(better, True, forest.scores, seeds)]
 

@@ -7,10 +7,7 @@ from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._model.model import Calibration
-from .objective import Objective
-
-_PRIOR = 3.0  # rows' worth of belief that scores are right as they are
-_RANGE = 2.0  # of the logarithm of the temperature, both ways
+from .objective import FACTORS, PRIOR, Objective
 
 
 def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) -> Calibration:
@@ -39,6 +36,7 @@ def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
     n = objective.n_rows(rows)
 
     def loss(u: float) -> float:
-        return objective.average(objective.losses(np.exp(u) * scores), rows) + float(_PRIOR * u**2 / n)
+        scaled = Calibration(float(np.exp(u))).scores(scores, objective.offset)
+        return objective.average(objective.losses(scaled), rows) + float(PRIOR * u**2 / n)
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-_RANGE, _RANGE), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded").x))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,15 +14,15 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
-from .._losses import CrossEntropy
+from .._losses import AcceleratedFailureTime, CrossEntropy
+from .._losses.aft import read_times
 from .._model.columns import ForestColumns, is_finite
-from .._model.model import Known, Model, Stages
-from .._model.pruning import without_weak_subtrees
+from .._model.model import Known, Model
+from .._model.pruning import with_members, without_weak_subtrees
 from .objective import Objective
+from .rounding import MOST_SHIFTS, SHOWN_DIGITS, coarser, few_digits, rounded
 
 _THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
-_SHOWN_DIGITS = 6  # of what is only looked at
-_MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _PRUNED = (0.0, 0.5, 0.75)  # shares of the nodes that are tried
 _MOST_VALUES = 4_000  # rows × outputs that trees are chosen by
 
@@ -40,9 +39,10 @@ class Judge:
     def loss(self, model: Model) -> float:
         """Return the loss as people read it (see `Objective.figure`)."""
         if self.sampling is None:
-            outputs, seen = model.outputs(self.X, self.threads), np.ones(len(self.X), dtype=bool)
+            outputs, seen = model.outputs(self.X, self.threads, self.objective.offset), np.ones(len(self.X), dtype=bool)
         else:
-            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads)
+            offset = self.objective.offset
+            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads, offset)
         return self.objective.figure(outputs, seen)
 
 
@@ -56,9 +56,9 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
         raise ValueError(f"max_bytes must be None or an integer of at least 1; got {max_bytes!r}.")
 
 
-def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
+def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
     """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = column_or_1d(y)
+    y = read_times(y) if isinstance(model.loss, AcceleratedFailureTime) else column_or_1d(y)
     check_consistent_length(X, y)
     if isinstance(model.loss, CrossEntropy):
         unknown = y[~np.isin(y, model.loss.classes)]
@@ -66,7 +66,7 @@ def judge_of(model: Model, X: Floats, y: Any, threads: int) -> Judge:
             raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
     else:
         y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    objective = Objective(model.loss, model.loss.encode(y))
+    objective = Objective(model.loss, model.loss.encode(y), offset=offset)
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
         return Judge(X, objective, None, threads)
     unweighted = hashlib.sha256(b"").digest()
@@ -90,7 +90,7 @@ def compress(
         report.append(_row(step, smaller, size_of(smaller), loss))
         return smaller
 
-    shown: dict[str, Any] = {n: _few_digits(getattr(model.columns, n), _SHOWN_DIGITS) for n in ("loss", "gain")}
+    shown: dict[str, Any] = {n: few_digits(getattr(model.columns, n), SHOWN_DIGITS) for n in ("loss", "gain")}
     small = replace(model, columns=replace(model.columns, **shown))
     small, step = _fewest(small, _thresholds(small), judge, limit)
     if step:
@@ -125,18 +125,10 @@ def _fewest(model: Model, candidates: list[tuple[str, ForestColumns]], judge: Ju
     return found, step
 
 
-def _few_digits(values: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
-    """Round to so many digits in base 2."""
-    finite = np.isfinite(values)
-    fraction, power = np.frexp(np.where(finite, values, 0))
-    rounded = np.ldexp(np.rint(np.ldexp(fraction, digits)), power - digits)
-    return np.where(finite, rounded, values).astype(values.dtype)
-
-
 def _thresholds(model: Model) -> list[tuple[str, ForestColumns]]:
     columns = model.columns
     return [
-        (f"thresholds of {n} bits", replace(columns, threshold=_few_digits(columns.threshold, n)))
+        (f"thresholds of {n} bits", replace(columns, threshold=few_digits(columns.threshold, n)))
         for n in reversed(_THRESHOLD_DIGITS)
     ]
 
@@ -147,24 +139,10 @@ def _coefficients(model: Model) -> list[tuple[str, ForestColumns]]:
     found = []
     if columns.dtype.itemsize > 2:
         found.append(("coefficients in float16", columns.astype("float16")))
-    short = columns.astype("int8")
+    short = rounded(columns, "int8")
     if columns.dtype != np.int8:
-        ranges: dict[str, Any] = {name: _few_digits(getattr(short, name), 8) for name in ("lower", "upper")}
-        short = replace(short, **ranges)
         found.append(("coefficients in int8", short))
-    return found + [(f"units {2**k} times as large", _coarser(short, k)) for k in range(1, _MOST_SHIFTS + 1)]
-
-
-def _coarser(columns: ForestColumns, shift: int) -> ForestColumns:
-    """Return int8 trees whose smallest units are larger by a power of two."""
-    assert columns.exponent is not None
-    start = columns.tree_outputs_start
-    exponent = columns.exponent.astype(np.int64)
-    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)])
-    raised = np.maximum(exponent, np.minimum(np.repeat(least, np.diff(start)) + shift, 120))
-    width = np.repeat(1 + columns.n_inputs, np.diff(start))
-    params = np.rint(np.ldexp(columns.params.astype(np.float64), np.repeat(exponent - raised, width)))
-    return replace(columns, params=params.astype(np.int8), exponent=raised.astype(np.int8))
+    return found + [(f"units {2**k} times as large", coarser(short, k)) for k in range(1, MOST_SHIFTS + 1)]
 
 
 # ---------------------------------------------------------------------------------------------------------- fewer trees
@@ -207,24 +185,8 @@ def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callabl
 
 
 def _best_trees(model: Model, order: list[int], n: int) -> Model:
-    """Return the first members of an order, trees or bags of boosted ones, as a forest, stage by stage."""
-    stages, members = model.stages, model.stages.members(model.seeds)
-    stage_of, every = np.repeat(np.arange(len(stages)), [len(m) for m in members]), list(itertools.chain(*members))
-    kept = np.sort(order[:n])
-    trees = [t for member in kept for t in range(*every[member])]
-    units = np.bincount(stage_of[kept], minlength=len(stages))
-    return replace(
-        model,
-        columns=ForestColumns.concatenate([model.columns.take(*every[member]) for member in kept]),
-        seeds=model.seeds[trees],
-        params={name: [values[t] for t in trees] for name, values in model.params.items()},
-        stages=Stages(
-            tuple(int(np.searchsorted(trees, end)) for end in stages.ends),
-            stages.steps,
-            tuple(units.tolist()) if stages.units else (),
-        ),
-        known=Known(),  # what was learned out of bag is of all trees
-    )
+    """Return the first members of an order as a forest; what was learned out of bag is of all trees, and gone."""
+    return replace(with_members(model, np.sort(order[:n])), known=Known(target=model.known.target))
 
 
 def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
@@ -237,7 +199,8 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
         share = [(np.arange(n) - (np.arange(n) == 0)) / n for n in map(len, model.stages.members(model.seeds))]
         return [int(t) for t in np.argsort(np.concatenate(share), kind="stable")]
     outputs, absent = _outputs_of_trees(model, judge)
-    losses_of = replace(judge.objective, y=judge.objective.y[: outputs.shape[1]]).losses
+    n, offset = outputs.shape[1], judge.objective.offset
+    objective = replace(judge.objective, y=judge.objective.y[:n], offset=None if offset is None else offset[:n])
     # A row that no chosen tree may judge gets the mean of all: with few trees these are many.
     total = (outputs * absent).sum(axis=0) / np.maximum(absent.sum(axis=0), 1)
     count = np.ones((outputs.shape[1], 1))
@@ -245,7 +208,7 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
     left = list(range(model.n_trees))
     while left and len(order) < most:
         means = ((total + outputs[t] * absent[t]) / (count + absent[t]) for t in left)
-        best = left.pop(int(np.argmin([losses_of(model.loss.scores(mean)).mean() for mean in means])))
+        best = left.pop(int(np.argmin([objective.losses(objective.scores(mean)).mean() for mean in means])))
         order.append(best)
         total += outputs[best] * absent[best]
         count += absent[best]
@@ -259,5 +222,6 @@ def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, npt.NDArray[n
     if judge.sampling is not None:
         rows = np.array([judge.sampling.counts(seed, n_rows) == 0 for seed in model.seeds])
     most = max(1, _MOST_VALUES // model.loss.n_outputs)
-    outputs = [model.sums(judge.X[:most], judge.threads, trees=slice(t, t + 1)) for t in range(n_trees)]
+    offset = None if judge.objective.offset is None else judge.objective.offset[:most]
+    outputs = [model.sums(judge.X[:most], judge.threads, False, slice(t, t + 1), offset) for t in range(n_trees)]
     return np.array(outputs), rows[:, :most, None]

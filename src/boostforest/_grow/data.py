@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from .. import _core
 from .._base.sampling import Sampling
 from .._base.typing import Floats
 from .._features.features import Features
-from .._features.roles import Roles
+from .._features.roles import ROLES, Roles
 from .._features.sources import RowSource
 from .._losses import Loss
 
@@ -32,6 +32,7 @@ class KeptTable:
 
     def __init__(self) -> None:
         self.table: _core.TrainingTable | None = None
+        self.on_device: Any = None  #: the same on a GPU, see ``on_device.py``
         self.shared: Shared | None = None  # the data, as the workers of another engine have them
 
     def __reduce__(self) -> tuple[type[KeptTable], tuple[()]]:
@@ -48,7 +49,9 @@ class TrainingData:
     loss: Loss
     sampling: Sampling
     roles: Roles  #: which features may be split on, and which the models see
-    start: Floats | None = None  #: scores that trees start from, rows × outputs; None: zero
+    offset: Floats | None = None  #: what is added to the scores of every row, rows × outputs; None: zero
+    start: Floats | None = None  #: scores that trees start from, with the offset in them; None: the offset alone
+    short_thresholds: bool = False  #: as few digits as part the rows of a node alike
     source: RowSource | None = None  #: the whole table, of which X and y are some rows; None: they are all
     kept: KeptTable | None = None  #: shared by the data of one fit, whatever their start; None: nothing is kept
 
@@ -61,6 +64,21 @@ class TrainingData:
     def n_split_features(self) -> int:
         """How many features may be split on."""
         return self.X.shape[1] if self.roles.split_features is None else len(self.roles.split_features)
+
+    @property
+    def first_scores(self) -> Floats | None:
+        """The scores of the rows before the first tree, rows × outputs; None: zero."""
+        return self.offset if self.start is None else self.start
+
+    @property
+    def kept_roles(self) -> dict[str, Any]:
+        """What a forest keeps of the roles."""
+        return {name: getattr(self.roles, name) for name in ROLES}
+
+    @property
+    def interactions(self) -> _core.Interactions | None:
+        """Which columns may act together, as the core takes it."""
+        return None if self.roles.interactions is None else self.roles.for_core
 
     def keeping_table(self) -> TrainingData:
         """Return the same data, whose table is built when it is first asked for and then kept."""

@@ -45,7 +45,7 @@ class Growth:
         weight = None if cumulative is None else np.diff(cumulative, prepend=0.0)
         # Targets that count nothing may be anything: their losses must not overflow.
         y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
-        self.objective = Objective(data.loss, y, weight)
+        self.objective = Objective(data.loss, y, weight, data.offset)
         self.data, self.request = data.keeping_table(), request
         self.n_grown = 0
         self._next_seed = 0
@@ -76,7 +76,8 @@ class Growth:
         return group if n == group.n_trees else self._group(group.settings, group.model.take(0, n), scores=False)
 
     def _group(self, settings: Settings, model: Model, scores: bool) -> Group:
-        oob = model.out_of_bag(self.data.X, self.data.sampling, self.request.threads, scores)
+        offset = None if scores else self.data.offset
+        oob = model.out_of_bag(self.data.X, self.data.sampling, self.request.threads, scores, offset)
         return Group(settings, model, oob)
 
     def finish(self) -> None:

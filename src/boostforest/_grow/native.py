@@ -19,6 +19,7 @@ from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
 from .._base.typing import Entropy, Floats, Seeds, TreeParams
 from .._base.validation import warn
 from .._features.roles import Roles
+from .._losses import OwnLoss
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
@@ -28,6 +29,9 @@ from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
 if TYPE_CHECKING:
     from .._base.engines import Engine
+
+#: Trees of a forest, by their numbers, ascending.
+Piece = tuple[list[int], ForestColumns]
 
 _GROWING_AT_ONCE = 160  # trees, at the most: one on each of 64 threads, with its scratch memory
 
@@ -43,6 +47,7 @@ class Request:
     threads: int
     verbose: int = 0
     engine: Engine | None = None  #: of joblib, whose workers grow the trees; None: our own threads
+    device: str = "cpu"  #: where trees are grown, as in the argument ``device``
 
     def draw(self, seeds: Seeds, task: str, changed: dict[str, Any] | None = None) -> TreeParams:
         """Draw the parameters of a tree for each seed; ``changed`` are pools instead of the request's own."""
@@ -68,6 +73,13 @@ class Request:
                 f"{needs} (weights count), got {total:g}: every tree is a single node model. Use a smaller "
                 "min_samples_leaf."
             )
+
+    def check_device(self, data: TrainingData, asked: dict[str, Any]) -> None:
+        """Refuse a device that is not there, or cannot do what is asked for."""
+        if self.device != "cpu":
+            from .on_device import check_request
+
+            check_request(data, asked, self.device)
 
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
@@ -95,8 +107,10 @@ class Request:
             verbose=0 if quiet else self.verbose,
             first_number=first_number,
             engine=self.engine,
+            device=self.device,
         )
-        return Model(data.features, data.loss, columns, seeds, params, self.entropy, Stages((len(seeds),)))
+        stages = Stages((len(seeds),))
+        return Model(data.features, data.loss, columns, seeds, params, self.entropy, stages, device=self.device)
 
 
 def grow_trees(
@@ -109,24 +123,38 @@ def grow_trees(
     verbose: int = 0,
     first_number: int = 0,
     engine: Engine | None = None,
+    device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
     if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
-    in_python = python_trees(params["node_model"])
-    if not in_python:
-        return _grow_in_core(data, params, seeds, dtype, threads, verbose, engine)
-    from .python.grower import grow_in_python, make_plans
+    pieces: list[Piece] = []
+    if device != "cpu":
+        from .on_device import grow_where_possible
 
-    data = data.keeping_table()
-    plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
-    trees = grow_in_python(data, plans, threads, verbose)
-    parts = {t: tree.astype(dtype) for t, tree in zip(in_python, trees, strict=True)}
-    if rest := [t for t in range(len(seeds)) if t not in parts]:
-        own = {name: [values[t] for t in rest] for name, values in params.items()}
-        in_core = _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)
-        parts |= {t: in_core.take(i) for i, t in enumerate(rest)}
-    return ForestColumns.concatenate([parts[t] for t in range(len(seeds))])
+        try:
+            pieces += grow_where_possible(data, params, seeds, dtype, threads, verbose, device)
+        except FloatingPointError:
+            raise _too_large(dtype) from None
+    if in_python := python_trees(params["node_model"]):
+        from .python.grower import grow_in_python, make_plans
+
+        data = data.keeping_table()
+        plans = make_plans(params, seeds, in_python, first_number, data.n_split_features)
+        trees = grow_in_python(data, plans, threads, verbose)
+        pieces += [([t], tree.astype(dtype)) for t, tree in zip(in_python, trees, strict=True)]
+    done = {t for piece, _ in pieces for t in piece}
+    if rest := [t for t in range(len(seeds)) if t not in done]:
+        own = params if not done else {name: [values[t] for t in rest] for name, values in params.items()}
+        pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)))
+    return _in_order(pieces)
+
+
+def _in_order(pieces: list[Piece]) -> ForestColumns:
+    if len(pieces) == 1:
+        return pieces[0][1]
+    trees = {t: columns.take(i) for piece, columns in pieces for i, t in enumerate(piece)}
+    return ForestColumns.concatenate([trees[t] for t in range(len(trees))])
 
 
 def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
@@ -171,7 +199,7 @@ def _grow_in_core(
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     for columns in parts:
         _check_columns(columns, dtype)
-    made = [ForestColumns(**columns, **vars(data.roles), **shape) for columns in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns in parts]
     return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
 
 
@@ -182,20 +210,26 @@ def _core_columns(
     widest = max(data.X.shape[1], largest_hidden_layer(params["node_model"]))
     with ONE_BLAS_THREAD if widest >= BLAS_FEATURES else nullcontext():
         sampling = data.sampling
-        columns: dict[str, Any] = data.table(threads).grow(
-            encode_tree_params(params, seeds, data.n_split_features),
-            sampling.bootstrap,
-            sampling.n_draws,
-            sampling.cumulative,
-            sampling.weight,
-            sampling.balance_classes,
-            threads,
-            progress,
-            data.roles.split_features,
-            data.start,
-            dtype,
-            sampling.drawn,
-        )
+        try:
+            columns: dict[str, Any] = data.table(threads).grow(
+                encode_tree_params(params, seeds, data.n_split_features),
+                sampling.bootstrap,
+                sampling.n_draws,
+                sampling.cumulative,
+                sampling.weight,
+                sampling.balance_classes,
+                threads,
+                progress,
+                data.roles.split_features,
+                data.first_scores,
+                dtype,
+                data.short_thresholds,
+                sampling.drawn,
+                data.interactions,
+            )
+        except ValueError as error:
+            own = data.loss.called.error if isinstance(data.loss, OwnLoss) else None
+            raise (own or error) from None
     return columns
 
 
@@ -206,11 +240,14 @@ def _grow_on_worker(
 
 
 def _check_columns(columns: dict[str, Any], dtype: str) -> None:
-    rounded = dtype != "float64"
-    ranges_fit = not rounded or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
+    ranges_fit = dtype == "float64" or (columns["lower"].max() < np.inf and columns["upper"].min() > -np.inf)
     if not ranges_fit or not _are_finite(columns):
-        fewer = f" in dtype={dtype!r}" if rounded else ""
-        raise ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
+        raise _too_large(dtype)
+
+
+def _too_large(dtype: str) -> ValueError:
+    fewer = f" in dtype={dtype!r}" if dtype != "float64" else ""
+    return ValueError(f"X or y has values too large to compute with{fewer}; rescale them, or use scale=True.")
 
 
 def _are_finite(columns: dict[str, Any]) -> bool:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._losses import Loss, OutOfBag
 from .._model.conformal import effective_rows
+
+PRIOR = 3.0  # rows' worth of belief that scores are right as they are
+FACTORS = 2.0  # of the scores: logarithm of the largest, and of the smallest below 0
+_LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +23,16 @@ class Objective:
     loss: Loss
     y: Floats
     weight: Floats | None = None  #: of the rows; None: all the same
+    offset: Floats | None = None  #: that is in all scores and outputs, rows × outputs; None: zero
 
     @property
     def targets(self) -> Floats:
         """What outputs should be: rows × outputs."""
         return self.loss.targets(self.y)
+
+    def scores(self, outputs: Floats) -> Floats:
+        """Return the scores that mean outputs stand for."""
+        return self.loss.scores(outputs, self.offset)
 
     def losses(self, scores: Floats) -> Floats:
         """Return the loss of every row."""
@@ -31,6 +41,25 @@ class Objective:
     def limit_losses(self, oob: OutOfBag) -> Floats:
         """Return the loss that the mean of infinitely many such trees would have, estimated row by row."""
         return self.loss.limit_losses(self.y, oob)
+
+    def calibrated_losses(self, oob: OutOfBag, rows: Mask) -> Floats:
+        """Return what ``limit_losses`` does, of scores times the factor that is best for some rows."""
+        if not rows.any():
+            return self.limit_losses(oob)
+        scores = self.loss.scores(oob.mean)
+        variance = oob.variance_of_mean / np.maximum(self.loss.curvature(scores), _LEAST_CURVATURE) ** 2
+
+        def losses(log_factor: float) -> Floats:
+            factor = np.exp(log_factor)
+            losses = self.losses(factor * scores)
+            noise = factor**2 * (self.loss.curvature(factor * scores) * variance).sum(axis=1)
+            return np.asarray(losses - np.minimum(noise, np.minimum(1.0, losses)) / 2)
+
+        held = PRIOR / self.n_rows(rows)
+        found = minimize_scalar(
+            lambda u: self.average(losses(u), rows) + held * u**2, bounds=(-FACTORS, FACTORS), method="bounded"
+        )
+        return losses(found.x)
 
     def counted(self, rows: Mask) -> Mask:
         """Return those of some rows that have any weight; what the others' losses are must not matter."""
@@ -47,7 +76,7 @@ class Objective:
 
     def figure(self, outputs: Floats, rows: Mask) -> float:
         """Return the loss of outputs as people read it, in the target's units: log-loss, RMSE, deviance and others."""
-        return self.loss.figure(self.average(self.losses(self.loss.scores(outputs)), rows))[1]
+        return self.loss.figure(self.average(self.losses(self.scores(outputs)), rows))[1]
 
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""

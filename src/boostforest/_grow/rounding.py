@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._base.typing import Floats
-from .._model.columns import DTYPES, is_finite
+from .._base.typing import Floats, Mask
+from .._model.columns import DTYPES, ForestColumns, is_finite
 from .._model.model import Model
+from .._model.pruning import with_members
 from .data import TrainingData
 from .objective import Objective
 
 TOLERANCE = 0.001  # by which the loss may rise
+MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
+_AUTO_SHIFTS = 2  # that a fit tries
+_PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
+SHOWN_DIGITS, _RANGE_DIGITS = 6, 8  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
 def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model:
@@ -20,31 +28,103 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
 
     Without out-of-bag rows predictions of the training rows may move by a thousandth of their standard deviation.
     """
+    if model.columns.in_python.any():
+        return model
     judge = _Judge(model, data, threads)
     for dtype in reversed(DTYPES[1:]):
-        short = replace(model, columns=model.columns.astype(dtype))
-        if is_finite(short.columns, model.columns) and judge.accepts(short):
-            return short
+        short = rounded(model.columns, dtype)
+        if is_finite(short, model.columns) and judge.accepts(part := rounded(judge.columns, dtype)):
+            if dtype == "int8":
+                short = _in_larger_units(short, part, judge)
+            return replace(model, columns=short)
     return model
 
 
+def _in_larger_units(columns: ForestColumns, part: ForestColumns, judge: _Judge) -> ForestColumns:
+    """Return trees of int8 in the largest units that are accepted: files are smaller."""
+    shift = 0
+    while shift < _AUTO_SHIFTS and judge.accepts(coarser(part, shift + 1)):
+        shift += 1
+    return coarser(columns, shift) if shift else columns
+
+
 class _Judge:
-    """Compares rounded forests with the one that was grown."""
+    """Compares rounded forests with the one that was grown, by a part of every stage.
+
+    Errors of rounding are as often too large as too small, and not related to those of the forest. So the loss is taken
+    after the errors and after their opposites: what the mean of both has risen by is no matter of chance.
+    """
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:
         self._data, self._threads = data, threads
-        self._objective = Objective(data.loss, data.y, data.sampling.sample_weight)
-        self._loss = self._out_of_bag_loss(model)
-        self._outputs: Floats | None = model.outputs(data.X, threads) if np.isnan(self._loss) else None
+        weight = data.sampling.sample_weight
+        # Targets that count nothing may be anything: their losses must not overflow.
+        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        self._objective = Objective(data.loss, y, weight, data.offset)
+        members = model.stages.members(model.seeds)
+        first = np.cumsum([0, *map(len, members)])
+        sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
+        kept = np.concatenate([np.arange(begin, begin + n) for begin, n in zip(first, sizes, strict=False)])
+        # Errors of rounding matter less the more trees there are.
+        self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
+        self._part = with_members(model, kept)
+        self._scores, self._seen = self._scores_of(self._part)
+        self._figure = self._figure_of([self._scores])
 
-    def accepts(self, short: Model) -> bool:
-        if self._outputs is None:
-            return self._out_of_bag_loss(short) <= (1 + TOLERANCE) * self._loss
-        change = short.outputs(self._data.X, self._threads) - self._outputs
-        return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._outputs.std())
+    @property
+    def columns(self) -> ForestColumns:
+        """The trees that it judges by."""
+        return self._part.columns
 
-    def _out_of_bag_loss(self, model: Model) -> float:
-        if not self._data.sampling.bootstrap:
-            return np.nan
-        outputs, seen = model.out_of_bag_outputs(self._data.X, self._data.sampling, self._threads)
-        return self._objective.figure(outputs, seen)
+    def accepts(self, columns: ForestColumns) -> bool:
+        change = self._shrink * (self._scores_of(replace(self._part, columns=columns))[0] - self._scores)
+        if not self._seen.any() or not self._data.sampling.bootstrap:
+            return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._scores.std())
+        figure = self._figure_of([self._scores + change, self._scores - change])
+        return figure - self._figure <= TOLERANCE * abs(self._figure)
+
+    def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
+        X, sampling = self._data.X, self._data.sampling
+        if sampling.bootstrap:
+            outputs, seen = model.out_of_bag_outputs(X, sampling, self._threads, self._data.offset)
+            if seen.any():
+                return np.where(seen[:, None], self._data.loss.scores(outputs, self._data.offset), 0.0), seen
+        outputs = model.outputs(X, self._threads, self._data.offset)
+        return self._data.loss.scores(outputs, self._data.offset), np.zeros(len(X), dtype=bool)
+
+    def _figure_of(self, scores: list[Floats]) -> float:
+        """Return the loss, as people read it, of the mean over some scores."""
+        losses = np.mean([self._objective.losses(s) for s in scores], axis=0)
+        return self._objective.loss.figure(self._objective.average(losses, self._seen))[1]
+
+
+# ------------------------------------------------------------------------------------------------------------- rounding
+
+
+def few_digits(values: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
+    """Round to so many digits in base 2."""
+    finite = np.isfinite(values)
+    fraction, power = np.frexp(np.where(finite, values, 0))
+    shortened = np.ldexp(np.rint(np.ldexp(fraction, digits)), power - digits)
+    return np.where(finite, shortened, values).astype(values.dtype)
+
+
+def rounded(columns: ForestColumns, dtype: str) -> ForestColumns:
+    """Return the trees as a fit with this type would have them, thresholds aside."""
+    if dtype != "int8" or columns.dtype == np.int8:
+        return columns.astype(dtype)
+    short: dict[str, Any] = {name: few_digits(getattr(columns, name), SHOWN_DIGITS) for name in ("loss", "gain")}
+    short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
+    return replace(columns, **short).astype(dtype)
+
+
+def coarser(columns: ForestColumns, shift: int) -> ForestColumns:
+    """Return int8 trees whose smallest units are larger by a power of two."""
+    assert columns.exponent is not None
+    start = columns.tree_outputs_start
+    exponent = columns.exponent.astype(np.int64)
+    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)])
+    raised = np.maximum(exponent, np.minimum(np.repeat(least, np.diff(start)) + shift, 120))
+    width = np.repeat(1 + columns.n_inputs, np.diff(start))
+    params = np.rint(np.ldexp(columns.params.astype(np.float32), np.repeat(exponent - raised, width)))
+    return replace(columns, params=params.astype(np.int8), exponent=raised.astype(np.int8))

@@ -13,16 +13,19 @@ from .._base.typing import Floats, Mask
 from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
-from .adaptive import PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
-from .boosted import Booster, Forest, Mixture, can_boost
+from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
+from .trim import with_fewer_rounds
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
 _TRIAL_TREES = 16  # of each setting that a later stage tries
+_ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
+_LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
 _SMALL_VARIANCE = 0.1  # of a mean score
 _LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
@@ -49,11 +52,21 @@ class StageGrower:
     """Grows a forest in stages, from an adaptive pool or a plain one."""
 
     def __init__(
-        self, growth: Growth, budget: int | None, n_stages: int | str, own: Set[str] | None, boost: bool = False
+        self,
+        growth: Growth,
+        budget: int | None,
+        n_stages: int | str,
+        own: Set[str] | None,
+        boost: bool = False,
+        few_leaves: bool = False,
     ) -> None:
-        """``budget``: trees, None to find out; ``own``: tree parameters that stay as they are, None: all of them."""
+        """``budget``: trees, None to find out; ``own``: tree parameters that stay as they are, None: all of them.
+
+        ``few_leaves``: trees of classes have few of them, which probabilities that are calibrated like.
+        """
         self._growth, self._objective = growth, growth.objective
-        self._budget, self._n_stages, self._own, self._boost = budget, n_stages, own, boost
+        self._budget, self._n_stages, self._own = budget, n_stages, own
+        self._boosts, self._few_leaves = boost, few_leaves
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -72,7 +85,7 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
-        if self._boost and can_boost(self._growth.data):
+        if self._boosts:
             self._add_chains(grown)
         self._growth.finish()
         return grown
@@ -84,10 +97,14 @@ class StageGrower:
         if found is None:
             return
         chains, weights = found
+        chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
         grown.scores = np.where(known[:, None], mixed, grown.scores)
+        if weights[0] == 0:  # a forest that counts nothing; a stage of it has to be there
+            grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
+            grown.losses = grown.losses[:1]
         stages = grown.stages
         grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
         for chain, weight in zip(chains, weights[1:], strict=True):
@@ -107,8 +124,11 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            of_outputs = stage == 0 and loss.link != Link.IDENTITY
-            bent = 1 / np.maximum(curvature, _LEAST_CURVATURE) if of_outputs else curvature
+            bent = curvature
+            if stage == 0 and loss.link == Link.LOG:  # outputs are averaged: a score is off by as much over the output
+                bent = curvature / np.maximum(loss.outputs(grown.scores), _LEAST_CURVATURE) ** 2
+            elif stage == 0 and loss.link != Link.IDENTITY:
+                bent = 1 / np.maximum(curvature, _LEAST_CURVATURE)
             noise += step**2 * (bent * excess).sum(axis=1)
         return noise
 
@@ -124,7 +144,7 @@ class StageGrower:
             more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
-        search = Search(growth, size, allowed_changes(self._own, growth.data))
+        search = Search(growth, size, allowed_changes(self._own, growth.data, self._few_leaves), self._few_leaves)
         trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
         if share is None:
             share = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
@@ -155,9 +175,12 @@ class StageGrower:
     def _begin(self, groups: list[Group], trials: list[Trial]) -> Grown:
         oob = joint_oob(groups)
         seen, mean = oob.seen, oob.mean
-        if seen.any():
+        offset = self._objective.offset
+        if seen.any() and offset is None:
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are
-        scores = self._objective.loss.scores(mean)
+        scores = self._objective.scores(mean)
+        if seen.any() and offset is not None:
+            scores[~seen] = (scores - offset)[seen].mean(axis=0) + offset[~seen]
         loss = self._objective.average(self._objective.losses(scores), seen)
         n = sum(g.n_trees for g in groups)
         return Grown(list(groups), Stages((n,)), scores, seen, [loss], trials)
@@ -168,12 +191,13 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
-        candidates = [best]
-        if self._own is not None:
+        candidates, boosted = [best], self._boosts and len(scores) >= _ROWS_OF_BOOSTING
+        if self._own is not None and not boosted:
             cut = {name: value for name, value in best.items() if name == "split_features"}
+            cut |= ANY_LEAVES if self._few_leaves else {}
             plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
             candidates += [s for s in plain if s != best and not s.keys() & self._own]
-        if len(candidates) == 1:
+        if len(candidates) == 1 and not boosted:
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
         seeds = growth.seeds(_TRIAL_TREES)
@@ -196,12 +220,15 @@ class StageGrower:
         return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)
 
     def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:
-        """Return the factor from 0 to 1 with the least out-of-bag loss, and the rows that it was judged by."""
+        """Return the factor with the least out-of-bag loss, 0 to 1 or a little more, and the rows that judge it."""
         rows = self._objective.counted(oob.n_trees[:, 0] >= 2)
         if not rows.any():
             return 0.0, rows
+        longest = _LONGEST_OF_CLASSES if self._objective.loss.n_classes else 1
         found = minimize_scalar(
-            lambda step: self._objective.average(self._losses(scores, oob, step), rows), bounds=(0, 1), method="bounded"
+            lambda step: self._objective.average(self._losses(scores, oob, step), rows),
+            bounds=(0, longest),
+            method="bounded",
         )
         step = float(found.x)
         better = found.fun < self._objective.average(self._objective.losses(scores), rows)

@@ -26,7 +26,7 @@ class CrossEntropy(Loss):
     classes: Labels  #: in ascending order
 
     @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None) -> Self:
         return cls(np.unique(y))
 
     @property
@@ -37,7 +37,7 @@ class CrossEntropy(Loss):
         codes: Floats = np.searchsorted(self.classes, y).astype(np.float64)
         return codes
 
-    def category_targets(self, y: Floats) -> Floats:
+    def category_targets(self, y: Floats, offset: Floats | None = None) -> Floats:
         is_class: Floats = (y[:, None] == self._counted).astype(np.float64)
         return is_class
 
@@ -83,7 +83,11 @@ class Logistic(CrossEntropy):
     def score_names(self) -> list[str]:
         return [f"log-odds of {self.classes[-1]}"]
 
-    def scores(self, outputs: Floats) -> Floats:
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
+        if offset is not None:  # what is limited is what comes to the offset
+            tiny = np.finfo(np.float64).tiny
+            odds = np.log(np.maximum(outputs, tiny)) - np.log(np.maximum(1 - outputs, tiny))
+            return self.scores(self.outputs(odds - offset)) + offset
         p = np.clip(outputs, _LEAST_PROBABILITY, 1 - _LEAST_PROBABILITY)
         return np.asarray(np.log(p / (1 - p)))
 
@@ -126,9 +130,15 @@ class Softmax(CrossEntropy):
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
-    def scores(self, outputs: Floats) -> Floats:
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
+        if offset is not None:  # what is limited is what comes to the offset
+            logs = np.log(np.maximum(outputs, np.finfo(np.float64).tiny))
+            return self.scores(self.outputs(logs - offset)) + offset
         logs = np.log(np.maximum(outputs, _LEAST_PROBABILITY))
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+
+    def offset_scores(self, offset: Floats) -> Floats:
+        return np.asarray(offset - offset.mean(axis=1, keepdims=True))  # only differences count
 
     def targets(self, y: Floats) -> Floats:
         return np.eye(self.n_classes)[y.astype(np.intp)]

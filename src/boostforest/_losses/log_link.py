@@ -13,7 +13,7 @@ from .._core import Link, LossCode
 from .loss import OutOfBag
 from .regression import RegressionLoss
 
-_LEAST_OUTPUT = 1e-9  # of a mean that a logarithm is taken of, in multiples of the target's mean
+LEAST_OUTPUT = 1e-9  #: of a mean that a logarithm is taken of, in multiples of the target's mean
 _LEAST_VARIANCE = 1e-6  # of the target, in multiples of its squared mean
 _LARGEST_NOISE = 0.5  # squared relative error of a mean: beyond it a parabola is no guide
 
@@ -24,6 +24,7 @@ class LogLink(RegressionLoss):
 
     link = Link.LOG
     positive_only = True
+    boosts = True
     zeros: ClassVar[bool] = True  #: the target may be 0
     holds_counts: ClassVar[bool] = False  #: the variance is the mean
     most_information: ClassVar[float]  #: times the target's variance over its squared mean
@@ -40,14 +41,18 @@ class LogLink(RegressionLoss):
         return (self.information,)
 
     @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool, **own: float) -> Self:
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
         cls._check(numbers)
-        mean = float(np.average(numbers, weights=weight))
+        p, expected = cls(**own).exponent, 1.0 if offset is None else np.exp(offset[:, 0])
+        labels, curvature = numbers * expected ** (1 - p), expected ** (2 - p)
+        mean = float(np.average(labels, weights=weight))
+        if offset is not None:
+            mean /= float(np.average(curvature, weights=weight))
         if mean < np.finfo(np.float64).tiny:
             raise ValueError(f"y must not be zero everywhere for loss={cls.name!r}; the mean would have no logarithm.")
-        variance = float(np.average((numbers / mean - 1) ** 2, weights=weight))
-        information = mean ** (2 - cls(**own).exponent)  # in the user's units, if the dispersion is 1
+        variance = float(np.average(curvature * (numbers / (mean * expected) - 1) ** 2, weights=weight))
+        information = mean ** (2 - p)  # in the user's units, if the dispersion is 1
         if scale:
             most = cls.most_information / max(variance, _LEAST_VARIANCE)
             information = min(information, most) if cls.holds_counts else most
@@ -65,8 +70,12 @@ class LogLink(RegressionLoss):
         self._check(numbers)
         return numbers / self.output_unit
 
-    def category_targets(self, y: Floats) -> Floats:
-        return (y * self.output_unit)[:, None]
+    def category_targets(self, y: Floats, offset: Floats | None = None) -> Floats:
+        return (y * self.output_unit if offset is None else y * self.output_unit * np.exp(-offset[:, 0]))[:, None]
+
+    def category_weight(self, weight: Floats | None, offset: Floats) -> Floats | None:
+        information = np.exp((2 - self.exponent) * offset[:, 0])
+        return np.asarray(information if weight is None else weight * information)
 
     @property
     def category_target_names(self) -> list[str]:
@@ -75,8 +84,10 @@ class LogLink(RegressionLoss):
     def outputs(self, scores: Floats) -> Floats:
         return np.exp(scores)
 
-    def scores(self, outputs: Floats) -> Floats:
-        return np.asarray(np.log(np.maximum(outputs, _LEAST_OUTPUT)))
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
+        if offset is not None:
+            return self.scores(outputs * np.exp(-offset)) + offset
+        return np.asarray(np.log(np.maximum(outputs, LEAST_OUTPUT)))
 
     def targets(self, y: Floats) -> Floats:
         return y[:, None]
@@ -98,11 +109,15 @@ class LogLink(RegressionLoss):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         return self._deviances(y, scores[:, 0])
 
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        p = self.exponent
+        return np.asarray(2 * (np.exp((2 - p) * scores) - y[:, None] * np.exp((1 - p) * scores)))
+
     def curvature(self, scores: Floats) -> Floats:
         return np.asarray(2 * np.exp((2 - self.exponent) * scores))
 
     def limit_losses(self, y: Floats, oob: OutOfBag) -> Floats:
-        mean, p = np.maximum(oob.mean[:, 0], _LEAST_OUTPUT), self.exponent
+        mean, p = np.maximum(oob.mean[:, 0], LEAST_OUTPUT), self.exponent
         noise = np.minimum(oob.variance_of_mean[:, 0] / mean**2, _LARGEST_NOISE)
         curvature = p * y * mean ** (1 - p) - (p - 1) * mean ** (2 - p)  # half of that by μ, times μ²
         return np.asarray(self._deviances(y, np.log(mean)) - curvature * noise)

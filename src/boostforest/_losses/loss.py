@@ -76,16 +76,26 @@ class Loss(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
-        """Return the loss for a target; ``scale``: numbers are centred and divided by their standard deviation."""
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None) -> Self:
+        """Return the loss for a target.
+
+        ``scale``: numbers are centred and divided by their standard deviation; ``offset``: as the user has it.
+        """
 
     @abstractmethod
     def encode(self, y: Any) -> Floats:
         """Return a target as the core takes it."""
 
     @abstractmethod
-    def category_targets(self, y: Floats) -> Floats:
-        """Return the numbers whose means stand for categories, rows × targets, from the encoded target."""
+    def category_targets(self, y: Floats, offset: Floats | None = None) -> Floats:
+        """Return the numbers whose means stand for categories, rows × targets, from the encoded target.
+
+        ``offset`` is in scores, here and below.
+        """
+
+    def category_weight(self, weight: Floats | None, offset: Floats) -> Floats | None:
+        """Return what rows with an offset count in these means."""
+        return weight
 
     @property
     @abstractmethod
@@ -99,8 +109,12 @@ class Loss(ABC):
         """Return the outputs of scores, rows × outputs."""
 
     @abstractmethod
-    def scores(self, outputs: Floats) -> Floats:
-        """Return the scores that mean outputs stand for."""
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
+        """Return the scores that mean outputs stand for; the offset is in both."""
+
+    def offset_scores(self, offset: Floats) -> Floats:
+        """Return an offset, rows × outputs as the user has it, in scores."""
+        return offset
 
     @abstractmethod
     def targets(self, y: Floats) -> Floats:

@@ -18,6 +18,7 @@ class RegressionLoss(Loss):
     task = "regression"
     boosts = False
     positive_only: ClassVar[bool] = False  #: the target must not be negative
+    predicts_exponential: ClassVar[bool] = False  #: what is predicted is e to the power of the output, in units
     takes: ClassVar[tuple[str, ...]] = ()  #: arguments of an estimator that ``fit`` takes besides
 
     mean: float = 0.0

@@ -11,9 +11,9 @@ from .._base.arrays import mean_and_deviation
 from .._base.typing import Floats
 from .._core import LossCode
 from .loss import OutOfBag
-from .squared_error import IdentityLink
+from .squared_error import IdentityLink, numbers_without
 
-_TO_DEVIATIONS = 1.4826  # standard deviations of a normal distribution per median absolute deviation
+TO_DEVIATIONS = 1.4826  #: standard deviations of a normal distribution per median absolute deviation
 
 
 def weighted_quantile(values: Floats, weight: Floats | None, quantile: float) -> float:
@@ -29,13 +29,13 @@ class RobustLoss(IdentityLink):
     """A loss of the residual of the target less its quantile, over its median absolute deviation from it."""
 
     @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool, **own: float) -> Self:
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
         if not scale:
             return cls(**own)
-        numbers = np.ascontiguousarray(y, dtype=np.float64)
+        numbers = numbers_without(offset, y)
         if weight is not None:  # what does not count may be anything
             numbers, weight = numbers[weight > 0], weight[weight > 0]
-        spread = _TO_DEVIATIONS * weighted_quantile(
+        spread = TO_DEVIATIONS * weighted_quantile(
             np.abs(numbers - weighted_quantile(numbers, weight, 0.5)), weight, 0.5
         )
         if not spread > 0:  # most targets are the same
@@ -52,6 +52,7 @@ class Huber(RobustLoss):
 
     name = "huber"
     code = LossCode.HUBER
+    boosts = True
 
     delta: float = 0.7  #: in units of the score: residuals are smaller than the target's own deviations
 
@@ -65,6 +66,9 @@ class Huber(RobustLoss):
     def losses(self, y: Floats, scores: Floats) -> Floats:
         size = np.abs(y - scores[:, 0])
         return np.asarray(np.where(size <= self.delta, size**2, self.delta * (2 * size - self.delta)))
+
+    def gradient(self, y: Floats, scores: Floats) -> Floats:
+        return 2 * np.clip(scores - y[:, None], -self.delta, self.delta)
 
     def curvature(self, scores: Floats) -> Floats:
         return np.full_like(scores, 2.0)

@@ -14,6 +14,12 @@ from .loss import OutOfBag
 from .regression import RegressionLoss
 
 
+def numbers_without(offset: Floats | None, y: Any) -> Floats:
+    """Return a target as numbers, less its offset."""
+    numbers: Floats = np.ascontiguousarray(y, dtype=np.float64)
+    return numbers if offset is None else numbers - offset[:, 0]
+
+
 @dataclass(frozen=True)
 class IdentityLink(RegressionLoss):
     """A loss whose outputs are the scores: what is predicted, in scaled units."""
@@ -24,8 +30,8 @@ class IdentityLink(RegressionLoss):
         numbers: Floats = np.ascontiguousarray(y, dtype=np.float64)
         return (numbers - self.mean) / self.scale
 
-    def category_targets(self, y: Floats) -> Floats:
-        return (y * self.scale + self.mean)[:, None]
+    def category_targets(self, y: Floats, offset: Floats | None = None) -> Floats:
+        return ((y if offset is None else y - offset[:, 0]) * self.scale + self.mean)[:, None]
 
     @property
     def category_target_names(self) -> list[str]:
@@ -34,8 +40,11 @@ class IdentityLink(RegressionLoss):
     def outputs(self, scores: Floats) -> Floats:
         return scores
 
-    def scores(self, outputs: Floats) -> Floats:
+    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
         return outputs
+
+    def offset_scores(self, offset: Floats) -> Floats:
+        return offset / self.scale
 
     def targets(self, y: Floats) -> Floats:
         return y[:, None]
@@ -57,10 +66,10 @@ class SquaredError(IdentityLink):
     boosts = True
 
     @classmethod
-    def fit(cls, y: Any, weight: Floats | None, scale: bool) -> Self:
+    def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None) -> Self:
         if not scale:
             return cls()
-        mean, deviation = mean_and_deviation(np.ascontiguousarray(y, dtype=np.float64)[:, None], weight)
+        mean, deviation = mean_and_deviation(numbers_without(offset, y)[:, None], weight)
         return cls(float(mean[0]), float(deviation[0]))
 
     def figure(self, mean_loss: float) -> tuple[str, float]:

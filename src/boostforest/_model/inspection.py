@@ -92,7 +92,9 @@ def slope_importances(model: Model) -> Floats:
         )
     f = model.features
     effects: Floats = mean_slopes(model.columns, model.tree_weights()) / f.scale * f.deviation * model.loss.unit
-    if f.encoder is not None:
+    if f.sparse is not None:
+        effects = f.sparse.effects_by_column(effects, f.deviation)
+    elif f.encoder is not None:
         effects = f.encoder.effects_by_column(effects)
     root_mean_square: Floats = np.hypot.reduce(effects, axis=0) / np.sqrt(len(effects))
     return effects.ravel() if len(effects) == 1 else root_mean_square

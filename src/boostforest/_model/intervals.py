@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Mask, Seeds
+from .._base.typing import Floats, Longs, Mask, Seeds
 from .._base.validation import warn
+from .._core import Link
 from .._losses import Loss
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
-Outputs = Callable[[Floats, int, int, bool], Floats]
+Outputs = Callable[[slice, int, int, bool], Floats]
 Members = Sequence[Sequence[tuple[int, int]]]
 
 
@@ -29,8 +32,24 @@ class LeftOut:
     """What is kept of the training rows: errors, and which trees have not drawn them."""
 
     residuals: Floats  #: out-of-bag errors of some rows, absolute, in units of outputs
-    absent: Mask  #: trees × rows: the tree has not drawn the row
+    bits: npt.NDArray[
+        np.uint8
+    ]  #: per different seed and row a bit, eight in a byte, 1: its trees have not drawn the row
+    seed_of_tree: Longs  #: per tree: which of the seeds it has; those of a bag share theirs
     weight: Floats | None = None  #: of the rows; None: all the same
+
+    @classmethod
+    def of_trees(
+        cls, residuals: Floats, bits: npt.NDArray[np.uint8], seeds: Seeds, weight: Floats | None = None
+    ) -> LeftOut:
+        """Return the same from bits of every tree."""
+        _, first, of_tree = np.unique(seeds, return_index=True, return_inverse=True)
+        return cls(residuals, bits[first], of_tree, weight)
+
+    def absent(self, trees: list[int]) -> Mask:
+        """Return trees × rows: whether the tree has not drawn the row."""
+        bits = self.bits[self.seed_of_tree[trees]]
+        return np.unpackbits(bits, axis=1, count=len(self.residuals)).astype(np.bool_)
 
 
 def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
@@ -42,23 +61,24 @@ def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Flo
         seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
     different, of_tree = np.unique(seeds, return_inverse=True)  # the trees of a bag share their seed
-    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])[of_tree]
-    return LeftOut(np.abs(residuals[rows]), absent, weight)
+    absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])
+    return LeftOut(np.abs(residuals[rows]), np.packbits(absent, axis=1), of_tree, weight)
 
 
 def intervals(
     loss: Loss,
     outputs_of: Outputs,
-    X: Floats,
+    n_rows: int,
     members: Members,
     steps: Sequence[float],
     kept: LeftOut,
     coverage: float,
+    offset: Floats | None = None,
 ) -> Floats:
     """Return lower and upper ends for every row, in units of outputs.
 
-    ``outputs_of`` gives what the outputs of trees from first to end add up to, or their scores; a stage has
-    ``members``, which are such trees, and a step.
+    ``outputs_of`` gives what the outputs of trees from first to end add up to for some rows, or their scores; a stage
+    has ``members``, which are such trees, and a step.
     """
     n_kept = len(kept.residuals)
     if not are_enough(n_kept, kept.weight, coverage):
@@ -67,14 +87,15 @@ def intervals(
             f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
             f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept)."
         )
-        return np.tile([-np.inf, np.inf], (len(X), 1))
-    ends = np.empty((len(X), 2))
+        return np.tile([-np.inf, np.inf], (n_rows, 1))
+    ends = np.empty((n_rows, 2))
     block = max(1, _VALUES_AT_ONCE // max(n_kept, *map(len, members)))
-    for first in range(0, len(X), block):
-        rows = X[first : first + block]
-        centres = _left_out_predictions(loss, outputs_of, rows, members, steps, kept)
-        ends[first : first + block, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
-        ends[first : first + block, 1] = limits(centres + kept.residuals, kept.weight, coverage)
+    for first in range(0, n_rows, block):
+        rows = slice(first, min(first + block, n_rows))
+        own = None if offset is None else offset[rows]
+        centres = _left_out_predictions(loss, outputs_of, rows, members, steps, kept, own)
+        ends[rows, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
+        ends[rows, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
 
 
@@ -87,13 +108,24 @@ def _rows_needed(coverage: float) -> int:
 
 
 def _left_out_predictions(
-    loss: Loss, outputs_of: Outputs, X: Floats, members: Members, steps: Sequence[float], kept: LeftOut
+    loss: Loss,
+    outputs_of: Outputs,
+    rows: slice,
+    members: Members,
+    steps: Sequence[float],
+    kept: LeftOut,
+    offset: Floats | None,
 ) -> Floats:
-    """Return, for every row of X, the outputs of the forests that have not seen one of the kept rows."""
-    scores = np.zeros((len(X), len(kept.residuals)))
+    """Return, for some rows, the outputs of the forests that have not seen one of the kept rows."""
+    scores = np.zeros((rows.stop - rows.start, len(kept.residuals)))
     for number, (stage, step) in enumerate(zip(members, steps, strict=True)):
-        outputs = np.column_stack([outputs_of(X, first, end, number > 0) for first, end in stage])
-        absent = kept.absent[[first for first, _ in stage]].astype(np.float64)
-        mean = step * (outputs @ absent) / np.maximum(absent.sum(axis=0), 1)
-        scores += mean if number > 0 else loss.scores(mean)
+        outputs = np.column_stack([outputs_of(rows, first, end, number > 0) for first, end in stage])
+        absent = kept.absent([first for first, _ in stage]).astype(np.float64)
+        n_absent = np.maximum(absent.sum(axis=0), 1)
+        if number > 0 or loss.link == Link.IDENTITY:
+            own: Any = 0.0 if offset is None or number > 0 else (1 - step) * offset  # the offset counts in full
+            scores += step * (outputs @ absent) / n_absent + own
+        else:
+            of_mean = loss.scores((outputs @ absent) / n_absent, offset)
+            scores += step * of_mean if offset is None else step * (of_mean - offset) + offset
     return loss.outputs(scores)

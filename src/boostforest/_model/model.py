@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.device import device_for_prediction
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
 from .._core import Link
@@ -94,9 +95,15 @@ class Calibration:
         """Whether nothing is changed."""
         return self.factor == 1.0 and not self.knots
 
-    def outputs(self, loss: Loss, scores: Floats) -> Floats:
+    def scores(self, scores: Floats, offset: Floats | None = None) -> Floats:
+        """Return scores times the factor; the offset that is in them stays as it is."""
+        if self.factor == 1.0:
+            return scores
+        return self.factor * scores if offset is None else self.factor * (scores - offset) + offset
+
+    def outputs(self, loss: Loss, scores: Floats, offset: Floats | None = None) -> Floats:
         """Return the probabilities of scores."""
-        p = loss.outputs(scores if self.factor == 1.0 else self.factor * scores)
+        p = loss.outputs(self.scores(scores, offset))
         if not self.knots:
             return p
         mapped = np.column_stack([np.interp(p[:, k], *knots) for k, knots in enumerate(self.knots)])
@@ -112,7 +119,7 @@ class Known:
     losses: Floats | None = None  #: after each stage
     pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
     compression_report: list[dict[str, Any]] | None = None  #: what each step of ``compress`` has cost; not in files
-    target: bytes | None = None  #: SHA-256 of the training target: which rows are those; not in files
+    target: bytes | None = None  #: SHA-256 of the training target: which rows are those
     left_out: LeftOut | None = None  #: what prediction intervals need
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
@@ -148,6 +155,7 @@ class Model:
     calibration: Calibration = field(default_factory=Calibration)
     draws: tuple[Any, ...] | None = None  #: how the trees got their rows, see ``Sampling``; None: not all alike
     known: Known = field(default_factory=Known)
+    device: str = "cpu"  #: where trees are evaluated, as in the argument ``device``; not in files
 
     @property
     def n_trees(self) -> int:
@@ -167,54 +175,88 @@ class Model:
 
     # --------------------------------------------------------------------------------------------------- prediction
 
-    def sums(self, X: Floats, threads: int, scores: bool = False, trees: slice = slice(None)) -> Floats:
-        """Add up what some trees give for rows of features, rows × outputs: outputs or, if asked for, scores."""
+    def sums(
+        self,
+        X: Floats,
+        threads: int,
+        scores: bool = False,
+        trees: slice = slice(None),
+        offset: Floats | None = None,
+    ) -> Floats:
+        """Add up what some trees give for rows of features, rows × outputs: outputs or, if asked for, scores.
+
+        ``offset``: what is added to the scores of each tree before, rows × outputs.
+        """
         out = np.zeros((len(X), self.columns.n_outputs))
         first, last, _ = trees.indices(self.n_trees)
         link = Link.IDENTITY if scores else self.loss.link
         f = self.features
         if self.columns.models:
             node_models = self.params["node_model"]
-            add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out)
+            add_trees(self.columns, node_models, f, self.loss.task, X, link, range(first, last), threads, out, offset)
+        elif offset is None and (found := self._sums_on_device(X, link, first, last, threads)) is not None:
+            out = found
         else:
-            self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill)
+            self.columns.model.predict(X, f.mean, f.scale, link, first, last, threads, out, f.fill, offset)
         return out
+
+    def _sums_on_device(
+        self, X: Floats, link: Link, first: int, last: int, threads: int, out_of_bag: Sampling | None = None
+    ) -> Any:
+        """Add up what some trees give on a GPU, out of bag with squares and numbers; None: the core has to do it."""
+        if self.device == "cpu":
+            return None
+        from . import on_device
+
+        columns, features = self.columns, self.features
+        if not on_device.can_predict(columns, first, last):
+            return None
+        device = device_for_prediction(self.device, on_device.pays(columns, len(X), first, last, threads))
+        if device is None:
+            return None
+        if out_of_bag is None:
+            return on_device.within_memory(
+                columns, lambda: on_device.add_up(columns, features, X, link, first, last, device)
+            )
+        draws = self.seeds, out_of_bag
+        return on_device.within_memory(
+            columns, lambda: on_device.add_up_out_of_bag(columns, features, X, link, *draws, device)
+        )
 
     @property
     def _is_plain(self) -> bool:
         return len(self.stages) == 1 and self.stages.steps[0] == 1 and self.calibration.is_identity
 
-    def outputs(self, X: Floats, threads: int) -> Floats:
-        """Return what the forest predicts for rows of features: rows × outputs."""
+    def outputs(self, X: Floats, threads: int, offset: Floats | None = None) -> Floats:
+        """Return what the forest predicts for rows of features: rows × outputs; the offset is in scores."""
         if self._is_plain:
-            return self.sums(X, threads) / self.n_trees
-        return self._combined(
-            [
-                self.sums(X, threads, stage > 0, slice(first, end)) / n
-                for stage, ((first, end), n) in enumerate(zip(self.stages.parts, self.stages.counts, strict=True))
-            ]
-        )
+            return self.sums(X, threads, offset=offset) / self.n_trees
+        means = [
+            self.sums(X, threads, stage > 0, slice(first, end), None if stage > 0 else offset) / n
+            for stage, ((first, end), n) in enumerate(zip(self.stages.parts, self.stages.counts, strict=True))
+        ]
+        return self._combined(means, offset)
 
-    def staged_outputs(self, X: Floats, threads: int) -> Iterator[Floats]:
+    def staged_outputs(self, X: Floats, threads: int, offset: Floats | None = None) -> Iterator[Floats]:
         """Yield what the first 1, 2, … trees predict; the first stage counts in full until others are added."""
         means: list[Floats] = []
         for stage, members in enumerate(self.stages.members(self.seeds)):
             total = np.zeros((len(X), self.columns.n_outputs))
             for n, (first, end) in enumerate(members, 1):
                 for t in range(first, end):
-                    total += self.sums(X, threads, stage > 0, slice(t, t + 1))
-                    yield total / n if self._is_plain else self._combined([*means, total / n])
+                    total += self.sums(X, threads, stage > 0, slice(t, t + 1), None if stage > 0 else offset)
+                    yield total / n if self._is_plain else self._combined([*means, total / n], offset)
             means.append(total / len(members))
 
-    def _combined(self, means: list[Floats]) -> Floats:
-        """Return the output that the means of the first stages make."""
+    def _combined(self, means: list[Floats], offset: Floats | None = None) -> Floats:
+        """Return the output that the means of the first stages make; the offset is in that of the first."""
         steps = self.stages.steps
-        scores = self.loss.scores(means[0])
+        scores = self.loss.scores(means[0], offset)
         if steps[0] != 1 and (len(means) > 1 or len(steps) == 1):
-            scores = steps[0] * scores
+            scores = steps[0] * scores if offset is None else steps[0] * (scores - offset) + offset
         for step, mean in zip(steps[1:], means[1:], strict=False):
             scores = scores + step * mean
-        return self.calibration.outputs(self.loss, scores)
+        return self.calibration.outputs(self.loss, scores, offset)
 
     def leaves(self, X: Floats, threads: int) -> Ints:
         """Return the leaf of every row in every tree: rows × trees."""
@@ -222,20 +264,31 @@ class Model:
         self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves)
         return leaves
 
-    def intervals(self, X: Floats, kept: LeftOut, coverage: float, threads: int) -> Floats:
+    def intervals(
+        self, X: Floats, kept: LeftOut, coverage: float, threads: int, offset: Floats | None = None
+    ) -> Floats:
         """Return lower and upper ends that hold the target of every row so often, in units of outputs."""
 
-        def outputs_of(rows: Floats, first: int, end: int, scores: bool) -> Floats:
-            return self.sums(rows, threads, scores, slice(first, end))[:, 0]
+        def outputs_of(rows: slice, first: int, end: int, scores: bool) -> Floats:
+            own = None if scores or offset is None else offset[rows]
+            return self.sums(X[rows], threads, scores, slice(first, end), own)[:, 0]
 
-        return intervals(self.loss, outputs_of, X, self.stages.members(self.seeds), self.stages.steps, kept, coverage)
+        members, steps = self.stages.members(self.seeds), self.stages.steps
+        return intervals(self.loss, outputs_of, len(X), members, steps, kept, coverage, offset)
 
     def out_of_bag(
-        self, X: Floats, sampling: Sampling, threads: int, scores: bool = False, places: Places | None = None
+        self,
+        X: Floats,
+        sampling: Sampling,
+        threads: int,
+        scores: bool = False,
+        offset: Floats | None = None,
+        places: Places | None = None,
     ) -> OutOfBag:
         """Add up what the trees give that have not drawn a training row: outputs or, if asked for, scores.
 
-        ``places``: which training rows these are, None: all of them.
+        ``offset``: what is added to the scores of each tree before, rows × outputs; ``places``: which training rows
+        these are, None: all of them.
         """
         places = Places(len(X)) if places is None else places
         total, squares = np.zeros((2, len(X), self.columns.n_outputs))
@@ -243,36 +296,45 @@ class Model:
         f = self.features
         if not self.columns.models and sampling.rows is None:
             link = Link.IDENTITY if scores else self.loss.link
+            is_usual = offset is None and places.numbers is None
+            if is_usual and (found := self._sums_on_device(X, link, 0, self.n_trees, threads, sampling)) is not None:
+                return OutOfBag(*found)
             draws = self.seeds, sampling.n_draws, sampling.cumulative
-            self.columns.model.predict_oob(
-                X, f.mean, f.scale, link, *draws, threads, total, n_trees, f.fill, squares, places.numbers,
-                places.n_rows,
-            )  # fmt: skip
+            scaled = X, f.mean, f.scale
+            outs = total, n_trees, f.fill, squares
+            self.columns.model.predict_oob(*scaled, link, *draws, threads, *outs, offset, places.numbers, places.n_rows)
             return OutOfBag(total, squares, n_trees)
         for tree, seed in enumerate(self.seeds):
             rows = np.flatnonzero(places.absent(sampling, seed))
             if len(rows) > 0:
-                part = self.sums(X[rows], threads, scores, slice(tree, tree + 1))
+                own = None if offset is None else np.ascontiguousarray(offset[rows])
+                part = self.sums(X[rows], threads, scores, slice(tree, tree + 1), own)
                 total[rows] += part
                 n_trees[rows] += 1
                 squares[rows] += part**2
         return OutOfBag(total, squares, n_trees)
 
     def out_of_bag_outputs(
-        self, X: Floats, sampling: Sampling, threads: int, places: Places | None = None
+        self,
+        X: Floats,
+        sampling: Sampling,
+        threads: int,
+        offset: Floats | None = None,
+        places: Places | None = None,
     ) -> tuple[Floats, Mask]:
         """Return predictions of training rows by the trees that have not drawn them, and which rows have such trees."""
         means, seen = [], np.ones(len(X), dtype=bool)
         places = Places(len(X)) if places is None else places
         for stage, ((first, end), boosted) in enumerate(zip(self.stages.parts, self.stages.boosted, strict=True)):
             part = self if len(self.stages) == 1 else self.take(first, end)
-            oob = part.out_of_bag(X, sampling, threads, stage > 0, places)
+            oob = part.out_of_bag(X, sampling, threads, stage > 0, None if stage > 0 else offset, places)
             if boosted:  # its trees add up to bags, each with one seed
                 n_bags = sum(places.absent(sampling, seed)[:, None] for seed in np.unique(part.seeds))
                 oob = replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
             means.append(oob.mean)
-            seen &= oob.seen
-        return means[0] if self._is_plain else self._combined(means), seen
+            if self.stages.steps[stage] > 0:  # otherwise it takes no part
+                seen &= oob.seen
+        return means[0] if self._is_plain else self._combined(means, offset), seen
 
     # -------------------------------------------------------------------------------------------------------- parts
 

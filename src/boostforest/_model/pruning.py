@@ -1,4 +1,4 @@
-"""Forests with some subtrees taken off: a node that was split becomes a leaf."""
+"""Parts of forests: some of the trees, or trees with subtrees taken off, where a node that was split becomes a leaf."""
 
 from __future__ import annotations
 
@@ -10,11 +10,44 @@ import numpy as np
 
 from .._base.typing import Floats, Longs, Mask
 from .columns import ForestColumns
+from .model import Model, Stages
 
 _NODE_COLUMNS = ("feature", "threshold", "missing_left", "left", "n_samples", "loss", "gain", "lower", "upper")
 _OF_LEAVES = {"feature": -1, "threshold": 0, "missing_left": 0, "left": 0, "gain": 0}
 _LEAST = 1e-30  # weight of a leaf: files may have leaves without rows
 _STEPS = 30  # of the search for the gain below which subtrees are taken off
+
+
+def with_members(model: Model, kept: Longs) -> Model:
+    """Return some trees, or bags of boosted ones, as a forest with the same stages; ``kept``: their numbers, ascending.
+
+    What the forest knows out of bag stays as it is.
+    """
+    stages, members = model.stages, model.stages.members(model.seeds)
+    stage_of, every = np.repeat(np.arange(len(stages)), [len(m) for m in members]), list(itertools.chain(*members))
+    trees = [t for member in kept for t in range(*every[member])]
+    units = np.bincount(stage_of[kept], minlength=len(stages))
+    return replace(
+        model,
+        columns=ForestColumns.concatenate([model.columns.take(first, end) for first, end in _joined(every, kept)]),
+        seeds=model.seeds[trees],
+        params={name: [values[t] for t in trees] for name, values in model.params.items()},
+        stages=Stages(
+            tuple(int(np.searchsorted(trees, end)) for end in stages.ends),
+            stages.steps,
+            tuple(units.tolist()) if stages.units else (),
+        ),
+    )
+
+
+def _joined(every: list[tuple[int, int]], kept: Longs) -> list[tuple[int, int]]:
+    """Return the trees of some members, first and end, in as few pieces as there are."""
+    pieces: list[tuple[int, int]] = []
+    for first, end in (every[member] for member in kept):
+        if pieces and pieces[-1][1] == first:
+            first = pieces.pop()[0]
+        pieces.append((first, end))
+    return pieces
 
 
 def without_weak_subtrees(columns: ForestColumns, share: float) -> ForestColumns:

@@ -36,20 +36,24 @@ def add_trees(
     trees: range,
     n_jobs: int,
     out: Floats,
+    offset: Floats | None = None,
 ) -> None:
-    """Add what the link makes of the scores of some trees to ``out``, rows × outputs, in their order."""
+    """Add what the link makes of the scores of some trees to ``out``, rows × outputs, in their order.
+
+    ``offset``: what is added to the scores of each tree before, rows × outputs.
+    """
     rows = ScaledRows(X, features)
     seen = seen_values(rows.values, forest.model_features)
     for model, run in groupby(trees, key=lambda t: node_models[t] if forest.in_python[t] else None):
         own = list(run)
         if model is None:
             scaling = features.mean, features.scale
-            forest.model.predict(X, *scaling, link, own[0], own[-1] + 1, n_jobs, out, features.fill)
+            forest.model.predict(X, *scaling, link, own[0], own[-1] + 1, n_jobs, out, features.fill, offset)
             continue
         fitter = fitter_for(model, seen, forest.n_outputs, task)
         # Sums in the order of the trees: the same for any number of threads.
         with fitter.limits():
-            jobs = (delayed(_tree_output)(forest, t, rows, fitter, link) for t in own)
+            jobs = (delayed(_tree_output)(forest, t, rows, fitter, link, offset) for t in own)
             threads = n_jobs if fitter.predicts_on_threads else 1
             for output in Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs):
                 out += output.T
@@ -66,10 +70,13 @@ def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:
     return size
 
 
-def _tree_output(forest: ForestColumns, tree: int, rows: ScaledRows, fitter: NodeFitter, link: Link) -> Floats:
+def _tree_output(
+    forest: ForestColumns, tree: int, rows: ScaledRows, fitter: NodeFitter, link: Link, offset: Floats | None
+) -> Floats:
     """Return what the link makes of the scores of all rows by one tree: outputs × rows."""
     first = int(forest.tree_start[tree])
-    scores = np.zeros((forest.n_outputs, len(rows.values)))
+    shape = forest.n_outputs, len(rows.values)
+    scores = np.zeros(shape) if offset is None else np.array(offset.T, order="C")
     visits = [(node, here) for node, here in _visits(forest, tree, rows) if forest.models[node] is not None]
     asked = [(forest.models[node], here, f"node {node - first} of tree {tree}") for node, here in visits]
     for (node, here), output in zip(visits, fitter.outputs(asked), strict=True):

@@ -57,7 +57,7 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
 
     # ------------------------------------------------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: None = None) -> Self:
         """Fit the members.
 
         Parameters
@@ -72,12 +72,19 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
             Weights of the rows, not negative. With bootstrap they are the probabilities that a row is drawn, as in
             scikit-learn's forests, and what the row counts in the out-of-bag score; without, they are passed on to the
             members as they are.
+        offset : None
+            Refused: members are other estimators, which have none.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        if offset is not None:
+            raise ValueError(
+                f"{type(self).__name__} takes no offset, since its members are other estimators; BoostForestRegressor "
+                "and BoostForestClassifier take one."
+            )
         with fitted_aside(self) as twin:
             twin._fit(X, y, sample_weight)
         return self

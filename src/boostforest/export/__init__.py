@@ -120,12 +120,12 @@ def to_c(estimator: Any, name: str = "model", dtype: str = "float64") -> str:
     Raises
     ------
     ValueError
-        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, or a
-        `loss` other than squared error.
+        If the estimator has what is not converted: node models in Python, such as networks, or `monotonic_cst`.
 
     See Also
     --------
     to_onnx : Convert to an ONNX model.
+    boostforest.get_include : Folder of the header that reads model files in C.
 
     Examples
     --------

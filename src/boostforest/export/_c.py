@@ -11,14 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Longs
-from .._features.encoder import CategoryColumn, TableColumn
+from .._core import Link
+from .._features.encoder import CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
-from .._losses import CrossEntropy, Logistic, Softmax, SquaredError
-from .._losses.cross_entropy import _LEAST_PROBABILITY
+from .._losses import CrossEntropy, RegressionLoss
 from .._model.columns import ForestColumns
 from .._model.model import Model
 
-_LINKS = {SquaredError: "BF_IDENTITY", Logistic: "BF_SIGMOID", Softmax: "BF_SOFTMAX"}
+_LINKS = {
+    Link.IDENTITY: "BF_IDENTITY",
+    Link.LOG: "BF_LOG",
+    Link.SIGMOID: "BF_SIGMOID",
+    Link.SOFTMAX: "BF_SOFTMAX",
+}
 _TYPES = {"float64": "double", "float32": "float", "int32": "int32_t", "int64": "int64_t", "uint8": "uint8_t"}
 _PER_LINE = 8
 _KEYWORDS = """
@@ -49,10 +54,10 @@ class _Source:
     """The parts of a source file, written one after another."""
 
     def __init__(self, model: Model, name: str, dtype: str) -> None:
-        self._name, self._parts = name, [header()]
+        self._name, self._parts = name, [_OPTIONS + header()]
         columns = model.columns if model.columns.dtype == np.float32 else model.columns.astype(dtype)
         forest = [*self._table(model.features), *self._trees(columns), *self._results(model)]
-        forest.append(str(int(columns.n_inputs.max(initial=0))))
+        forest += [str(int(columns.n_inputs.max(initial=0))), *_NO_INTERVALS]
         guard = f"{name.upper()}_H"
         self._parts.insert(1, f"#ifndef {guard}\n#define {guard}\n")
         self._parts.append(f"static const bf_forest {name} = {{\n    " + ",\n    ".join(forest) + "};\n")
@@ -88,13 +93,14 @@ class _Source:
 
     def _values(self, what: str, values: npt.NDArray[Any] | None) -> str:
         name = self._array(what, values)
-        return f"{{NULL, {name}}}" if values is not None and values.dtype == np.float32 else f"{{{name}, NULL}}"
+        is_single = values is not None and values.dtype == np.float32
+        return f"{{NULL, {name}, NULL, NULL}}" if is_single else f"{{{name}, NULL, NULL, NULL}}"
 
     # ------------------------------------------------------------------------------------------------------- the parts
 
     def _table(self, features: Features) -> list[str]:
         names = [f"x{j}" for j in range(features.n_columns)] if features.names is None else features.names
-        self._texts("columns", [str(name) for name in names])
+        column_names = self._texts("columns", [str(name) for name in names])
         kinds = "NULL"
         if features.encoder is not None:
             cells = [self._column(j, column) for j, column in enumerate(features.encoder.columns)]
@@ -103,6 +109,7 @@ class _Source:
         return [
             str(features.n_columns),
             str(len(features.mean)),
+            column_names,
             kinds,
             self._array("mean", features.mean),
             self._array("scale", features.scale),
@@ -110,16 +117,17 @@ class _Source:
         ]
 
     def _column(self, j: int, column: TableColumn) -> str:
-        if not isinstance(column, CategoryColumn):
+        if isinstance(column, NumberColumn):
             kind = "BF_NUMBER_AND_MARK" if column.indicator else "BF_NUMBER"
             return f"{{{kind}, {column.n_features}, 0, 0, NULL, NULL, NULL}}"
+        assert isinstance(column, CategoryColumn)
         texts = numbers = "NULL"
-        if column.is_text:
+        if column.levels:
             if any("\0" in str(level) for level in column.levels):
                 raise ValueError(f"Column {j} has a category with a character of code 0, which ends text in C.")
             texts = self._texts(f"levels_{j}", [str(level) for level in column.levels])
-        elif column.levels:
-            numbers = self._array(f"levels_{j}", np.array([_exact(j, level) for level in column.levels]))
+        if column.levels and not column.is_text:
+            numbers = self._array(f"numbers_{j}", np.array([_exact(level) for level in column.levels]))
         means = self._array(f"means_{j}", column.means)
         kind = "BF_ONE_HOT" if column.means is None else "BF_MEANS"
         cells = [kind, column.n_features, column.n_levels, int(column.missing), texts, numbers, means]
@@ -138,10 +146,11 @@ class _Source:
             str(len(columns.seen_features)),
             str(columns.n_trees),
             str(columns.n_outputs),
-            self._array("tree_start", columns.tree_start.astype(np.int32)),
+            self._array("tree_start", columns.tree_start),
             self._array("kind", columns.kind),
             self._array("sum_path", columns.sum_path.astype(np.uint8)),
             self._array("n_inputs", columns.n_inputs.astype(np.int32)),
+            self._array("first_model", columns.tree_outputs_start[:-1]),
             self._array("first_param", columns.tree_params_start[:-1]),
             self._array("first_hidden", columns.hidden_start[:-1]),
             self._array("feature", columns.feature),
@@ -156,35 +165,44 @@ class _Source:
 
     def _results(self, model: Model) -> list[str]:
         loss, stages, calibration = model.loss, model.stages, model.calibration
+        classes = "NULL"
         if isinstance(loss, CrossEntropy):
-            self._texts("classes", [str(label) for label in loss.classes])
-        first, step = stages.ends[0], stages.steps[0]
-        is_plain = len(stages) == 1 and step == 1 and calibration.is_identity
+            classes = self._texts("classes", [str(label) for label in loss.classes])
         knots = np.concatenate([values for pair in calibration.knots for values in pair]) if calibration.knots else None
         n_knots = np.array([len(x) for x, _ in calibration.knots], dtype=np.int32)
         return [
-            _LINKS[type(loss)],
-            str(first),
-            str(int(is_plain)),
-            repr(float(step)),
-            self._array("later_weights", stages.tree_weights()[first:]),
+            "BF_EXP_OF_MEAN" if isinstance(loss, RegressionLoss) and loss.predicts_exponential else _LINKS[loss.link],
+            str(len(stages)),
+            self._array("stage_end", np.array(stages.ends, dtype=np.int64)),
+            self._array("stage_step", np.array(stages.steps, dtype=np.float64)),
+            self._array("stage_units", np.array(stages.counts, dtype=np.int64)),
             repr(float(calibration.factor)),
             self._array("knots", knots),
             self._array("n_knots", n_knots),
             str(loss.n_classes),
+            classes,
             repr(float(loss.origin)),
             repr(float(loss.unit)),
-            repr(_LEAST_PROBABILITY),
         ]
 
+
+# Tables need neither files nor an allocator, and each source file that has some has the functions as well.
+_OPTIONS = """\
+#ifndef BOOSTFOREST_H
+#define BOOSTFOREST_STATIC
+#define BOOSTFOREST_NO_FILES
+#define BOOSTFOREST_IMPLEMENTATION
+#endif
+"""
+_NO_INTERVALS = ["0", "NULL", "NULL", "NULL", "NULL", "NULL"]
 
 _FUNCTION = """\
 #define {NAME}_N_COLUMNS {n}
 #define {NAME}_N_RESULTS {n_results}
 
-/* Predicts one row of {NAME}_N_COLUMNS values into {NAME}_N_RESULTS results; work: bf_work(&{name}) doubles. */
+/* Predicts one row of {NAME}_N_COLUMNS values into {NAME}_N_RESULTS results; work: bf_work(&{name}, 1) doubles. */
 static inline int {name}_predict(const double *row, double *result, double *work) {{
-    return bf_predict(&{name}, row, result, work, NULL);
+    return bf_predict(&{name}, row, result, work);
 }}
 """
 
@@ -195,22 +213,20 @@ def check(model: Model) -> None:
         raise ValueError("to_c cannot express node models in Python, such as networks and scikit-learn regressors.")
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_c cannot express forests with monotonic_cst: fit without constraints.")
-    if type(model.loss) not in _LINKS:
-        raise ValueError(f"to_c cannot express loss={model.loss.name!r}: regressors need loss='squared_error'.")
+    model.features.check_plain("to_c")
 
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _exact(j: int, level: Any) -> float:
+def _exact(level: Any) -> float:
+    """Return a number as a double, NaN if no double is equal to it."""
     try:
         number = float(level)
     except OverflowError:
-        number = np.inf
-    if number != level:
-        raise ValueError(f"Column {j} has the category {level!s:.40}, which no double is equal to.")
-    return number
+        return np.nan
+    return number if number == level else np.nan
 
 
 def _cells(values: npt.NDArray[Any], suffix: str) -> list[str]:

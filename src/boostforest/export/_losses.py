@@ -7,11 +7,15 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .._losses import CrossEntropy, Logistic, Loss, Softmax, SquaredError
+from .._core import Link
+from .._losses import CrossEntropy, Logistic, Loss, RegressionLoss, Softmax
 from .._losses.cross_entropy import _LEAST_PROBABILITY
+from .._losses.log_link import LEAST_OUTPUT
 from ._graph import Graph, Value
 
 L = TypeVar("L", bound=Loss)
+
+_LARGEST_LOG = 230.0  # as in the core: sums of e^230 are finite
 
 
 class LossGraph(ABC, Generic[L]):
@@ -33,7 +37,7 @@ class LossGraph(ABC, Generic[L]):
         """Return predictions in the user's units, rows × 1, or the probabilities of all classes, rows × classes."""
 
 
-class _SquaredErrorGraph(LossGraph[SquaredError]):
+class _IdentityGraph(LossGraph[RegressionLoss]):
     def outputs(self, graph: Graph, scores: Value) -> Value:
         return scores
 
@@ -41,8 +45,22 @@ class _SquaredErrorGraph(LossGraph[SquaredError]):
         return outputs
 
     def decode(self, graph: Graph, outputs: Value) -> Value:
+        if self.loss.predicts_exponential:
+            power = graph.add("Exp", graph.clip(outputs, -_LARGEST_LOG, _LARGEST_LOG))
+            return graph.add("Mul", power, np.array(self.loss.output_unit))
         scaled = graph.add("Mul", outputs, np.array(self.loss.scale))
         return graph.add("Add", scaled, np.array(self.loss.mean))
+
+
+class _LogGraph(LossGraph[RegressionLoss]):
+    def outputs(self, graph: Graph, scores: Value) -> Value:
+        return graph.add("Exp", graph.clip(scores, -_LARGEST_LOG, _LARGEST_LOG))
+
+    def scores(self, graph: Graph, outputs: Value) -> Value:
+        return graph.add("Log", graph.add("Max", outputs, np.array(LEAST_OUTPUT)))
+
+    def decode(self, graph: Graph, outputs: Value) -> Value:
+        return graph.add("Mul", outputs, np.array(self.loss.output_unit))
 
 
 class _LogisticGraph(LossGraph[Logistic]):
@@ -73,19 +91,17 @@ class _SoftmaxGraph(LossGraph[Softmax]):
         return outputs
 
 
-_GRAPHS: dict[type[Loss], type[LossGraph[Any]]] = {
-    SquaredError: _SquaredErrorGraph,
-    Logistic: _LogisticGraph,
-    Softmax: _SoftmaxGraph,
+_GRAPHS: dict[Link, type[LossGraph[Any]]] = {
+    Link.IDENTITY: _IdentityGraph,
+    Link.LOG: _LogGraph,
+    Link.SIGMOID: _LogisticGraph,
+    Link.SOFTMAX: _SoftmaxGraph,
 }
 
 
 def loss_graph(loss: Loss) -> LossGraph[Any]:
     """Return the loss as a graph has it."""
-    found = _GRAPHS.get(type(loss))
-    if found is None:
-        raise ValueError(f"to_onnx cannot express loss={loss.name!r}: regressors need loss='squared_error'.")
-    return found(loss)
+    return _GRAPHS[loss.link](loss)
 
 
 def labels(graph: Graph, loss: CrossEntropy, probabilities: Value) -> Value:

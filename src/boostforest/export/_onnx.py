@@ -48,6 +48,7 @@ def check(model: Model) -> None:
         )
     if model.columns.monotonic_cst is not None:
         raise ValueError("to_onnx cannot express forests with monotonic_cst: fit without constraints.")
+    model.features.check_plain("to_onnx")
     loss_graph(model.loss)
 
 
@@ -56,7 +57,8 @@ def add_predictions(
 ) -> Predictions:
     """Add everything that leads from inputs to predictions of a type; in between all numbers are doubles."""
     check(model)
-    columns = model.columns if model.columns.dtype != np.float64 else model.columns.astype(dtype)
+    is_short = model.columns.dtype in (np.float32, np.float16)
+    columns = model.columns if is_short else model.columns.astype(dtype)
     features = FeatureValues(graph, model.features, inputs, columns.model_features)
     loss = loss_graph(model.loss)
     outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss), loss)

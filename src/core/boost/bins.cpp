@@ -1,6 +1,7 @@
 #include "bins.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "../kernels/kernels.hpp"
@@ -27,9 +28,17 @@ std::vector<Value> distinct_values(std::vector<Value>& values) {
     return distinct;
 }
 
-// Halfway between two neighbours; the lower one where rounding would reach the upper.
+// Halfway between two neighbours, or near it where that has fewer digits, so that files are smaller; the lower one
+// where rounding would reach the upper.
 double between(double low, double high) {
-    const double middle = low + (high - low) / 2;
+    constexpr int kAll = 53;
+    const double middle = low + (high - low) / 2, most = (high - low) / 4;
+    int power = 0;
+    const double fraction = std::frexp(middle, &power);
+    for (int digits = 1; digits < kAll; ++digits) {
+        const double shorter = std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), power - digits);
+        if (std::abs(shorter - middle) <= most && low <= shorter && shorter < high) return shorter;
+    }
     return middle < high ? middle : low;
 }
 

@@ -20,7 +20,7 @@ class Booster {
           key_(child(seed, kBoosting)),
           n_outputs_(data.loss.n_outputs()),
           bag_(data, bins, replica, row_weight),
-          grower_(bag_, bins, data.loss, rules, stored),
+          grower_(bag_, bins, data.loss, rules, stored, data.interactions),
           pairs_(static_cast<std::size_t>(2) * n_outputs_ * bag_.drawn.n),
           fitted_drawn_(n_outputs_ * bag_.drawn.stride + 8),
           fitted_out_(n_outputs_ * bag_.out.stride + 8),

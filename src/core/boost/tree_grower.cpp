@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace boostforest {
 
@@ -13,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 BoostedTreeGrower::BoostedTreeGrower(const Bag& bag, const Bins& bins, const Loss& loss, const BoostRules& rules,
-                                     Stored stored)
+                                     Stored stored, const Interactions* interactions)
     : bag_(bag),
       bins_(bins),
       loss_(loss),
@@ -23,7 +24,9 @@ BoostedTreeGrower::BoostedTreeGrower(const Bag& bag, const Bins& bins, const Los
       histograms_(bag, bins, loss.n_outputs(), rules.oblivious ? rules.max_leaves / 2 : rules.max_leaves - 1),
       search_(bins, loss.n_outputs(), rules.lambda),
       rows_(bag.n_rows()),
-      scratch_(bag.n_rows() + 1) {}
+      scratch_(bag.n_rows() + 1) {
+    if (interactions != nullptr) interactions_ = std::make_unique<Interactions>(*interactions);
+}
 
 PackedTree BoostedTreeGrower::grow(const Pairs& pairs, const std::vector<int>& features, Worker& worker,
                                    double* fitted_drawn, double* fitted_out) {
@@ -39,6 +42,7 @@ PackedTree BoostedTreeGrower::grow(const Pairs& pairs, const std::vector<int>& f
         grow_leaf_wise();
     }
     for (const Open& open : open_) finish_leaf(open, fitted_drawn, fitted_out);
+    builder_.number_depth_first();
     return builder_.finish();
 }
 
@@ -88,7 +92,7 @@ void BoostedTreeGrower::find_split(Open& open) {
     if (keeps_one()) histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *pairs_);
     double h = 0;
     for (int k = 0; k < n_outputs_; ++k) h += open.totals[2 * k + 1];
-    search_.start(*features_);
+    search_.start(allowed(open.node));
     // Rows are counted by their second derivatives, which the histograms have.
     search_.add_node(histograms_, keeps_one() ? 0 : open.slot, open.totals,
                      std::max(rules_.min_rows * h / open.weight, std::numeric_limits<double>::min()));
@@ -107,9 +111,24 @@ void BoostedTreeGrower::find_split(Open& open) {
     if (last + 1 < n_bins) open.split.bin += (last - open.split.bin) / 2;
 }
 
+// The features that may be split on together with those above a node; -1: with all that the tree is split on.
+const std::vector<int>& BoostedTreeGrower::allowed(std::int32_t node) {
+    if (!interactions_) return *features_;
+    std::vector<std::int32_t> path;
+    for (std::int32_t other = 0; node < 0 && other < builder_.n_nodes(); ++other)
+        if (builder_.feature(other) >= 0) path.push_back(interactions_->column(builder_.feature(other)));
+    for (; node >= 0 && builder_.parent(node) >= 0; node = builder_.parent(node))
+        path.push_back(interactions_->column(builder_.feature(builder_.parent(node))));
+    interactions_->find_allowed(std::move(path));
+    allowed_.clear();
+    for (const int j : *features_)
+        if (interactions_->allows_feature(j)) allowed_.push_back(j);
+    return allowed_;
+}
+
 void BoostedTreeGrower::grow_oblivious() {
     for (int n_leaves = 1; n_leaves < rules_.max_leaves; n_leaves *= 2) {
-        search_.start(*features_);
+        search_.start(allowed(-1));
         for (const Open& open : open_) {
             worker_->check(static_cast<std::int64_t>(features_->size()) * (open.end - open.begin + 256));
             if (keeps_one()) histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *pairs_);
@@ -203,8 +222,11 @@ void BoostedTreeGrower::fill_children(Open& left, Open& right) {
 void BoostedTreeGrower::finish_leaf(const Open& open, double* fitted_drawn, double* fitted_out) {
     builder_.set_node(open.node, open.weight, 0, -kInfinity, kInfinity);
     double* values = builder_.add_model(open.node);
-    for (int k = 0; k < n_outputs_; ++k)
+    const double longest = rules_.learning_rate * loss_.longest_step();
+    for (int k = 0; k < n_outputs_; ++k) {
         values[k] = -rules_.learning_rate * open.totals[2 * k] / (open.totals[2 * k + 1] + rules_.lambda);
+        values[k] = std::clamp(values[k], -longest, longest);
+    }
     loss_.centre(values, 1, 1);
     for (int k = 0; k < n_outputs_; ++k) {
         values[k] = static_cast<float>(values[k]);  // as it is stored in single precision, too

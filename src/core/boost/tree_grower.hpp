@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "../base/parallel.hpp"
@@ -30,7 +31,9 @@ struct BoostRules {
 
 class BoostedTreeGrower {
    public:
-    BoostedTreeGrower(const Bag& bag, const Bins& bins, const Loss& loss, const BoostRules& rules, Stored stored);
+    // interactions: which columns may act together; null: all.
+    BoostedTreeGrower(const Bag& bag, const Bins& bins, const Loss& loss, const BoostRules& rules, Stored stored,
+                      const Interactions* interactions);
 
     // Grows a tree on the drawn rows. fitted_drawn and fitted_out get its scores, outputs × rows of each part.
     PackedTree grow(const Pairs& pairs, const std::vector<int>& features, Worker& worker, double* fitted_drawn,
@@ -55,6 +58,7 @@ class BoostedTreeGrower {
     void grow_leaf_wise();
     void grow_oblivious();
     void find_split(Open& open);
+    const std::vector<int>& allowed(std::int32_t node);
     bool split(Open& open, const BinSplit& split, Open& right);
     std::int64_t part(std::int64_t begin, std::int64_t end, const std::uint8_t* codes, const bool* goes_left);
     void sum_up(std::int64_t begin, std::int64_t end, Totals& totals, double& weight) const;
@@ -78,6 +82,8 @@ class BoostedTreeGrower {
     // Of the tree being grown.
     const Pairs* pairs_ = nullptr;
     const std::vector<int>* features_ = nullptr;
+    std::unique_ptr<Interactions> interactions_;
+    std::vector<int> allowed_;  // those of the features that a node may be split on
     Worker* worker_ = nullptr;
 };
 

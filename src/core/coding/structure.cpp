@@ -1,5 +1,6 @@
 #include "structure.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -26,6 +27,20 @@ void walk(std::int64_t n_nodes, std::vector<std::int64_t>& open, Visit visit) {
         open.push_back(left);
     }
     require(open.empty());
+}
+
+// Calls visit(node, left child) for all nodes that are split, parents before children.
+template <class Visit>
+void for_each_split(std::span<const std::int64_t> tree_start, const std::int32_t* left, Visit visit) {
+    for (std::size_t t = 0; t + 1 < tree_start.size(); ++t) {
+        const std::int64_t begin = tree_start[t], n_nodes = tree_start[t + 1] - begin;
+        for (std::int64_t node = 0; node < n_nodes; ++node) {
+            const std::int64_t child = left[begin + node];
+            if (child == 0) continue;
+            require(child > node && child + 1 < n_nodes);
+            visit(begin + node, begin + child);
+        }
+    }
 }
 
 }  // namespace
@@ -57,6 +72,17 @@ void grown_depth_first(std::span<const std::int64_t> tree_start, const std::uint
             return child;
         });
     }
+}
+
+void node_depths(std::span<const std::int64_t> tree_start, const std::int32_t* left, std::int32_t* depth) {
+    std::fill_n(depth, tree_start.back(), 0);
+    for_each_split(tree_start, left,
+                   [&](std::int64_t node, std::int64_t child) { depth[child] = depth[child + 1] = depth[node] + 1; });
+}
+
+void complete_weights(std::span<const std::int64_t> tree_start, const std::int32_t* left, float* weight) {
+    for_each_split(tree_start, left,
+                   [&](std::int64_t node, std::int64_t child) { weight[child + 1] = weight[node] - weight[child]; });
 }
 
 }  // namespace boostforest

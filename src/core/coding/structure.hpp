@@ -15,4 +15,10 @@ void depth_first(std::span<const std::int64_t> tree_start, const std::int32_t* l
 // they do not make trees.
 void grown_depth_first(std::span<const std::int64_t> tree_start, const std::uint8_t* is_split, std::int32_t* left);
 
+// The depth of every node, 0 for roots. Throws unless children come after their parents, within their tree.
+void node_depths(std::span<const std::int64_t> tree_start, const std::int32_t* left, std::int32_t* depth);
+
+// Fills in the weights of right children: what the left ones leave of their parents. left as node_depths accepts it.
+void complete_weights(std::span<const std::int64_t> tree_start, const std::int32_t* left, float* weight);
+
 }  // namespace boostforest

@@ -10,7 +10,8 @@
 namespace boostforest {
 
 // The size of a tree goes with the number of its leaves.
-JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored) : waiting_(params.size()) {
+JoinedTrees::JoinedTrees(const std::vector<TreeParams>& params, Stored stored, bool short_thresholds)
+    : short_thresholds_(short_thresholds || stored == Stored::kByte), waiting_(params.size()) {
     if (stored == Stored::kSingle) columns.emplace<1>();
     if (stored == Stored::kHalf) columns.emplace<2>();
     if (stored == Stored::kByte) columns.emplace<3>();
@@ -71,7 +72,7 @@ void grow_forest(const Dataset& data, const Sampling& sampling, const std::vecto
     std::vector<std::unique_ptr<Grower>> growers(kMaxThreads);
     parallel_for(static_cast<std::int64_t>(params.size()), n_threads, control, [&](std::int64_t t, Worker& worker) {
         auto& grower = growers[worker.number()];
-        if (!grower) grower = std::make_unique<Grower>(data, sampling, trees.stored());
+        if (!grower) grower = std::make_unique<Grower>(data, sampling, trees.stored(), trees.short_thresholds());
         trees.add(t, grower->grow(params[t], worker));
     });
 }
@@ -181,8 +182,8 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
     apply_link(link, f, stride, n, tree.n_outputs);
 }
 
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, int n_threads, Control& control,
-                    double* out) {
+void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, const double* start,
+                    int n_threads, Control& control, double* out) {
     if (trees.empty()) return;
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
@@ -190,7 +191,13 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
         double* f = workspace().scores.get(n_outputs * stride);
         for (const TreeView& tree : trees) {
             worker.check(n * width);
-            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows), link, worker, f);
+            evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows),
+                          start == nullptr ? link : Link::kIdentity, worker, f);
+            if (start != nullptr) {
+                for (std::int64_t i = 0; i < n; ++i)
+                    for (int c = 0; c < n_outputs; ++c) f[c * stride + i] += start[(block.begin + i) * n_outputs + c];
+                apply_link(link, f, stride, n, n_outputs);
+            }
             for (std::int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
         }
@@ -198,8 +205,8 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
 }
 
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, const TrainingPlaces& places, Link link, int n_threads, Control& control,
-                        double* out, double* n_trees, double* squares) {
+                        const RawRows& rows, const TrainingPlaces& places, Link link, const double* start,
+                        int n_threads, Control& control, double* out, double* n_trees, double* squares) {
     if (trees.empty()) return;
     constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
@@ -229,7 +236,14 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                         std::copy_n(block.model_x + (i - block.begin) * seen_width, seen_width, seen + n * seen_width);
                     number[n++] = i;
                 }
-                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width, link, worker, f);
+                evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width,
+                              start == nullptr ? link : Link::kIdentity, worker, f);
+                if (start != nullptr) {
+                    for (std::int64_t i = 0; i < n; ++i)
+                        for (int c = 0; c < n_outputs; ++c)
+                            f[c * padded_rows(n) + i] += start[number[i] * n_outputs + c];
+                    apply_link(link, f, padded_rows(n), n, n_outputs);
+                }
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) {
                         const double value = f[c * padded_rows(n) + i];

@@ -17,11 +17,13 @@ namespace boostforest {
 // The trees of a forest, joined into flat columns as they are finished: no tree is kept twice for long.
 class JoinedTrees {
    public:
-    JoinedTrees(const std::vector<TreeParams>& params, Stored stored);
+    JoinedTrees(const std::vector<TreeParams>& params, Stored stored, bool short_thresholds = false);
 
     // Takes tree t, from any thread; trees that come before their turn wait.
     void add(std::size_t t, GrownTree tree);
 
+    // Whether thresholds are to have as few digits as part the rows of their node alike.
+    bool short_thresholds() const { return short_thresholds_; }
     Stored stored() const { return static_cast<Stored>(columns.index()); }
 
     template <class C>
@@ -36,6 +38,8 @@ class JoinedTrees {
     std::int64_t n_unconverged = 0;  // node models that were given up before they had converged
 
    private:
+    const bool short_thresholds_;
+
     template <class C>
     void set_aside(JoinedColumns<C>& columns, const PackedTree& first, double share);
     void append(const GrownTree& tree);
@@ -49,9 +53,10 @@ class JoinedTrees {
 void grow_forest(const Dataset& data, const Sampling& sampling, const std::vector<TreeParams>& params, int n_threads,
                  Control& control, JoinedTrees& trees);
 
-// out[i * n_outputs + c] += Σ over the trees of what the link makes of the scores of row i.
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, int n_threads, Control& control,
-                    double* out);
+// out[i * n_outputs + c] += Σ over the trees of what the link makes of the scores of row i. start, unless null: the
+// scores that each tree's are added to before, laid out like out.
+void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, const double* start,
+                    int n_threads, Control& control, double* out);
 
 // What the link makes of the scores of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
 // x: missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models
@@ -68,8 +73,8 @@ struct TrainingPlaces {
 // As predict_forest, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
 // n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
 void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
-                        const RawRows& rows, const TrainingPlaces& places, Link link, int n_threads, Control& control,
-                        double* out, double* n_trees, double* squares);
+                        const RawRows& rows, const TrainingPlaces& places, Link link, const double* start,
+                        int n_threads, Control& control, double* out, double* n_trees, double* squares);
 
 // out[i * trees + t]: the leaf of row i in tree t.
 void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,

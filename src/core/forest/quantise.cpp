@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kLeast = -126;  // exponent: what is smaller is nothing
 constexpr float kMost = 127;
+constexpr int kConstants = 3;  // bits that constants of middling size may lose
 
 // The smallest exponent with which `size` is at most 127 units.
 int exponent_for(float size) {
@@ -39,8 +40,10 @@ void quantise(const float* values, std::int64_t n_values, int group, bool are_su
     std::vector<int> sorted = smallest;
     const auto shared = sorted.begin() + (are_summed ? (n_groups - 1) * 9 / 10 : (n_groups - 1) / 2);
     std::nth_element(sorted.begin(), shared, sorted.end());
+    // Constants have no slopes to share a unit with: most of a tree's have the same, so that it need not be said.
+    const int least = group > 1 ? *shared : std::min(*shared + kConstants, *std::max_element(shared, sorted.end()));
     for (std::int64_t g = 0; g < n_groups; ++g) {
-        const int exponent = std::max(smallest[g], *shared);
+        const int exponent = std::max(smallest[g], least);
         exponents[g] = static_cast<std::int8_t>(exponent);
         const double units = exponent == kNoExponent ? 0 : std::ldexp(1.0, -exponent);
         for (int j = 0; j < group; ++j) {

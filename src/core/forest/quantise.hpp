@@ -2,6 +2,7 @@
 // and a power of two that they are multiples of. Features have unit variance, so all parameters of a tree matter alike:
 // its models share a power of two, and only those that are too large for it have larger ones. It is what half of the
 // models fit into, or nine in ten where scores are sums of models: what is lost in a sum depends on its largest unit.
+// Constants share a larger one: all of them, unless the largest is far from the others.
 #pragma once
 
 #include <cstdint>

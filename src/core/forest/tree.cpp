@@ -145,6 +145,29 @@ const double* TreeBuilder::model(std::int32_t node) const {
     return start < 0 ? nullptr : columns_.params.data() + start;
 }
 
+void TreeBuilder::number_depth_first() {
+    std::vector<std::int32_t> number(n_nodes(), 0), open{0};
+    for (std::int32_t next = 1; !open.empty();) {
+        const std::int32_t left = columns_.left[open.back()];
+        open.pop_back();
+        if (left == 0) continue;
+        number[left] = next++;
+        number[left + 1] = next++;
+        open.push_back(left + 1);
+        open.push_back(left);
+    }
+    const auto move = [&](auto& column) {
+        auto moved = column;
+        for (std::size_t i = 0; i < number.size(); ++i) moved[number[i]] = column[i];
+        column = std::move(moved);
+    };
+    for (std::int32_t& left : columns_.left) left = number[left];  // 0 stays 0
+    for (std::int32_t& parent : parent_) parent = parent < 0 ? parent : number[parent];
+    TreeColumns::for_each_node_column([&](const char*, auto& column) { move(column); }, columns_);
+    move(parent_);
+    move(param_start_);
+}
+
 template <class C>
 PackedTree TreeBuilder::pack() const {
     const std::int64_t n_nodes = this->n_nodes();

@@ -113,9 +113,14 @@ class TreeBuilder {
     // Parameters of a node's model (or path sum); null for a root without one, or if they are not read again.
     const double* model(std::int32_t node) const;
     std::int32_t parent(std::int32_t node) const { return parent_[node]; }
+    std::int32_t feature(std::int32_t node) const { return columns_.feature[node]; }
     double lower(std::int32_t node) const { return columns_.lower[node]; }
     double upper(std::int32_t node) const { return columns_.upper[node]; }
     std::int64_t n_nodes() const { return static_cast<std::int64_t>(columns_.feature.size()); }
+
+    // Numbers the nodes as if they had been added depth first, left before right: files then need a bit for each. For
+    // trees whose models are not rounded early.
+    void number_depth_first();
 
     PackedTree finish() const;
 

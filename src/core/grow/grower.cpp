@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "../kernels/kernels.hpp"
+#include "../table/raw_rows.hpp"
 
 namespace boostforest {
 
@@ -17,20 +19,25 @@ constexpr double kShortStep = 1e-12;  // changes no score by more than this, or 
 
 }  // namespace
 
-Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored)
+Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored, bool short_thresholds)
     : data_(data),
       loss_(data.loss),
       stored_(stored),
+      short_thresholds_(short_thresholds),
       replica_(data, sampling),
       partition_(data, replica_),
       batches_(data, replica_),
       paths_(data, builder_),
-      finder_(data) {}
+      finder_(data) {
+    if (data.interactions != nullptr) interactions_ = std::make_unique<Interactions>(*data.interactions);
+}
 
 GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     params_ = &params;
     worker_ = node_work_.ridge.worker = &worker;
     Leaf root = start();
+    // Below the first split few columns may be used: the others have slopes at the root.
+    if (interactions_) fit_model(root, nullptr);
     open_.start(root, is_best_first());
     for (std::int64_t n_leaves = 1; !open_.empty() && (!is_best_first() || n_leaves < params.max_leaf_nodes);) {
         const Leaf leaf = open_.take_next();
@@ -46,7 +53,7 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
         open_.add(children[0]);
         ++n_leaves;
     }
-    if (builder_.n_nodes() == 1) fit_model(root, nullptr);
+    if (builder_.n_nodes() == 1 && !interactions_) fit_model(root, nullptr);
     return {
         .tree = builder_.finish(),
         .kind = inputs_->kind(),
@@ -75,7 +82,7 @@ Leaf Grower::start() {
                     .worker = *worker_});
     paths_.start(*inputs_, is_clipped());
     const bool hands_down = loss_.has_unit_curvature() && model_->uses_gram() && inputs_->indicators() == nullptr &&
-                            inputs_->width() > kSmallWidth && !is_monotone() && !is_best_first();
+                            inputs_->width() > kSmallWidth && !is_monotone() && !is_best_first() && !interactions_;
     grams_.start(hands_down, inputs_->n(), inputs_->width(), params_->node.reg_lambda);
     builder_.start(loss_.n_outputs(), 1 + inputs_->n(),
                    is_monotone()  ? PathForm::kAllSums
@@ -120,12 +127,21 @@ Sample Grower::take_sample(const Leaf& leaf, Key batch_key, const Leaf* scored_b
 Split Grower::find_split(const Leaf& leaf) {
     if (!leaf.may_split) return {};
     const int attempts = leaf.node == 0 ? kMaxRootAttempts : 1;
+    FeatureList features = data_.split_features;
+    if (interactions_) {
+        find_allowed(leaf.node);
+        allowed_.clear();
+        for (int j = 0; j < features.n; ++j)
+            if (interactions_->allows_feature(features[j])) allowed_.push_back(features[j]);
+        features = {.numbers = allowed_.data(), .n = static_cast<int>(allowed_.size())};
+        if (features.n == 0) return {};
+    }
     Split split;
     for (int attempt = 0; attempt < attempts; ++attempt) {
         if (attempt > 0) worker_->check(leaf.n_rows() * padded_width(data_.n_features));
         const Key key = child(leaf.key, kFirstAttempt + attempt);
         const Sample sample = take_sample(leaf, child(key, kSplitBatch), &leaf);
-        split = finder_.find(sample, params_->split, key, *worker_);
+        split = finder_.find(sample, params_->split, features, key, *worker_);
         split.gain *= leaf.weight / sample.weight;
         if (split.feature >= 0 || (!split.possible && !leaf.uses_batch)) break;
     }
@@ -135,7 +151,7 @@ Split Grower::find_split(const Leaf& leaf) {
 // Returns the children, which have no models yet.
 std::array<Leaf, 2> Grower::split(const Leaf& leaf, Split split) {
     std::array<Leaf, 2> children = partition_.part(leaf, split);
-    if (stored_ == Stored::kByte) split.threshold = partition_.shorter_threshold(children, split);
+    if (short_thresholds_) split.threshold = partition_.shorter_threshold(children, split);
     const std::int32_t left =
         builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
     for (int side = 0; side < 2; ++side) {
@@ -191,20 +207,71 @@ void Grower::fit_to(const PseudoLabels& labels, const Sample& sample, const Leaf
     const double* above = parent == nullptr ? nullptr : builder_.model(parent->node);
     Sample numbered = sample;
     const double* inputs = inputs_->find(numbered);
-    model_->fit({.x = inputs,
-                 .width = inputs_->width(),
-                 .n_inputs = inputs_->n(),
-                 .n_outputs = loss_.n_outputs(),
-                 .sample = numbered,
-                 .labels = labels,
-                 .rules = params_->node,
-                 .indicators = inputs_->indicators(),
-                 .fitted = fitted_.data(),
-                 .fitted_stride = padded_rows(sample.n),
-                 .monotone = data_.model_monotone,
-                 .path_slopes = above == nullptr ? nullptr : above + 1,
-                 .gram = grams_.matrix(leaf)},
-                node_work_, model);
+    const NodeProblem problem{.x = inputs,
+                              .width = inputs_->width(),
+                              .n_inputs = inputs_->n(),
+                              .n_outputs = loss_.n_outputs(),
+                              .sample = numbered,
+                              .labels = labels,
+                              .rules = params_->node,
+                              .indicators = inputs_->indicators(),
+                              .fitted = fitted_.data(),
+                              .fitted_stride = padded_rows(sample.n),
+                              .monotone = data_.model_monotone,
+                              .path_slopes = above == nullptr ? nullptr : above + 1,
+                              .gram = grams_.matrix(leaf)};
+    if (interactions_ && inputs_->n() > 0)
+        fit_allowed(problem, leaf.node, model);
+    else
+        model_->fit(problem, node_work_, model);
+}
+
+// Fits a model of the inputs that may act together with what was split on above the node; the other slopes are 0.
+void Grower::fit_allowed(const NodeProblem& problem, std::int32_t node, double* model) {
+    find_allowed(node);
+    allowed_.clear();
+    for (int j = 0; j < problem.n_inputs; ++j)
+        if (interactions_->allows_input(j)) allowed_.push_back(j);
+    const int n = static_cast<int>(allowed_.size());
+    if (n == problem.n_inputs) return model_->fit(problem, node_work_, model);
+    const FeatureList some{.numbers = allowed_.data(), .n = n};
+    const std::int64_t n_rows = problem.sample.n, width = padded_width(n);
+    double* x = some_inputs_.get(n_rows * width);
+    for (std::int64_t i = 0; i < n_rows; ++i)
+        gather_features(problem.x + std::int64_t{problem.sample.rows[i]} * problem.width, 1, problem.width, some,
+                        x + i * width);
+    identity_.resize(n_rows);
+    std::iota(identity_.begin(), identity_.end(), 0);
+    Sample sample = problem.sample;
+    sample.rows = identity_.data();
+    some_params_.resize(static_cast<std::size_t>(problem.n_outputs) * (1 + n));
+    const NodeProblem own{.x = x,
+                          .width = static_cast<int>(width),
+                          .n_inputs = n,
+                          .n_outputs = problem.n_outputs,
+                          .sample = sample,
+                          .labels = problem.labels,
+                          .rules = problem.rules,
+                          .indicators = nullptr,
+                          .fitted = problem.fitted,
+                          .fitted_stride = problem.fitted_stride};
+    if (n == 0 && !constant_) constant_ = make_constant_model();
+    (n == 0 ? constant_ : model_)->fit(own, node_work_, some_params_.data());
+    std::fill_n(model, static_cast<std::ptrdiff_t>(problem.n_outputs) * (1 + problem.n_inputs), 0.0);
+    for (int c = 0; c < problem.n_outputs; ++c) {
+        const double* from = some_params_.data() + static_cast<std::ptrdiff_t>(c) * (1 + n);
+        double* to = model + static_cast<std::ptrdiff_t>(c) * (1 + problem.n_inputs);
+        to[0] = from[0];
+        for (int j = 0; j < n; ++j) to[1 + allowed_[j]] = from[1 + j];
+    }
+}
+
+// Finds which columns may be used at a node.
+void Grower::find_allowed(std::int32_t node) {
+    path_.clear();
+    for (node = builder_.parent(node); node >= 0; node = builder_.parent(node))
+        path_.push_back(interactions_->column(builder_.feature(node)));
+    interactions_->find_allowed(path_);
 }
 
 // Goes on from the first Newton step of a tree of one node and one output, whose model is fitted to the whole of what

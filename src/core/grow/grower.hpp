@@ -58,7 +58,7 @@ struct GrownTree {
 // Grows trees one after another; one per thread, so that its scratch memory is reused.
 class Grower {
    public:
-    Grower(const Dataset& data, const Sampling& sampling, Stored stored);
+    Grower(const Dataset& data, const Sampling& sampling, Stored stored, bool short_thresholds);
     GrownTree grow(const TreeParams& params, Worker& worker);
 
    private:
@@ -70,6 +70,9 @@ class Grower {
     void fit_to(const PseudoLabels& labels, const Sample& sample, const Leaf& leaf, const Leaf* parent, double* model);
     PseudoLabels repeat_steps(const Sample& sample, const Leaf& leaf, double* model);
 
+    void fit_allowed(const NodeProblem& problem, std::int32_t node, double* model);
+    void find_allowed(std::int32_t node);
+
     void choose_model();
     void settle(Leaf& leaf) const;
     Sample take_sample(const Leaf& leaf, Key batch_key, const Leaf* scored_by);
@@ -80,6 +83,7 @@ class Grower {
     const Dataset& data_;
     const Loss& loss_;
     const Stored stored_;
+    const bool short_thresholds_;  // as few digits as part the rows of a node alike
 
     // The tree being grown.
     const TreeParams* params_ = nullptr;
@@ -94,6 +98,7 @@ class Grower {
     PathScores paths_;
     GramHandDown grams_;
     OpenLeaves open_;
+    std::unique_ptr<Interactions> interactions_;  // what was found to be allowed is in it; null: all columns always are
 
     // Scratch.
     SplitFinder finder_;
@@ -101,7 +106,12 @@ class Grower {
     LossWorkspace loss_work_;
     Buffer<double> fitted_, scores_;  // of the rows of a node, outputs × rows
     Buffer<double> total_, total_z_;  // of a tree of one node: the outputs of its model so far, and what they should be
-    double start_loss_ = 0;           // Σ w · loss of the last sample whose state was computed from a path
+    std::vector<std::int32_t> allowed_, path_;  // features or inputs that may be used at a node; columns above it
+    std::vector<std::int32_t> identity_;
+    std::vector<double> some_params_;  // of a model of some inputs,
+    Buffer<double> some_inputs_;       //   and these
+    std::unique_ptr<NodeModel> constant_;
+    double start_loss_ = 0;  // Σ w · loss of the last sample whose state was computed from a path
 };
 
 }  // namespace boostforest

@@ -64,7 +64,7 @@ void SingleNodes::for_each(Body body) const {
 std::vector<Split> SingleNodes::find_splits(const std::vector<SplitRules>& rules, const Key* keys) const {
     std::vector<Split> splits(nodes_.size());
     for_each([&](std::int64_t i, const Sample& sample, Workspace& work, Worker& worker) {
-        splits[i] = work.finder.find(sample, rules[i], keys[i], worker);
+        splits[i] = work.finder.find(sample, rules[i], data_.split_features, keys[i], worker);
     });
     return splits;
 }

@@ -8,14 +8,16 @@
 
 namespace boostforest {
 
-Split SplitFinder::find(const Sample& sample, const SplitRules& rules, Key attempt, Worker& worker) {
+Split SplitFinder::find(const Sample& sample, const SplitRules& rules, const FeatureList& features, Key attempt,
+                        Worker& worker) {
     sample_ = &sample;
     rules_ = &rules;
+    features_ = features;
     worker_ = &worker;
     thresholds_key_ = child(attempt, kCuts);
     best_ = {};
     gains_.start(sample, data_.loss, rules.criterion, data_.n_classes);
-    const int n_features = data_.split_features.n;
+    const int n_features = features.n;
     if (rules.max_features >= n_features) {
         try_all();
         return best_;
@@ -23,7 +25,7 @@ Split SplitFinder::find(const Sample& sample, const SplitRules& rules, Key attem
     // A random order of the features, walked in chunks until one has a valid threshold, as scikit-learn's forests do.
     const Key order_key = child(attempt, kFeatureOrder);
     std::int32_t* order = order_.get(n_features);
-    for (int i = 0; i < n_features; ++i) order[i] = data_.split_features[i];
+    for (int i = 0; i < n_features; ++i) order[i] = features[i];
     for (int i = 0; i < n_features; ++i) std::swap(order[i], order[i + below(order_key, i, n_features - i)]);
     for (int i = 0; i < n_features && best_.feature < 0; i += rules.max_features)
         try_columns(copy_columns(order + i, std::min(rules.max_features, n_features - i)));
@@ -32,7 +34,7 @@ Split SplitFinder::find(const Sample& sample, const SplitRules& rules, Key attem
 
 // All features that may be split on, at once.
 void SplitFinder::try_all() {
-    const FeatureList& features = data_.split_features;
+    const FeatureList& features = features_;
     Candidates all{.x = data_.x,
                    .rows = sample_->rows,
                    .width = padded_width(data_.n_features),
@@ -199,7 +201,7 @@ void SplitFinder::try_indicators() {
     for (int m = 0; m < table.n(); ++m) {  // without branches: they could not be predicted
         const double count = rare[m * step + n_stats];
         active_[n_active] = m;
-        n_active += (count > 0) & (count < n_rows) & data_.split_features.contains(table.feature[m]);
+        n_active += (count > 0) & (count < n_rows) & features_.contains(table.feature[m]);
     }
     if (n_active == 0) return;
     best_.possible = true;

@@ -51,7 +51,8 @@ class SplitFinder {
 
     // The best of the thresholds that an attempt draws, judged on the rows of the sample, of which there is one at
     // least. The worker is asked between thresholds whether to go on.
-    Split find(const Sample& sample, const SplitRules& rules, Key attempt, Worker& worker);
+    // features: those that may be split on, at least one.
+    Split find(const Sample& sample, const SplitRules& rules, const FeatureList& features, Key attempt, Worker& worker);
 
    private:
     // Features that are tried together, as columns of x: all of them, or a few copied out.
@@ -80,6 +81,7 @@ class SplitFinder {
     const Dataset& data_;
     const Sample* sample_ = nullptr;  // the rows
     const SplitRules* rules_ = nullptr;
+    FeatureList features_;
     Worker* worker_ = nullptr;
     Key thresholds_key_ = 0;
     Gains gains_;          // of the rows

@@ -219,8 +219,46 @@ void stored_scores(const TreeView& tree, const double* x, bool has_gaps, Index n
     }
 }
 
+// A tree of few coefficients of eight bits is unpacked once for a block of rows: they then stay in the first cache, and
+// are read as they are. Units are powers of two, so scores are the same to the bit.
+constexpr Index kMostUnpacked = 6144;  // numbers, clip ranges among them
+constexpr Index kUnpackedPerRow = 64;  // more would take longer than they save
+constexpr Index kUnpackedSlack = 16;   // that padded reads may reach
+
+// Writes the tree's models and clip ranges to `room`; returns the view of them.
+inline TreeView unpacked(const TreeView& tree, Index n_models, double* room) {
+    const Index group = 1 + tree.n_inputs, n_values = n_models * group;
+    const Byte* from = static_cast<const Byte*>(tree.params);
+    for (Index m = 0; m < n_models; ++m) {
+        const double own = unit<Byte>(tree, m);
+        for (Index j = m * group; j < (m + 1) * group; ++j) room[j] = from[j] * own;
+    }
+    for (Index j = n_values; j < n_values + kUnpackedSlack; ++j) room[j] = 0;
+    double* lowest = room + n_values + kUnpackedSlack;
+    double* highest = lowest + (tree.sum_path ? tree.n_nodes : 0);
+    for (Index i = 0; tree.sum_path && i < tree.n_nodes; ++i) {
+        lowest[i] = lower<Byte>(tree, static_cast<std::int32_t>(i));
+        highest[i] = upper<Byte>(tree, static_cast<std::int32_t>(i));
+    }
+    TreeView view = tree;
+    view.stored = Stored::kDouble;
+    view.params = room;
+    view.n_params = n_values + kUnpackedSlack;
+    view.lower = lowest;
+    view.upper = highest;
+    return view;
+}
+
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
                  int input_width, double* out, Index stride) {
+    const Index n_models = tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2 * tree.n_outputs;
+    const Index n_values = n_models * (1 + tree.n_inputs) + (tree.sum_path ? 2 * tree.n_nodes : 0);
+    if (tree.stored == Stored::kByte && tree.monotone == nullptr && n_values <= kMostUnpacked &&
+        n_values <= kUnpackedPerRow * (n - 1)) {
+        double room[kMostUnpacked + kUnpackedSlack];
+        stored_scores<double>(unpacked(tree, n_models, room), x, has_gaps, n, width, inputs, input_width, out, stride);
+        return;
+    }
     const auto scores = tree.stored == Stored::kDouble   ? stored_scores<double>
                         : tree.stored == Stored::kSingle ? stored_scores<float>
                         : tree.stored == Stored::kHalf   ? stored_scores<Half>

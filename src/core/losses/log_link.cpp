@@ -27,6 +27,7 @@ class LogLink final : public Loss {
     int n_state() const override { return 3; }
     bool clips() const override { return true; }
     int most_steps() const override { return 100; }
+    double longest_step() const override { return 1; }
 
     double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
         std::fill_n(s.state, s.n, 0.0);

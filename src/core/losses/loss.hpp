@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -92,6 +93,9 @@ class Loss {
     // models: a generalised linear model.
     virtual int most_steps() const { return 1; }
 
+    // The most that a leaf of a boosted tree may change a score by, before the learning rate.
+    virtual double longest_step() const { return std::numeric_limits<double>::infinity(); }
+
     // The scores of the rows; losses of one output.
     virtual void scores(const Sample& sample, double* f) const { std::copy_n(sample.state, sample.n, f); }
 
@@ -123,6 +127,8 @@ std::unique_ptr<Loss> make_gamma(const LossSettings& settings);
 std::unique_ptr<Loss> make_tweedie(const LossSettings& settings);
 std::unique_ptr<Loss> make_huber(const LossSettings& settings);
 std::unique_ptr<Loss> make_quantile(const LossSettings& settings);
+std::unique_ptr<Loss> make_aft(const LossSettings& settings);
+std::unique_ptr<Loss> make_own(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -141,6 +147,8 @@ inline constexpr LossEntry kLosses[] = {
     {"TWEEDIE", make_tweedie, 0, 0, 2},
     {"HUBER", make_huber, 0, 0, 1},
     {"QUANTILE", make_quantile, 0, 0, 1},
+    {"AFT", make_aft, 0, 0, 2},
+    {"OWN", make_own, 0, 0, 2},
 };
 
 inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {

@@ -5,6 +5,7 @@
 
 #include "../losses/loss.hpp"
 #include "indicators.hpp"
+#include "interactions.hpp"
 #include "missing.hpp"
 #include "roles.hpp"
 
@@ -25,6 +26,7 @@ struct Dataset {
     const Indicators* model_indicators = nullptr;  // columns of model_x likewise
     const std::int8_t* monotone = nullptr;         // per feature: 1 or -1 if the score must rise or fall with it, 0:
     const std::int8_t* model_monotone = nullptr;   //   free; null: all free. The same of the features that models see
+    const Interactions* interactions = nullptr;    // which columns may act together; null: all. No lists of models then
     const double* start = nullptr;                 // scores that trees start from, rows × outputs; null: zero
 };
 

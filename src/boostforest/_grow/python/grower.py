@@ -62,7 +62,7 @@ def grow_in_python(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int, v
         progress.close()
     sizes = data.X.shape[1], data.loss.n_outputs
     trees = [ForestColumns.from_python(grown[plan.number], *sizes) for plan in plans]
-    return [replace(tree, **vars(data.roles)) for tree in trees]
+    return [replace(tree, **data.kept_roles) for tree in trees]
 
 
 def _grow_in_groups(data: TrainingData, plans: Sequence[TreePlan], n_jobs: int) -> Iterator[dict[int, Columns]]:
@@ -87,7 +87,8 @@ def grow_group(data: TrainingData, plans: Sequence[TreePlan], n_threads: int) ->
     seen = seen_values(table.values, data.roles.model_features)
     fitters = {key: fitter_for(model, seen, data.loss.n_outputs, data.loss.task) for key, model in models.items()}
     trees = [
-        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.start) for plan in plans
+        GrowingTree(plan, data.replica(plan.seed), fitters[id(plan.params["node_model"])], data.first_scores)
+        for plan in plans
     ]
     with ExitStack() as held:
         for fitter in fitters.values():

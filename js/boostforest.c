@@ -1,0 +1,24 @@
+/* boostforest.h for WebAssembly: what index.js calls. Memory is taken and given back by malloc and free. */
+#define BOOSTFOREST_IMPLEMENTATION
+#include "boostforest.h"
+
+#include <emscripten.h>
+
+/* What index.js cannot read through a function of the header. */
+EMSCRIPTEN_KEEPALIVE int32_t n_classes(const bf_forest* forest) {
+    return forest->n_classes;
+}
+
+EMSCRIPTEN_KEEPALIVE int32_t n_trees(const bf_forest* forest) {
+    return forest->n_trees;
+}
+
+EMSCRIPTEN_KEEPALIVE int32_t has_intervals(const bf_forest* forest) {
+    return forest->n_residuals > 0;
+}
+
+/* 0: numbers; 1: categories that are text; 2: categories that are numbers. */
+EMSCRIPTEN_KEEPALIVE int32_t column_kind(const bf_forest* forest, int32_t column) {
+    const bf_column* category = bf_category_at(forest, column);
+    return category == NULL ? 0 : category->numbers != NULL ? 2 : 1;
+}

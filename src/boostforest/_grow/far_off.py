@@ -1,0 +1,95 @@
+"""Targets that are far off: squared error must not let a few of them ruin all predictions.
+
+One target that is a thousand times too large bends every linear model of a forest. Such targets are looked for where
+some are far from the median, by what a forest of Huber's loss leaves over out of bag: a few residuals apart from all
+others. They are bounded only if that makes the predictions of the other rows better, out of bag, and if a forest of
+squared error could not predict them either: targets that are merely rare, or have heavy tails, stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._base.draws import tree_seeds
+from .._base.typing import Floats, Mask
+from .._losses import Huber, SquaredError
+from .._losses.robust import TO_DEVIATIONS, weighted_quantile
+from .data import TrainingData
+from .native import Request
+from .parameters import TREE_PARAMETERS
+
+_TREES = 40  # of each forest that is compared
+_LEAST_ROWS = 30
+_SUSPECT = 10.0  # standard deviations of a normal distribution: a target from the median, a residual from 0
+_APART = 5.0  # times the largest residual of the others,
+_BY_CHANCE = 50.0  #   and to the power of their number: heavy tails have one residual apart now and then
+_MOST = 0.05  # share of the rows that can be far off
+_BOUND = 3.0  # standard deviations of the other residuals that far-off targets are taken to be away
+_BETTER = 1.1  # mean squared error of the other rows, before over after
+_PREDICTED = 0.8  # of the squared errors of far-off rows that are left where they can be predicted
+
+
+def bounded_labels(request: Request, data: TrainingData) -> Floats | None:
+    """Return the target with what is far off nearer to what other rows say; None: all stays as it is.
+
+    ``data`` has target and offset in the user's units: far-off targets may leave no digits in scaled ones.
+    """
+    if not isinstance(data.loss, SquaredError) or not data.sampling.bootstrap:
+        return None
+    counted = np.ones(len(data.y), dtype=bool)
+    if data.sampling.cumulative is not None:
+        counted = np.diff(data.sampling.cumulative, prepend=0.0) > 0
+    y = data.y if data.offset is None else data.y - data.offset[:, 0]
+    if counted.sum() < _LEAST_ROWS or not _spread_over(y[counted] - np.median(y[counted])):
+        return None
+    labels = np.where(counted, data.y, 0.0)
+    robust = Huber.fit(labels[counted], None, scale=True, offset=None if data.offset is None else data.offset[counted])
+    expected, seen = _out_of_bag(request, data, robust, labels)
+    rest = labels - expected
+    far, spread = _apart(rest, seen & counted)
+    if not far.any():
+        return None
+    bounded = np.where(far, expected + np.clip(rest, -_BOUND * spread, _BOUND * spread), labels)
+    before, seen_before = _out_of_bag(request, data, SquaredError(), labels)
+    after, _ = _out_of_bag(request, data, SquaredError(), bounded)
+    near = seen & seen_before & counted & ~far
+    gain = np.mean((before - labels)[near] ** 2) / max(np.mean((after - labels)[near] ** 2), np.finfo(np.float64).tiny)
+    unknown = np.sum((before - labels)[far] ** 2) > _PREDICTED * np.sum((after - labels)[far] ** 2)
+    return np.where(far, bounded, data.y) if gain > _BETTER and unknown else None
+
+
+def _spread_over(distances: Floats) -> bool:
+    """Tell whether some distances from the middle are far larger than most."""
+    size = np.abs(distances)
+    return bool(size.max() > _SUSPECT * TO_DEVIATIONS * np.median(size) > 0)
+
+
+def _apart(rest: Floats, rows: Mask) -> tuple[Mask, float]:
+    """Return which of some rows have residuals far from all others, and the standard deviation of these."""
+    size = np.where(rows, np.abs(rest), 0.0)
+    spread = TO_DEVIATIONS * weighted_quantile(size[rows], None, 0.5)
+    order = np.sort(size[rows])
+    first = int(np.ceil((1 - _MOST) * len(order)))
+    large = order[first:]
+    factor = np.maximum(_APART, _BY_CHANCE ** (1 / np.arange(len(large), 0, -1)))
+    gaps = (large > _SUSPECT * spread) & (large > factor * np.maximum(order[first - 1 : -1], spread))
+    if not spread > 0 or not gaps.any():
+        return np.zeros(len(rest), dtype=bool), spread
+    return size >= large[int(np.argmax(gaps))], spread
+
+
+def _out_of_bag(
+    request: Request, data: TrainingData, loss: Huber | SquaredError, labels: Floats
+) -> tuple[Floats, Mask]:
+    """Return what a small forest of a loss predicts of labels out of bag, and which rows have a prediction."""
+    if isinstance(loss, SquaredError):
+        offset = None if data.offset is None else data.offset[:, 0]
+        loss = SquaredError.fit(labels if offset is None else labels - offset, None, scale=True)
+    in_scores = None if data.offset is None else loss.offset_scores(data.offset)
+    own = replace(data, loss=loss, y=loss.encode(labels), offset=in_scores, kept=None)
+    ridge = {p.name: p.pool("ridge") for p in TREE_PARAMETERS if p.name == "node_model"}
+    model = request.grow(own, tree_seeds(request.entropy, _TREES), 0, ridge, quiet=True)
+    oob = model.out_of_bag(own.X, own.sampling, request.threads, offset=in_scores)
+    return loss.decode(oob.mean), oob.seen

@@ -1,0 +1,61 @@
+"""Boosted chains with fewer rounds, where the out-of-bag loss hardly tells: the last trees are many and do little."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._base.typing import Floats
+from .._losses import OutOfBag
+from .._model.model import Model, Stages, join
+from .boosted import Chain, Forest, Mixture
+from .groups import Growth
+
+TOLERANCE = 0.001  # by which the loss may rise
+_SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)  # of the rounds of every bag, the fewest first
+
+
+def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, growth: Growth) -> list[Chain]:
+    """Return the chains with the fewest rounds that keep the out-of-bag loss, all of them with the same share."""
+    objective = growth.objective
+
+    def figure(candidates: list[Chain]) -> float:
+        mixture = Mixture(objective, forest, candidates)
+        losses = objective.losses(mixture.scores(weights))
+        return objective.loss.figure(objective.average(losses, mixture.rows))[1]
+
+    limit = figure(chains) + TOLERANCE * abs(figure(chains))
+    oobs = [_after_shares(chain, growth) for chain in chains]
+    for i, share in enumerate(_SHARES):
+        shorter = [replace(chain, oob=of_chain[i]) for chain, of_chain in zip(chains, oobs, strict=True)]
+        if figure(shorter) <= limit:
+            return [replace(chain, model=_first_rounds(chain, share)) for chain in shorter]
+    return chains
+
+
+def _rounds(chain: Chain, share: float) -> list[tuple[int, int]]:
+    """Return the first trees of every bag: where they begin and end."""
+    bags = Stages((chain.model.n_trees,), (1.0,), (chain.n_bags,)).members(chain.model.seeds)[0]
+    return [(first, first + max(1, round(share * (end - first)))) for first, end in bags]
+
+
+def _first_rounds(chain: Chain, share: float) -> Model:
+    return join([chain.model.take(first, end) for first, end in _rounds(chain, share)])
+
+
+def _after_shares(chain: Chain, growth: Growth) -> list[OutOfBag]:
+    """Return what the bags add up to after each share of their rounds, for the rows that they have not drawn."""
+    data, threads = growth.data, growth.request.threads
+    found = [OutOfBag(np.zeros_like(chain.oob.total), np.zeros_like(chain.oob.squares), chain.oob.n_trees)] * len(
+        _SHARES
+    )
+    ends = [[end for _, end in _rounds(chain, share)] for share in _SHARES]
+    for bag, (first, _) in enumerate(_rounds(chain, 1.0)):
+        total, at = np.zeros_like(chain.oob.total), first
+        for i, end in enumerate(of_share[bag] for of_share in ends):
+            if end > at:
+                part = chain.model.take(at, end).out_of_bag(data.X, data.sampling, threads, scores=True)
+                total, at = total + part.total, end
+            found[i] = replace(found[i], total=found[i].total + total, squares=found[i].squares + total**2)
+    return found

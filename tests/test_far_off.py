@@ -1,0 +1,102 @@
+"""Targets that are far off under squared error: the default forest bounds what they count."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_friedman1
+
+from boostforest import BoostForestRegressor
+
+FEW = {"n_estimators": 40, "random_state": 0}
+
+
+def table(contamination="none", n=500):
+    """Return training rows, some of whose targets are wrong, and clean ones."""
+    X, y = make_friedman1(n + 300, n_features=8, noise=1.0, random_state=0)
+    wrong = np.random.default_rng(1).choice(n, 5, replace=False)
+    if contamination == "times 100":
+        y[wrong] *= 100
+    elif contamination != "none":
+        y[wrong[:3]] = float(contamination)
+    return X[:n], y[:n], X[n:], y[n:], wrong
+
+
+def median_error(forest, X, y, offset=None):
+    """Return the median absolute error."""
+    return np.median(np.abs(forest.predict(X, offset) - y))
+
+
+@pytest.mark.parametrize("preset", ["best", "fast"])
+@pytest.mark.parametrize("contamination", ["times 100", "1e6", "1e40"])
+def test_far_off_targets_do_not_ruin_the_predictions_of_other_rows(contamination, preset):
+    X, y, X_test, y_test, _ = table()
+    clean = BoostForestRegressor(preset=preset, **FEW).fit(X, y)
+    X, y, X_test, y_test, _ = table(contamination)
+    with pytest.warns(UserWarning, match=r"[35] of 500 targets are far off what the other rows say"):
+        forest = BoostForestRegressor(preset=preset, **FEW).fit(X, y)
+    assert median_error(forest, X_test, y_test) < 1.2 * median_error(clean, X_test, y_test)
+
+
+def test_the_papers_forest_takes_targets_as_they_are():
+    X, y, X_test, y_test, _ = table("1e6")
+    assert median_error(BoostForestRegressor(preset="paper", **FEW).fit(X, y), X_test, y_test) > 100
+
+
+@pytest.mark.parametrize("settings", [{"bootstrap": False}, {"warm_start": True}, {"loss": "huber"}])
+def test_what_cannot_be_judged_or_is_robust_itself_is_left_alone(settings):
+    X, y, *_ = table("1e6")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BoostForestRegressor(10, random_state=0, **settings).fit(X, y)
+
+
+def test_offsets_weights_and_categories_go_with_it():
+    pd = pytest.importorskip("pandas")
+    X, y, X_test, y_test, _ = table("times 100")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X).add_prefix("x").assign(city=pd.Categorical([f"c{c}" for c in rng.integers(0, 9, 500)]))
+    test = pd.DataFrame(X_test).add_prefix("x").assign(city=pd.Categorical(["c1"] * 300))
+    offset, weight = rng.normal(scale=5, size=500), rng.uniform(0.5, 2, size=500)
+    y = y + offset
+    y[7], weight[7] = 1e30, 0.0
+    with pytest.warns(UserWarning, match="5 of 500 targets are far off"):
+        forest = BoostForestRegressor(**FEW).fit(frame, y, sample_weight=weight, offset=offset)
+    assert median_error(forest, test, y_test, np.zeros(300)) < 1.5
+
+
+def test_figures_out_of_bag_are_those_of_the_targets_as_they_are():
+    X, y, *_, wrong = table("times 100")
+    with pytest.warns(UserWarning, match="far off"):
+        forest = BoostForestRegressor(oob_score=True, **FEW).fit(X, y)
+    assert forest.oob_score_ < 0.1
+    near = np.setdiff1d(np.arange(500), wrong)
+    assert np.corrcoef(forest.oob_prediction_[near], y[near])[0, 1] > 0.9
+    width = np.diff(forest.predict_interval(X[:5], 0.9))
+    assert (width < 10).all()
+
+
+HONEST = {
+    "heavy tails": lambda X, rng: X[:, 0] + 0.5 * rng.standard_t(2, size=len(X)),
+    "amounts": lambda X, rng: np.exp(X[:, 0] + 1.5 * rng.normal(size=len(X))),
+    "a group of its own": lambda X, rng: X[:, 0] + 1000 * (X[:, 1] > 2.2) + 0.3 * rng.normal(size=len(X)),
+    "rare claims": lambda X, rng: np.where(rng.uniform(size=len(X)) < 0.02, rng.gamma(2, 5000, size=len(X)), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_targets_are_left_alone(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = HONEST[name](X, rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BoostForestRegressor(**FEW).fit(X, y)
+
+
+def test_the_same_seed_gives_the_same_forest_for_any_number_of_threads():
+    X, y, X_test, *_ = table("times 100")
+    with pytest.warns(UserWarning, match="far off"):
+        one, two = (BoostForestRegressor(n_jobs=n, **FEW).fit(X, y).predict(X_test) for n in (1, 2))
+    assert_array_equal(one, two)
