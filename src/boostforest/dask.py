@@ -300,7 +300,7 @@ class _DaskForest:
                 raise ValueError("client must be a Dask client, or there must be one: Client() starts one.") from error
         if client.status != "running":
             raise ValueError(f"client must be running; it is {client.status}.")
-        self._model = self._fit_model(DaskRows(X, y, client), None, None)  # type: ignore[attr-defined]
+        self._model = self._fit_model(DaskRows(X, y, client), None, None, None)  # type: ignore[attr-defined]
         return self
 
     def to_local(self) -> Any:
