@@ -129,12 +129,13 @@ class DaskRows(RowSource):
         groups = list(pairwise(bounds))
         shared = self._engine.share(replace(data, source=None, kept=None)).handle
         drawn = [client.submit(_draw, shared, seeds[a:b], pure=False) for a, b in groups]
-        pieces = client.compute(  # a part and its split in one graph, so that no part waits for others in memory
-            [
-                delayed(_split)(shared, self._X[p], self._y[p], int(self.starts[p]), int(self.starts[p + 1]), drawn)
-                for p in self._used
-            ]
-        )
+        with client.as_current():  # whose futures these are, whatever client is the default
+            pieces = client.compute(  # a part and its split in one graph, so that no part waits for others in memory
+                [
+                    delayed(_split)(shared, self._X[p], self._y[p], int(self.starts[p]), int(self.starts[p + 1]), drawn)
+                    for p in self._used
+                ]
+            )
         size = -(-len(pieces) // _MOST_PIECES)
         if size > 1:
             joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
