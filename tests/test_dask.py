@@ -151,7 +151,9 @@ def test_workers_with_less_memory_than_the_table_finish() -> None:
     table = da.map_blocks(block, chunks=((40_000,) * 35, 50), dtype=float)  # 560 MB
     target = da.map_blocks(block, chunks=((40_000,) * 35,), dtype=float)
     with (
-        distributed.LocalCluster(1, threads_per_worker=1, memory_limit="500MB", dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="500MB", dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as small,
     ):
         forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 4}, client=small)

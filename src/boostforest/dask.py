@@ -121,21 +121,20 @@ class DaskRows(RowSource):
         self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne, per_tree: float
     ) -> list[dict[str, Any]]:
         """Grow trees whose rows fit into the workers' memory: parts are split, groups of trees take their pieces."""
-        from dask import delayed
-
         client, n = self._client, len(seeds)
         n_groups = min(n, _GROUPS_PER_WORKER * self._engine.n_workers)
         bounds = np.linspace(0, n, n_groups + 1).astype(int).tolist()
         groups = list(pairwise(bounds))
         shared = self._engine.share(replace(data, source=None, kept=None)).handle
-        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False) for a, b in groups]
-        with client.as_current():  # whose futures these are, whatever client is the default
-            pieces = client.compute(  # a part and its split in one graph, so that no part waits for others in memory
-                [
-                    delayed(_split)(shared, self._X[p], self._y[p], int(self.starts[p]), int(self.starts[p + 1]), drawn)
-                    for p in self._used
-                ]
+        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False, priority=1) for a, b in groups]
+        parts = [client.compute([self._X[p], self._y[p]]) for p in self._used]
+        pieces = [  # before the next part is made, so that parts do not wait for each other in memory
+            client.submit(
+                _split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False, priority=1
             )
+            for p, part in zip(self._used, parts, strict=True)
+        ]
+        del parts
         size = -(-len(pieces) // _MOST_PIECES)
         if size > 1:
             joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
