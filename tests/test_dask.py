@@ -67,6 +67,15 @@ def test_partitions_of_an_array_do_not_matter(client: Any, chunks: tuple[int, ..
     np.testing.assert_array_equal(forest.predict(X), forest.to_local().predict(X))
 
 
+def test_pieces_of_many_partitions_are_joined_before_trees_grow(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boostforest.dask._MOST_PIECES", 3)
+    expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
+    table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
+    assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
+
+
 def test_frames_with_text_give_classes_and_probabilities(client: Any, tmp_path: Path) -> None:
     found = []
     for n in (1, 3):
@@ -108,6 +117,48 @@ def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> 
     assert saved(forest.fit(table, target).to_local(), tmp_path) == expected
     killer.join()
     client.wait_for_workers(2)
+
+
+def test_ctrl_c_leaves_no_tasks_behind(client: Any) -> None:
+    table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
+    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 5000})
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if any("grow_group" in key for keys in client.processing().values() for key in map(str, keys)):
+                break
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    stopper = threading.Thread(target=interrupt)
+    stopper.start()
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(table, target)
+    stopper.join()
+    assert not forest.__sklearn_is_fitted__()
+    deadline = time.monotonic() + 30
+    while (left := [key for keys in client.processing().values() for key in keys]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def test_workers_with_less_memory_than_the_table_finish() -> None:
+    def block(block_info: Any) -> Any:
+        own = block_info[None]
+        return np.random.default_rng(own["chunk-location"][0]).random(own["chunk-shape"])
+
+    table = da.map_blocks(block, chunks=((40_000,) * 35, 50), dtype=float)  # 560 MB
+    target = da.map_blocks(block, chunks=((40_000,) * 35,), dtype=float)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="500MB", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as small,
+    ):
+        forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 4}, client=small)
+        forest.fit(table, target)
+    assert forest.n_features_in_ == 50
 
 
 @pytest.mark.parametrize(

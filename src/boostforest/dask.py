@@ -25,6 +25,7 @@ from .forest import BoostForestClassifier, BoostForestRegressor
 
 _SHARE = 0.25  # of the workers' memory, for the rows that were gathered for the trees of one pass
 _GROUPS_PER_WORKER = 4  # groups of trees that are grown by one task each
+_MOST_PIECES = 64  # of a group of trees: more are joined first, since every piece of every group is a task
 _TRIES = 4  # of a pass over the partitions, if workers are lost
 
 
@@ -34,7 +35,7 @@ class DaskRows(RowSource):
     def __init__(self, X: Any, y: Any, client: Any) -> None:
         self._engine, self._client = DaskEngine(client), client
         self._X, self._y = _partitions(X, "X"), _partitions(y, "y")
-        counts = self._map(_lengths, self._X), self._map(_lengths, self._y)
+        counts = [_known_lengths(given) or self._map(_lengths, p) for given, p in ((X, self._X), (y, self._y))]
         if counts[0] != counts[1]:
             raise ValueError(
                 f"X and y must have partitions of the same lengths; got {_shown(counts[0])} and {_shown(counts[1])}."
@@ -125,13 +126,20 @@ class DaskRows(RowSource):
         bounds = np.linspace(0, n, n_groups + 1).astype(int).tolist()
         groups = list(pairwise(bounds))
         shared = self._engine.share(replace(data, source=None, kept=None)).handle
-        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False) for a, b in groups]
+        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False, priority=1) for a, b in groups]
         parts = [client.compute([self._X[p], self._y[p]]) for p in self._used]
-        pieces = [
-            client.submit(_split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False)
+        pieces = [  # before the next part is made, so that parts do not wait for each other in memory
+            client.submit(
+                _split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False, priority=1
+            )
             for p, part in zip(self._used, parts, strict=True)
         ]
         del parts
+        size = -(-len(pieces) // _MOST_PIECES)
+        if size > 1:
+            joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
+            pieces = [client.submit(_join_pieces, some, pure=False) for some in joined]
+            del joined
         trees = [
             client.submit(
                 _grow_group,
@@ -192,6 +200,17 @@ def _split(
     return [[(X[own], y[own]) for own in group] for group in rows]
 
 
+def _join_pieces(pieces: list[list[list[tuple[Floats, Floats]]]]) -> list[list[tuple[Floats, Floats]]]:
+    """Return what some splits have for each tree of each group, joined."""
+    return [
+        [
+            (np.concatenate([X for X, _ in tree]), np.concatenate([y for _, y in tree]))
+            for tree in zip(*own, strict=True)
+        ]
+        for own in zip(*pieces, strict=True)
+    ]
+
+
 def _grow_group(
     data: TrainingData,
     pieces: list[list[tuple[Floats, Floats]]],
@@ -233,6 +252,12 @@ def _partitions(X: Any, name: str) -> list[Any]:
     if hasattr(X, "rechunk") and X.ndim == 2:
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))
+
+
+def _known_lengths(X: Any) -> list[int] | None:
+    """Return the lengths of an array's chunks, unless they would have to be computed."""
+    chunks = X.chunks[0] if hasattr(X, "rechunk") else (np.nan,)
+    return None if np.isnan(chunks).any() else [int(n) for n in chunks]
 
 
 def _shown(lengths: Sequence[int]) -> str:

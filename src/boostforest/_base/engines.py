@@ -211,7 +211,7 @@ class DaskEngine(Engine):
 
         last_seen = time.monotonic()
         while not future.done() and self._client.status == "running":
-            with suppress(TimeoutError):
+            with suppress(TimeoutError), self._client.as_current():  # wait asks for the default client, if any
                 wait(future, timeout=_POLL)
             if self._client.ncores():
                 last_seen = time.monotonic()

@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from .. import __version__, load_model
 from . import evaluation, exports, options, reports, tables
 from .features import Choice
+from .large import LargeProblem, goes_in_parts
 from .messages import Refused, count_text, cut, some
 from .problem import Problem
 from .saying import err, out, said_plainly, say
@@ -55,7 +57,7 @@ def _jobs(jobs: int) -> int:
 def fit(
     target: options.Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
-    table: options.Table = None,
+    table: options.Tables = None,
     task: options.TaskOption = options.Task.auto,
     trees: options.Trees = 250,
     preset: options.PresetOption = options.Preset.best,
@@ -71,6 +73,7 @@ def fit(
     dtype: Annotated[
         options.Dtype | None, typer.Option(help="Type of the stored coefficients. [default: the model's]")
     ] = None,
+    out_of_core: options.OutOfCore = None,
     sql: options.Sql = None,
     sep: options.Sep = None,
     decimal: options.DecimalOption = None,
@@ -80,15 +83,18 @@ def fit(
 ) -> None:
     """Fit a forest to a table and save it."""
     with said_plainly(quiet, param):
-        source = _source(table, sql, sep, decimal, encoding)
+        source = _source(table[0] if table else None, sql, sep, decimal, encoding)
+        source = replace(source, others=tuple(table[1:] if table else ()))
         if str(output) == "-":
             raise Refused("--output - cannot be: a model is a file; name one")
         tables.check_output(output, source)
-        problem = Problem(
+        in_parts = goes_in_parts(source, out_of_core)
+        grown_as = {"dtype": dtype.value} if in_parts and dtype is not None else {}  # a smaller forest from the start
+        problem = (LargeProblem if in_parts else Problem)(
             source, Choice(target, drop, keep, categorical, id_, weight), task.value, drop_missing_target, param,
             lambda text: say(text, quiet or as_json),
             {"n_estimators": trees, "preset": preset.value, "random_state": seed, "n_jobs": _jobs(jobs),
-             "oob_score": True, "verbose": int(sys.stderr.isatty() and not quiet)},
+             "oob_score": True, "verbose": int(sys.stderr.isatty() and not quiet), **grown_as},
         )  # fmt: skip
         start = time.perf_counter()
         model = problem.estimator.fit(problem.X, problem.y, sample_weight=problem.weight)
@@ -98,8 +104,9 @@ def fit(
         report = {
             "model": str(output),
             "task": problem.task,
-            "n_rows": len(problem.X),
-            "n_features": problem.X.shape[1],
+            "n_rows": problem.n_rows,
+            "n_features": problem.n_features,
+            "out_of_core": in_parts,
             "n_trees": model.forest_.n_trees,
             "fit_seconds": seconds,
             "oob_score": score,

@@ -60,6 +60,18 @@ class Decimal(StrEnum):
 
 _TABLE = "CSV, Parquet (a folder too), JSON or SQLite file, with names of columns; - is standard input."
 Table = Annotated[Path | None, typer.Argument(metavar="TABLE", help=_TABLE, show_default=False)]
+Tables = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="TABLE", help=f"{_TABLE} Several Parquet files are one table.", show_default=False),
+]
+OutOfCore = Annotated[
+    bool | None,
+    typer.Option(
+        "--out-of-core/--in-memory",
+        help="Read Parquet files in parts, or whole. [default: in parts if they do not fit into memory]",
+        show_default=False,
+    ),
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `boostforest fit` wrote.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="What the target is; auto looks at it, and says what it found.")]

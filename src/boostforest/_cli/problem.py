@@ -70,12 +70,17 @@ class Problem:
         self.y = rows.y.to_numpy(dtype=float if self.task == "regression" else None)
         if self.task == "classification" and self.y.dtype == object:
             self.y = self.y.astype(str)
-        make = BoostForestClassifier if self.task == "classification" else BoostForestRegressor
-        arguments = arguments | parameters(params)
-        wrong = [name for name in arguments if name not in make._get_param_names()]
-        if wrong:
-            raise Refused(f"--param {cut(wrong[0])} is not an argument of {make.__name__}")
-        self.estimator = make(**arguments)
+        self.n_rows, self.n_features = self.X.shape
+        self.estimator = make_estimator(self.task, arguments | parameters(params))
+
+
+def make_estimator(task: str, arguments: dict[str, Any]) -> Any:
+    """Return the forest for a task."""
+    make = BoostForestClassifier if task == "classification" else BoostForestRegressor
+    wrong = [name for name in arguments if name not in make._get_param_names()]
+    if wrong:
+        raise Refused(f"--param {cut(wrong[0])} is not an argument of {make.__name__}")
+    return make(**arguments)
 
 
 def _needs_text(column: Any) -> bool:

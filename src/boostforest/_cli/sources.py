@@ -13,13 +13,13 @@ import sys
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .csv_files import connection_error, literal, read_csv
-from .messages import Refused, cut, cut_quotes, some
+from .messages import Refused, count_text, cut, cut_quotes, some
 from .table import Table
 from .text_files import open_bytes, read_text
 
@@ -46,18 +46,21 @@ class Source:
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    others: tuple[Path, ...] = ()  #: Parquet files that belong to the same table
 
     @property
     def label(self) -> str:
         """What messages call it."""
         if self.path is None:
             return "the query"
+        if self.others:
+            return f"{self.path} and {count_text(len(self.others), 'other')}"
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     def files(self) -> list[str]:
         """Return the files that it may read, as far as they are named."""
         if self.path is not None:
-            return [str(self.path)]
+            return [str(self.path), *map(str, self.others)]
         return [name for text in (self.sql or "").split("'")[1::2] for name in glob.glob(text, recursive=True)]
 
 
@@ -106,7 +109,7 @@ def _read(connection: Any, source: Source, folder: Path) -> Table:
     if source.path is None:
         return _read_query(connection, source)
     path, label = _stored(source.path, folder), source.label
-    if path.is_dir():
+    if path.is_dir() or source.others:
         return _read_parquet(connection, path, source)
     with path.open("rb") as file:
         begin = file.read(16)
@@ -146,26 +149,68 @@ def _read_json(connection: Any, chunks: Iterator[str], source: Source, folder: P
     return table
 
 
-def _read_parquet(connection: Any, path: Path, source: Source) -> Table:
+def is_parquet(path: Path) -> bool:
+    """Tell whether a path is a folder, or a Parquet file by its first bytes or its name."""
+    if str(path) == "-" or not path.exists():
+        return False
+    if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):
+        return True
+    with path.open("rb") as file:
+        return file.read(4) == _PARQUET
+
+
+def parquet_files(paths: Sequence[Path], label: str) -> list[Path]:
+    """Return the Parquet files that files and folders stand for, all with the same columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _only_csv(source, "Parquet")
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for ending in ("parquet", "pq") for file in path.rglob(f"*.{ending}") if file.is_file())
-        files = [file for file in files if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)]
-        if not files:
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = sorted(file for ending in ("parquet", "pq") for file in path.rglob(f"*.{ending}") if file.is_file())
+        found = [file for file in found if not any(p.startswith((".", "_")) for p in file.relative_to(path).parts)]
+        if not found:
             raise Refused(f"the folder {path} holds no Parquet files (.parquet)")
-    try:
-        schemas = [pq.read_schema(file) for file in files]
-    except (pa.ArrowException, ValueError) as error:
-        raise Refused(f"{source.label} cannot be read: {cut_quotes(str(error))}") from error
-    for file, schema in zip(files, schemas, strict=True):
-        differing = set(schema.names) ^ set(schemas[0].names)
-        if differing:
+        files += found
+    first: list[str] | None = None
+    for file in files:
+        if len(paths) > 1 and not is_parquet(file):
+            raise Refused(f"several tables have to be Parquet files; {file} is not one")
+        try:
+            names = pq.read_schema(file).names
+        except (pa.ArrowException, ValueError) as error:
+            shown = label if len(files) == 1 else str(file)
+            raise Refused(f"{shown} cannot be read: {cut_quotes(str(error))}") from error
+        first = names if first is None else first
+        if differing := {*names} ^ {*first}:
             raise Refused(f"{files[0]} and {file} have different columns, such as {cut(min(differing))}")
-    keys = {part.split("=")[0] for file in files for part in file.relative_to(path).parts[:-1] if "=" in part}
+    return files
+
+
+def keys_of_folders(files: Iterable[Path], roots: Sequence[Path]) -> set[str]:
+    """Return the columns that names of folders hold: "year" of year=2024/part.parquet."""
+    below = [file.relative_to(root) for file in files for root in roots if root in file.parents]
+    return {part.split("=")[0] for path in below for part in path.parts[:-1] if "=" in part}
+
+
+def table_of_sample(source: Source, content: Any) -> Table:
+    """Return some rows of a table that is not read whole: they tell what its columns hold."""
+    import pyarrow as pa
+
+    declared = {field.name for field in content.schema if pa.types.is_dictionary(field.type)}
+    with tempfile.TemporaryDirectory(prefix="boostforest-") as name, _connection(Path(name)) as connection:
+        return _table(connection, content.schema.names, source, declared, content)
+
+
+def _read_parquet(connection: Any, path: Path, source: Source) -> Table:
+    import pyarrow.parquet as pq
+
+    _only_csv(source, "Parquet")
+    roots = [path, *source.others]
+    files = parquet_files(roots, source.label)
+    schema, keys = pq.read_schema(files[0]), keys_of_folders(files, roots)
     outside = {part.split("=")[0] for part in path.resolve().parts if "=" in part} - keys
     names = ", ".join(literal(glob.escape(str(file))) for file in files)
     leave_out = f" EXCLUDE ({', '.join(map(_quoted, sorted(outside)))})" if outside and keys else ""
@@ -174,8 +219,8 @@ def _read_parquet(connection: Any, path: Path, source: Source) -> Table:
         f"SELECT *{leave_out} FROM read_parquet([{names}], union_by_name=true, hive_partitioning={bool(keys)})",
         source.label,
     )
-    stored = schemas[0].names
-    remembered = (schemas[0].pandas_metadata or {}).get("columns", [])
+    stored = schema.names
+    remembered = (schema.pandas_metadata or {}).get("columns", [])
     declared = {column["field_name"] for column in remembered if column["pandas_type"] == "categorical"}
     return _table(connection, stored + found[len(stored) :], source, declared)
 

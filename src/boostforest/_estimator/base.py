@@ -113,9 +113,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         ----------
         X : array-like of shape (n_samples, n_features)
             Training table: NumPy, pandas, polars, pyarrow, nested lists, or a sparse matrix of SciPy. Missing values
-            and, in frames, categories and dates are taken as they are.
+            and, in frames, categories and dates are taken as they are. Of forests also a table that is read in parts,
+            with its target, from `boostforest.sources`.
         y : array-like of shape (n_samples,)
-            Target values, or class labels.
+            Target values, or class labels; None if X has them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative; only their ratios matter, and rows of weight 0 are as good as left out.
             With bootstrap they are the probabilities that a row is drawn, as in scikit-learn's forests, and what the

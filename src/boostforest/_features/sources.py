@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class RowSource(ABC):
     """A table with its target, in parts. What is learned from it does not depend on where one part ends."""
 
     #: Grows trees where the parts are, as ``grow_gathered`` does here; None: here.
-    grow: Callable[..., list[dict[str, Any]]] | None = None
+    grow: Callable[..., Iterable[dict[str, Any]]] | None = None
 
     @property
     @abstractmethod
@@ -161,16 +161,29 @@ class ParquetRows(RowSource):
                 raise ValueError(
                     f"path must name files of equal columns; {file} and {self.files[0]} differ: {missing}."
                 )
+        schema = opened[0].schema_arrow
+        for file, other in zip(self.files, opened, strict=True):
+            for name in names if columns is None else [*columns, target]:
+                if name in names and other.schema_arrow.field(name).type != schema.field(name).type:
+                    raise ValueError(
+                        f"path must name files of equal columns; {name!r} is {schema.field(name).type} in "
+                        f"{self.files[0]} and {other.schema_arrow.field(name).type} in {file}."
+                    )
         wanted = [name for name in names if name != target] if columns is None else list(columns)
         if absent := [name for name in [target, *wanted] if name not in names]:
             raise ValueError(f"target and columns must be columns of the files, which have no {absent}.")
         self._target, self._columns = target, wanted
         self._groups: list[tuple[str, int]] = []
         self._lengths: list[int] = []
+        self.n_missing_targets = 0  #: as far as the files tell without being read
         for file, other in zip(self.files, opened, strict=True):
             for group in range(other.num_row_groups):
                 self._groups.append((file, group))
-                self._lengths.append(other.metadata.row_group(group).num_rows)
+                about = other.metadata.row_group(group)
+                self._lengths.append(about.num_rows)
+                known = [about.column(j) for j in range(about.num_columns)]
+                counts = [c.statistics.null_count for c in known if c.path_in_schema == target and c.statistics]
+                self.n_missing_targets += sum(counts)
         if sum(self._lengths) == 0:
             raise ValueError("The files have no rows.")
 
@@ -186,7 +199,13 @@ class ParquetRows(RowSource):
         target = table.column(self._target)
         if target.null_count:
             raise ValueError(f"target must be complete; {self._target!r} is missing in rows of {file}.")
-        return table.select(self._columns), np.asarray(target.to_numpy())
+        return table.select(self._columns), _to_numpy(target)
+
+    def labels(self) -> Labels:
+        import pyarrow.parquet as pq
+
+        found = [pq.read_table(file, columns=[self._target]).column(0).unique().drop_null() for file in self.files]
+        return np.unique(np.concatenate([_to_numpy(some) for some in found if len(some)]))
 
     def take(self, table: Any, rows: Rows) -> Any:
         return table.take(rows)
@@ -197,12 +216,29 @@ class ParquetRows(RowSource):
         return pa.concat_tables(tables)
 
 
+def _to_numpy(target: Any) -> Labels:
+    """Return a target as labels or numbers, text as NumPy has it."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(target.type):
+        target = target.cast(target.type.value_type)
+    if pa.types.is_decimal(target.type):
+        target = target.cast(pa.float64())
+    values = np.asarray(target.to_numpy(zero_copy_only=False) if isinstance(target, pa.Array) else target.to_numpy())
+    return values.astype(str) if values.dtype == object else values
+
+
 def _parquet_files(path: Any) -> list[str]:
     """Return the files that names, patterns and folders stand for."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     files: list[str] = []
     for name in map(str, given):
-        found = sorted(map(str, Path(name).glob("*.parquet"))) if Path(name).is_dir() else sorted(glob.glob(name))
+        there = Path(name)
+        found = (
+            [name]
+            if there.is_file()
+            else sorted(glob.glob(f"{glob.escape(name)}/*.parquet" if there.is_dir() else name))
+        )
         if not found:
             raise FileNotFoundError(f"path must name Parquet files; there are none at {name!r}.")
         files += found

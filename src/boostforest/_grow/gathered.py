@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.memory import available_memory
+from .._base.progress import Progress
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Seeds, TreeParams
 from .._features.sources import RowSource
@@ -48,30 +49,50 @@ def grow_gathered(
     seeds: Seeds,
     grow_one: GrowOne,
     threads: int,
-    progress: Callable[[int], None] | None,
-) -> list[dict[str, Any]]:
-    """Return the columns of a tree for each seed, grown on the rows that it draws from the data's source."""
+    progress: Progress | None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a tree for each seed, grown on the rows that it draws from the data's source."""
     assert data.source is not None
     per_tree = 12.0 * data.sampling.n_draws
     at_once = max(1, int(_SHARE * available_memory() / per_tree))
-    columns: list[dict[str, Any]] = []
+    done = 0
     for first in range(0, len(seeds), at_once):
         some = seeds[first : first + at_once]
         drawn = [Drawn(data.sampling, seed) for seed in some]
         with Gathered(sum(len(d.rows) for d in drawn), data.X.shape[1]) as gathered:
-            _gather(data, data.source, drawn, gathered)
+            _gather(data, data.source, drawn, gathered, progress)
+            counts = [own.counts for own in drawn]
+            del drawn  # the numbers of the rows are not needed any more
 
-            def grow(t: int, first: int = first, drawn: list[Drawn] = drawn, gathered: Gathered = gathered) -> Any:
+            def grow(t: int, first: int = first, counts: Any = counts, gathered: Gathered = gathered) -> Any:
                 own = {name: values[first + t : first + t + 1] for name, values in params.items()}
-                tree = rows_of_tree(data, *gathered.rows(t), drawn[t].counts)
+                tree = rows_of_tree(data, *gathered.rows(t), counts[t])
                 return grow_one(tree, own, seeds[first + t : first + t + 1])
 
             with ThreadPoolExecutor(threads) as pool:
                 for tree in pool.map(grow, range(len(some))):
-                    columns.append(tree)
+                    yield tree
+                    done += 1
                     if progress is not None:
-                        progress(len(columns))
-    return columns
+                        progress(done)
+
+
+def join_in_place(trees: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of all trees, each added to the others as it comes: never are all trees there twice."""
+    joined: dict[str, Any] = {}
+    for tree in trees:
+        if not joined:
+            joined = {name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in tree.items()}
+            continue
+        for name, values in tree.items():
+            if isinstance(values, np.ndarray):
+                before, is_start = joined[name], name in ("tree_start", "hidden_start")
+                n = len(before)
+                before.resize(n + len(values) - is_start, refcheck=False)  # large arrays grow without a copy
+                before[n:] = before[n - 1] + values[1:] if is_start else values
+            else:
+                joined[name] += values
+    return joined
 
 
 def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: npt.NDArray[np.int32]) -> TrainingData:
@@ -92,13 +113,21 @@ def part_as_features(data: TrainingData, first: int, table: Any, target: Any) ->
     return X, data.loss.encode(target)
 
 
-def _gather(data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: Gathered) -> None:
+def _gather(
+    data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: Gathered, progress: Progress | None
+) -> None:
     """Hand every tree its rows, in one pass over the parts."""
+    reading = None if progress is None else Progress(source.n_rows, "rows read")
     for first, end, table, target in source.parts():
         X, y = part_as_features(data, first, table, target)
         for t, own in enumerate(drawn):
             rows = own.within(first, end)
             gathered.add(t, X[rows], y[rows])
+        if reading is not None:
+            reading(end)
+    if reading is not None and progress is not None:
+        reading.close()
+        progress.restart()
 
 
 class Gathered:

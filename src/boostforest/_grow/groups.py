@@ -49,7 +49,8 @@ class Growth:
         self.data, self.request = data.keeping_table(), request
         self.n_grown = 0
         self._next_seed = 0
-        self._progress = Progress(budget) if request.verbose and budget is not None else None
+        shows = request.verbose and budget is not None and data.source is None  # trees of a source have their own bar
+        self._progress = Progress(budget) if shows and budget is not None else None
 
     def seeds(self, n: int) -> Seeds:
         """Return seeds that no tree has had yet."""
@@ -63,7 +64,7 @@ class Growth:
         if "split_features" in settings:
             chosen = np.array(settings["split_features"], dtype=np.int32)
             data = replace(data, roles=replace(data.roles, split_features=chosen))
-        model = self.request.grow(data, seeds, self.n_grown, changed, quiet=True)
+        model = self.request.grow(data, seeds, self.n_grown, changed, quiet=data.source is None)
         columns = replace(model.columns, split_features=self.data.roles.split_features)
         self.n_grown += len(seeds)
         if self._progress is not None:

@@ -176,10 +176,11 @@ def _grow_in_core(
 ) -> ForestColumns:
     progress = Progress(len(seeds)) if verbose else None
     if data.source is not None:
-        from .gathered import grow_gathered
+        from .gathered import grow_gathered, join_in_place
 
         grow = data.source.grow or grow_gathered
-        parts = grow(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
+        trees = grow(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
+        parts = [join_in_place(trees)]
     elif engine is None:
         parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
     else:
