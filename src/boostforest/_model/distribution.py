@@ -55,8 +55,8 @@ class Distribution:
             They never cross.
         """
         checked = check_levels(levels)
-        found = [self._at(np.full((len(self), 1), level))[:, 0] for level in np.atleast_1d(checked)]
-        return found[0] if checked.ndim == 0 else np.stack(found, axis=1)
+        found = self._at(np.broadcast_to(checked, (len(self), checked.size)))
+        return found[:, 0] if checked.ndim == 0 else found
 
     def cdf(self, y: Any) -> Floats:
         """Return the probability that the target of each row is at most `y`, a number or one for each row."""
