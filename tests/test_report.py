@@ -209,11 +209,10 @@ def test_rows_that_the_fit_has_not_seen_show_intervals_and_their_own_names():
     assert "100 rows; those of this report are others" in page.text
 
 
-def test_a_model_from_a_file_says_that_it_has_no_training_rows(forest, tmp_path):
+def test_a_model_from_a_file_knows_the_rows_of_its_fit_by_their_target(forest, tmp_path):
     forest.save_model(tmp_path / "m.bf")
     page = said(load_model(tmp_path / "m.bf"), X, y)
-    assert "out of bag" in page.text, "files keep a hash of the target"
-    assert "160 rows, which the file does not have" in page.text
+    assert "out of bag" in page.text
     assert any(table[0] == ["column", "value", "", "adds"] for table in page.tables), (
         "the rows are compared with each other"
     )

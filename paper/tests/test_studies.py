@@ -64,11 +64,14 @@ def test_fewer_digits_make_smaller_files(capsys):
 
 
 def test_intervals_hold_about_what_they_promise():
-    args = argparse.Namespace(datasets=["friedman1"], data=None, repeats=2, trees=60, methods=["BoostForest"])
+    args = argparse.Namespace(
+        datasets=["friedman1"], data=None, repeats=2, trees=60, methods=["BoostForest", "local widths"]
+    )
     first, mean = interval_study.rows(args)
-    held, width = map(float, first["BoostForest"].split(", "))
-    assert 0.8 <= held <= 1
-    assert 0 < width < 4
+    for method in args.methods:
+        held, width = map(float, first[method].split(", "))
+        assert 0.8 <= held <= 1
+        assert 0 < width < 4
     assert mean == {**first, "dataset": "mean"}
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ._base.declare import BOOL, argument, declared, pooled
-from ._base.sampling import Sampling
-from ._base.typing import Floats, Labels, Mask
+from ._base.typing import Floats, Ints, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
 from ._estimator.classifier import StagedLabelsMixin, classes_of
@@ -18,13 +18,19 @@ from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows
+from ._grow.data import TrainingData
 from ._losses import AcceleratedFailureTime
 from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
-from ._model.intervals import left_out
+from ._model.distribution import Distribution, check_levels
+from ._model.intervals import LeftOut, left_out
+from ._model.local import LocalErrors
 from ._model.model import Known, Model
 from ._report.mixin import ReportMixin
 from .tree import BoostTreeClassifier, BoostTreeRegressor
+
+INTERVALS = ("jackknife+", "local")
+T = TypeVar("T")
 
 
 @stored
@@ -64,28 +70,36 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
     oob_prediction_ = FromModel[Floats](lambda m: m.known.prediction, "Out-of-bag predictions of the training rows.")
 
-    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
-        prediction = model.loss.decode(outputs)
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
+        prediction, sampling = model.loss.decode(outputs), data.sampling
         if isinstance(model.loss, AcceleratedFailureTime):  # of censored times no residual is known
             if not self.oob_score:
                 return model.known
             weight = np.where(seen, 1.0 if sampling.sample_weight is None else sampling.sample_weight, 0.0)
             return replace(model.known, prediction=prediction, score=concordance(y, prediction, weight))
         bags = model.stages.bags(model.seeds)
-        kept = left_out(model.seeds, bags, sampling, (y - prediction) / model.loss.output_unit, seen)
+        residuals, threads = (y - prediction) / model.loss.output_unit, self._threads()
+
+        def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
+            return model.first_leaves(np.ascontiguousarray(data.X[rows]), threads)
+
+        kept = left_out(model.seeds, bags, sampling, residuals, seen, leaves_of)
         known = replace(model.known, left_out=kept)
         if not self.oob_score:
             return known
         score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
         return replace(known, prediction=prediction, score=score)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> Floats:
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9, offset: Any = None, *, method: str = "jackknife+"
+    ) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
         By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
         know it; what these forests predict, plus and minus their errors on the rows that they do not know, gives the
-        interval. Needs a forest that was fitted with ``oob_score=True``, or with stages, an adaptive pool or boosted
-        trees, as the default has them from 40 trees on.
+        interval. These have about the same width everywhere. Those of ``method="local"`` are as wide as the errors are
+        large in the leaves that a row falls into. Needs a forest that was fitted with ``oob_score=True``, or with
+        stages, an adaptive pool or boosted trees, as the default has them from 40 trees on.
 
         Parameters
         ----------
@@ -96,6 +110,8 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
             few training rows to tell.
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`; None: 0.
+        method : {"jackknife+", "local"}, default="jackknife+"
+            How widths are found; "local" needs what model files do not keep, so loaded forests have the other alone.
 
         Returns
         -------
@@ -118,12 +134,99 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         True
         """
         check_coverage(coverage)
+        if not isinstance(method, str) or method not in INTERVALS:
+            raise ValueError(f"method must be 'jackknife+' or 'local'; got {method!r}.")
         model, X, in_scores = self._read_with(X, offset)
-        if isinstance(model.loss, AcceleratedFailureTime):
-            raise ValueError("predict_interval needs targets that are known, and with loss='aft' some are censored.")
-        kept = learned(model.known.left_out, "predict_interval")
-        ends = model.intervals(X, kept, coverage, self._threads(), in_scores)
+        kept = _kept(model, "predict_interval")
+        if method == "local":
+            local = _local(model, "predict_interval with method='local'")
+            ends = model.local_intervals(X, kept, local, coverage, self._threads(), in_scores)
+        else:
+            ends = model.intervals(X, kept, coverage, self._threads(), in_scores)
         return np.column_stack([model.loss.decode(ends[:, [side]]) for side in (0, 1)])
+
+    def predict_quantiles(self, X: Any, levels: Any, offset: Any = None) -> Floats:
+        """Predict quantiles of the target: values that it does not exceed with the given probabilities.
+
+        Those of `predict_distribution`. They never cross, whatever the levels, and need no other fit. Quantiles far out
+        are the largest errors that were seen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        levels : float or array-like of shape (n_levels,)
+            Probabilities, above 0 and below 1.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples,) for a number, else (n_samples, n_levels)
+            In the order of the levels.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = BoostForestRegressor(50, random_state=0).fit(X[:350], y[:350])
+        >>> low, median, high = forest.predict_quantiles(X[350:], [0.1, 0.5, 0.9]).T
+        >>> bool((low <= median).all() and (median <= high).all())
+        True
+        >>> bool(0.65 < ((low <= y[350:]) & (y[350:] <= high)).mean() < 0.95)
+        True
+        """
+        check_levels(levels)
+        parts = list(self._distributions(X, offset, "predict_quantiles", lambda part: part.quantile(levels)))
+        return np.concatenate(parts)
+
+    def predict_distribution(self, X: Any, offset: Any = None) -> Distribution:
+        """Predict the distribution of the target of each row.
+
+        The errors of training rows out of bag, around the prediction. They count by the leaves that their rows share
+        with the new one [1]_ and are scaled by how large errors are there; the levels are corrected so that the
+        training rows, each judged by the others, are spread evenly over them [2]_. Needs a forest as
+        `predict_interval` does; model files do not keep what it takes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `fit`; None: 0.
+
+        Returns
+        -------
+        distribution : Distribution
+            Discrete distributions, of at most 2,000 values for each row, with the methods ``quantile(levels)``,
+            ``cdf(y)``, ``sample(n, random_state)``, ``mean()`` and ``crps(y)``.
+
+        References
+        ----------
+        .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 7, 2006.
+        .. [2] V. Chernozhukov, K. Wuthrich, Y. Zhu, "Distributional conformal prediction", PNAS 118, 2021.
+
+        Examples
+        --------
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> forest = BoostForestRegressor(50, random_state=0).fit(X[:350], y[:350])
+        >>> distribution = forest.predict_distribution(X[350:])
+        >>> distribution.sample(3, random_state=0).shape
+        (92, 3)
+        >>> bool(20 < distribution.crps(y[350:]).mean() < 40)
+        True
+        """
+        parts = list(self._distributions(X, offset, "predict_distribution", lambda part: part))
+        return Distribution(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("values", "cumulative")))
+
+    def _distributions(self, X: Any, offset: Any, method: str, take: Callable[[Distribution], T]) -> Iterator[T]:
+        """Yield what is taken of the distributions, some rows at a time."""
+        model, X, in_scores = self._read_with(X, offset)
+        local = _local(model, method)
+        return map(take, model.distributions(X, local, self._threads(), in_scores))
 
     def staged_predict(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
@@ -142,6 +245,25 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         """
         for model, outputs in self._staged_outputs(X, offset):
             yield model.loss.decode(outputs)
+
+
+def _kept(model: Model, method: str) -> LeftOut:
+    """Return the out-of-bag errors of a regressor, or say why there are none."""
+    if isinstance(model.loss, AcceleratedFailureTime):
+        raise ValueError(f"{method} needs targets that are known, and with loss='aft' some are censored.")
+    kept: LeftOut = learned(model.known.left_out, method)
+    return kept
+
+
+def _local(model: Model, method: str) -> LocalErrors:
+    """Return the same with leaves, or say why they are not there."""
+    local = _kept(model, method).local
+    if local is None:
+        raise AttributeError(
+            f"{method} needs the leaves of at least two training rows that some tree has left out: a forest that was "
+            "fitted here has them, one from a model file does not."
+        )
+    return local
 
 
 @stored
@@ -203,8 +325,8 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
         per class; "auto" is the factor. None: as the preset has it ("auto", "temperature", False).""",
     )
 
-    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
-        p, weight = model.loss.decode(outputs), sampling.sample_weight
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
+        p, weight = model.loss.decode(outputs), data.sampling.sample_weight
         scores, of_rows = conformity(p, model.loss.encode(y).astype(np.intp), seen, weight)
         known = replace(model.known, conformity=scores, conformity_weight=of_rows)
         if not self.oob_score:

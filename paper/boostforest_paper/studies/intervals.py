@@ -30,6 +30,12 @@ def boost_forest_best(part: Fold, seed: int, trees: int) -> Floats:
     return BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2]).predict_interval(part.X_test)
 
 
+def boost_forest_local(part: Fold, seed: int, trees: int) -> Floats:
+    """Take local widths of such a forest."""
+    forest = BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2])
+    return forest.predict_interval(part.X_test, method="local")
+
+
 def quantile_forest(part: Fold, seed: int, trees: int) -> Floats:
     """Take quantiles of the training targets in the leaves of a random forest."""
     from quantile_forest import RandomForestQuantileRegressor
@@ -51,6 +57,7 @@ def mapie(part: Fold, seed: int, trees: int) -> Floats:
 METHODS: dict[str, Intervals] = {
     "BoostForest": boost_forest,
     "preset best": boost_forest_best,
+    "local widths": boost_forest_local,
     "quantile-forest": quantile_forest,
     "MAPIE": mapie,
 }

@@ -224,7 +224,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
                 return model
             oob = model.out_of_bag(data.X, data.sampling, request.threads, offset=data.offset)
             with np.errstate(invalid="ignore"):
-                return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data.sampling)
+                return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
@@ -238,7 +238,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         known = Known(losses=np.array(grown.losses), pool_report=report)
         model = replace(grown.model, draws=draws, calibration=calibration, known=known)
         outputs = np.where(grown.seen[:, None], calibration.outputs(data.loss, grown.scores, data.offset), np.nan)
-        return self._judged(model, outputs, grown.seen, y, data.sampling)
+        return self._judged(model, outputs, grown.seen, y, data)
 
     def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
         if self.preset == "paper" or self.warm_start or before is not None or data.source is not None:
@@ -261,11 +261,11 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             return request.grow(data, seeds)
         return before + request.grow(data, seeds, kept) if len(seeds) else before
 
-    def _judged(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Model:
+    def _judged(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Model:
         """Return the model with what its out-of-bag outputs tell; ``seen``: rows that have them."""
         if self.oob_score or self._plan().asked:  # otherwise nobody has asked for out-of-bag predictions
             self._warn_if_always_drawn(seen)
-        return replace(model, known=self._learned_out_of_bag(model, outputs, seen, y, sampling))
+        return replace(model, known=self._learned_out_of_bag(model, outputs, seen, y, data))
 
     def _draws_of_fit(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, Sampling | None]:
         model = self._fitted()
@@ -281,7 +281,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         return combined, sampling
 
     @abstractmethod
-    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, sampling: Sampling) -> Known:
+    def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
         """Return what is kept of the out-of-bag outputs, added to what the model knows already."""
 
 

@@ -1,7 +1,7 @@
-"""Prediction intervals by jackknife+ after bootstrap (Kim, Xu, Barber 2020).
+"""Prediction intervals: of local width (see ``local``), or by jackknife+ after bootstrap (Kim, Xu, Barber 2020).
 
-For each training row there is a forest that has not seen it: the trees that have not drawn it. What these forests
-predict for a new row, plus and minus their errors on their own left-out rows, makes the interval.
+Jackknife+: for each training row there is a forest that has not seen it: the trees that have not drawn it. What these
+forests predict for a new row, plus and minus their errors on their own left-out rows, makes the interval.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Longs, Mask, Seeds
+from .._base.typing import Floats, Ints, Longs, Mask, Seeds
 from .._base.validation import warn
 from .._core import Link
 from .._losses import Loss
 from .conformal import are_enough, effective_rows, limits, thin_out, weighted_rows
+from .local import LocalErrors
 
 _MOST_ROWS = 2000  # training rows whose errors are used: more change the width by less than a percent
 _VALUES_AT_ONCE = 2**24
 
 Outputs = Callable[[slice, int, int, bool], Floats]
+LeavesOf = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.integer[Any]]]
 Members = Sequence[Sequence[tuple[int, int]]]
 
 
@@ -37,6 +39,7 @@ class LeftOut:
     ]  #: per different seed and row a bit, eight in a byte, 1: its trees have not drawn the row
     seed_of_tree: Longs  #: per tree: which of the seeds it has; those of a bag share theirs
     weight: Floats | None = None  #: of the rows; None: all the same
+    local: LocalErrors | None = None  #: the same rows with their signs and leaves; None: not known
 
     @classmethod
     def of_trees(
@@ -52,17 +55,25 @@ class LeftOut:
         return np.unpackbits(bits, axis=1, count=len(self.residuals)).astype(np.bool_)
 
 
-def left_out(seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask) -> LeftOut:
+def left_out(
+    seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask, leaves_of: LeavesOf
+) -> LeftOut:
     """Keep what intervals need, of at most so many rows.
 
-    ``bags`` has the seeds of each boosted stage: rows that all of its bags have drawn are not kept.
+    ``bags`` has the seeds of each boosted stage: rows that all of its bags have drawn are not kept. ``leaves_of`` gives
+    the leaves of some rows in the first trees.
     """
     for stage in bags:
         seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
     rows, weight = thin_out(*weighted_rows(seen, sampling.sample_weight), _MOST_ROWS)
     different, of_tree = np.unique(seeds, return_inverse=True)  # the trees of a bag share their seed
     absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])
-    return LeftOut(np.abs(residuals[rows]), np.packbits(absent, axis=1), of_tree, weight)
+    local = None
+    if len(rows) > 1:
+        leaves = leaves_of(rows)
+        short = leaves.astype(np.uint16) if leaves.max() < 2**16 else leaves
+        local = LocalErrors(residuals[rows], short, weight)
+    return LeftOut(np.abs(residuals[rows]), np.packbits(absent, axis=1), of_tree, weight, local)
 
 
 def intervals(
@@ -81,12 +92,7 @@ def intervals(
     has ``members``, which are such trees, and a step.
     """
     n_kept = len(kept.residuals)
-    if not are_enough(n_kept, kept.weight, coverage):
-        by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
-        warn(
-            f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
-            f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept)."
-        )
+    if _are_infinite(kept, coverage):
         return np.tile([-np.inf, np.inf], (n_rows, 1))
     ends = np.empty((n_rows, 2))
     block = max(1, _VALUES_AT_ONCE // max(n_kept, *map(len, members)))
@@ -97,6 +103,27 @@ def intervals(
         ends[rows, 0] = -limits(kept.residuals - centres, kept.weight, coverage)
         ends[rows, 1] = limits(centres + kept.residuals, kept.weight, coverage)
     return ends
+
+
+def local_intervals(local: LocalErrors, kept: LeftOut, centre: Floats, leaves: Ints, coverage: float) -> Floats:
+    """Return lower and upper ends around outputs, as wide as errors are large in the rows' leaves."""
+    if _are_infinite(kept, coverage):
+        return np.tile([-np.inf, np.inf], (len(centre), 1))
+    half = local.limit(coverage) * local.scales(leaves)
+    return np.column_stack([centre - half, centre + half])
+
+
+def _are_infinite(kept: LeftOut, coverage: float) -> bool:
+    """Tell whether there are too few rows for a coverage, and say so."""
+    n_kept = len(kept.residuals)
+    if are_enough(n_kept, kept.weight, coverage):
+        return False
+    by_weight = "" if kept.weight is None else f" that count as {effective_rows(kept.weight):.3g} by their weights"
+    warn(
+        f"Intervals are infinite: coverage={coverage} needs at least {_rows_needed(coverage)} training rows that "
+        f"some tree has left out, and there are {n_kept}{by_weight} (of a larger table {_MOST_ROWS} are kept)."
+    )
+    return True
 
 
 def _rows_needed(coverage: float) -> int:

@@ -16,9 +16,12 @@ from .._features.features import Features
 from .._losses import Loss, OutOfBag
 from .background import Background
 from .columns import ForestColumns
-from .intervals import LeftOut, intervals
+from .distribution import Distribution
+from .intervals import LeftOut, intervals, local_intervals
+from .local import MOST_TREES, LocalErrors
 from .python_models import add_trees, python_models_size
 
+_VALUES_AT_ONCE = 2**22  # of distributions
 CALIBRATIONS = (False, "temperature", "isotonic", "auto")
 
 
@@ -264,6 +267,11 @@ class Model:
         self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves)
         return leaves
 
+    def first_leaves(self, X: Floats, threads: int) -> Ints:
+        """Return the leaf of every row in the trees of the first stage, at most so many: those that rows share."""
+        n_trees = min(MOST_TREES, self.stages.ends[0])
+        return (self if n_trees == self.n_trees else self.take(0, n_trees)).leaves(X, threads)
+
     def intervals(
         self, X: Floats, kept: LeftOut, coverage: float, threads: int, offset: Floats | None = None
     ) -> Floats:
@@ -275,6 +283,25 @@ class Model:
 
         members, steps = self.stages.members(self.seeds), self.stages.steps
         return intervals(self.loss, outputs_of, len(X), members, steps, kept, coverage, offset)
+
+    def local_intervals(
+        self, X: Floats, kept: LeftOut, local: LocalErrors, coverage: float, threads: int, offset: Floats | None = None
+    ) -> Floats:
+        """Return the same with local widths."""
+        centre = self.outputs(X, threads, offset)[:, 0]
+        return local_intervals(local, kept, centre, self.first_leaves(X, threads), coverage)
+
+    def distributions(
+        self, X: Floats, local: LocalErrors, threads: int, offset: Floats | None = None
+    ) -> Iterator[Distribution]:
+        """Yield the distributions of the targets, some rows at a time, in the user's units."""
+        centre, leaves = self.outputs(X, threads, offset), self.first_leaves(X, threads)
+        block = max(1, _VALUES_AT_ONCE // len(local.residuals))
+        for first in range(0, len(X), block):
+            rows = slice(first, first + block)
+            outputs = centre[rows] + local.scales(leaves[rows])[:, None] * local.errors
+            values = self.loss.decode(outputs.reshape(-1, 1)).reshape(outputs.shape)
+            yield Distribution(values, local.distribution(leaves[rows]))
 
     def out_of_bag(
         self,
