@@ -31,8 +31,8 @@ class TableArguments:
         default="from_dtype",
         doc=""""from_dtype", list of str, int or bool, or None
         Which columns are categories: their names, their numbers, or a mask. "from_dtype": the columns of a frame that
-        hold text or have a categorical type, none of an array. None: none. Unknown categories at predict count as
-        missing.""",
+        hold text (but for what `text` says) or have a categorical type, none of an array. None: none. Unknown
+        categories at predict count as missing.""",
     )
     max_one_hot: int | None = argument(
         default=3,
@@ -246,8 +246,8 @@ class ForestArguments(BaggingArguments, TreeArguments):
         out-of-bag loss is within a thousandth of float64's (without out-of-bag rows: that moves predictions of the
         training rows by less than a thousandth of their standard deviation), in units as large as that allows; figures
         out of bag are those before rounding. With "int8" and "auto" thresholds have as few digits as part the training
-        rows alike, and with "int8" `loss` and `gain` of the nodes two. None: "float64" with `preset="paper"` and with
-        `warm_start`, otherwise "auto".""",
+        rows alike, and with "int8" `loss` and `gain` of the nodes two. None: "float64" with `preset="paper"`, with
+        `warm_start` and with `interaction_cst`, otherwise "auto".""",
     )
     n_stages: int | str | None = argument(
         default=None,
@@ -270,9 +270,9 @@ class ForestArguments(BaggingArguments, TreeArguments):
         doc="""{"cpu", "cuda", "cuda:0", …, "auto"}
         Where trees are grown and evaluated. "cuda": on a GPU, with PyTorch (`pip install "boostforest[torch]"`); the
         draws are the same, so that the trees are those of the CPU up to rounding, and the same GPU gives the same
-        forest every time. A GPU grows ridge and constant trees{gpu_losses}, without `monotonic_cst` and
-        `max_leaf_nodes`; whatever else a preset tries, and boosted trees, are grown on the CPU. "auto": on a GPU, if
-        there is one, where that is faster. A fitted model predicts on the CPU where there is no GPU.""",
+        forest every time. A GPU grows ridge and constant trees{gpu_losses}, without `monotonic_cst`, `interaction_cst`
+        and `max_leaf_nodes`; whatever else a preset tries, and boosted trees, are grown on the CPU. "auto": on a GPU,
+        if there is one, where that is faster. A fitted model predicts on the CPU where there is no GPU.""",
     )
     boost: bool | None = argument(
         default=None,

@@ -21,7 +21,7 @@ REGRESSION = {
     "score": "R²",
     "and_calibrate": "",
     "calibrated": "",
-    "other_losses": ", and with a `loss` other than squared error",
+    "other_losses": ', and with the losses "quantile" and "absolute_error" and functions',
     "gpu_losses": " of squared errors",
     "fast": "a single stage",
     "pools": _POOLS.format(last="clip"),

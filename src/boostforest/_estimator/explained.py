@@ -56,8 +56,9 @@ class ExplainedMixin:
             "probability" the latter, "score" what `decision_function` gives.
         algorithm : {"interventional", "path"}, default="interventional"
             "interventional" mixes each row with those of the background, exactly where the scores of trees are linear
-            or a node's model sees at most 8 columns; elsewhere (clipped models and probabilities with more columns) a
-            part of the values is sampled: they still add up exactly, and ``noise`` says how far they may be off.
+            or few columns differ: up to 10 in regression, up to 8 for probabilities, log links, `monotonic_cst` and ELM
+            nodes. With more a part of the values is sampled: they still add up exactly, and ``noise`` says how far they
+            may be off.
             "path" is a tenth of the work: an unknown column goes both ways at a split, by the shares of the training
             rows, and models that are clipped or give probabilities count as lines between the node's mean and the row.
         interactions : bool, default=False
@@ -77,8 +78,9 @@ class ExplainedMixin:
         -----
         Players are the columns of the table: all features that a category or a missing indicator became move together.
         Missing values are filled within the row and within each background row before they are mixed. Outputs that
-        are not linear in what the trees add up to (log-odds of a forest, stages and calibration of classifiers) are
-        rescaled for each background row. The values do not depend on the number of threads, nor on the other rows.
+        are not linear in what the trees add up to (log-odds of a forest, stages and calibration of classifiers, stages
+        with a log link, times of ``loss="aft"``) are rescaled for each background row. The values do not depend on the
+        number of threads, nor on the other rows.
 
         Examples
         --------

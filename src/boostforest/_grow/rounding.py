@@ -52,7 +52,7 @@ class _Judge:
     """Compares rounded forests with the one that was grown, by a part of every stage.
 
     Errors of rounding are as often too large as too small, and not related to those of the forest. So the loss is taken
-    after the errors and after their opposites: what the mean of both has risen by is no matter of chance.
+    after the errors and after their opposites: what the mean of both has risen by is not a matter of chance.
     """
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:

@@ -52,8 +52,8 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     Raises
     ------
     ValueError
-        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, or a
-        `loss` other than squared error.
+        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, columns
+        of dates, of free text or of identifiers, or a wide sparse matrix as its table.
 
     See Also
     --------
@@ -171,7 +171,8 @@ def to_c(estimator: Any, name: str = "model", dtype: str = "float64") -> str:
     Raises
     ------
     ValueError
-        If the estimator has what is not converted: node models in Python, such as networks, or `monotonic_cst`.
+        If the estimator has what is not converted: node models in Python, such as networks, `monotonic_cst`, columns
+        of dates, of free text or of identifiers, or a wide sparse matrix as its table.
 
     See Also
     --------
