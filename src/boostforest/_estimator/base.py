@@ -345,8 +345,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 
         The file is in the safetensors layout and holds everything but what there is for each training row: out-of-bag
-        predictions, and the leaves that quantiles, distributions and local intervals need. Parameters that are distributions, functions or random generators come back as their
-        defaults; a warning names them. A file that is there already is replaced at once, or stays whole.
+        predictions, and the leaves that quantiles, distributions and local intervals need. Parameters that are
+        distributions, functions or random generators come back as their defaults; a warning names them. A file that is
+        there already is replaced at once, or stays whole.
 
         Parameters
         ----------
