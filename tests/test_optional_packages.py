@@ -6,7 +6,7 @@ import sys
 OPTIONAL = (
     "torch", "xgboost", "lightgbm", "catboost", "matplotlib", "pandas", "polars", "pyarrow", "typer", "rich", "duckdb",
     "safetensors", "skops", "hypothesis", "pytest", "onnx", "onnxruntime", "skl2onnx", "shap",
-    "fastapi", "httpx", "mlflow",
+    "fastapi", "google", "httpx", "mlflow",
 )  # fmt: skip
 # Private modules that are imported where a package is used, after a check that it is there.
 NEED_THEM = (
