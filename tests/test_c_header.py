@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
@@ -220,6 +221,20 @@ def test_what_is_wrong_with_a_file_is_said(one_program, tmp_path):
         [one_program, tmp_path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and "the file cannot be read" in done.stderr
+
+
+def test_dates_text_and_wide_sparse_matrices_are_refused_by_name(one_program, tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=300)
+    texts = [f"{a} and {b} or {c}" for a, b, c in rng.integers(0, 99, (300, 3))]
+    dates = pd.DataFrame({"day": days, "x": rng.normal(size=300)})
+    free_text = pd.DataFrame({"said": texts, "x": rng.normal(size=300)})
+    for table in (dates, free_text, sparse.random_array((300, 300), density=0.05, rng=0, format="csr")):
+        forest = BoostForestRegressor(3, preset="paper", text="hash", random_state=0).fit(table, rng.normal(size=300))
+        forest.save_model(tmp_path / "m.safetensors")
+        content = (tmp_path / "m.safetensors").read_bytes()
+        assert "dates, free text or a wide sparse matrix" in said(one_program, content, tmp_path)
 
 
 def test_damaged_files_do_no_harm(tmp_path):
