@@ -1,5 +1,5 @@
-// Interventional contributions to a tree that is not a sum of models of linear scores: one on a hidden layer, or one that
-// keeps constraints. Mixtures of both rows go through the whole tree.
+// Interventional contributions to a tree that is not a sum of models of linear scores: one on a hidden layer, or one
+// that keeps constraints. Mixtures of both rows go through the whole tree.
 #pragma once
 
 #include <cstdint>
