@@ -15,7 +15,6 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-import shap
 from sklearn.datasets import load_diabetes
 
 from boostforest import BoostForestRegressor
@@ -40,6 +39,8 @@ def report(what: str, X: Any, y: Any, n_slow: int) -> None:
     background, rows = X[order[:N_BACKGROUND]], X[order[-N_ROWS:]]
     own, found = milliseconds_per_row(lambda rows: forest.explain(rows, background), rows, 3)
     quick, _ = milliseconds_per_row(lambda rows: forest.explain(rows, background, algorithm="path"), rows, 3)
+    import shap  # which takes seconds to import
+
     explainer = shap.KernelExplainer(forest.predict, background)
     all_of_them = {"nsamples": 2 ** X.shape[1] - 2, "l1_reg": False, "silent": True}
     slow, expected = milliseconds_per_row(lambda rows: explainer.shap_values(rows, **all_of_them), rows[:n_slow], 1)
