@@ -102,7 +102,7 @@ class DaskRows(RowSource):
             own = {name: values[first:end] for name, values in params.items()}
             for left in reversed(range(_TRIES)):
                 try:
-                    columns += self._grow_some(data, own, seeds[first:end], grow_one, per_tree)
+                    columns += self._grow_some(data, own, seeds[first:end], grow_one)
                     break
                 except (CancelledError, KilledWorker) as error:
                     if left == 0:
@@ -118,7 +118,7 @@ class DaskRows(RowSource):
         return float(sum(worker["memory_limit"] or 2**32 for worker in workers)) or 2.0**32
 
     def _grow_some(
-        self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne, per_tree: float
+        self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne
     ) -> list[dict[str, Any]]:
         """Grow trees whose rows fit into the workers' memory: parts are split, groups of trees take their pieces."""
         client, n = self._client, len(seeds)
