@@ -171,7 +171,7 @@ def intervals(
     what = "prediction" if by == "prediction" else "width of the interval"
     c.ax.set_xlabel(f"{what}, mean of each bin of {_sizes(bins)} rows")
     width = canvas.tell_number(float(np.median(widths)))
-    c.say(f"{inside.mean():.1%} of {len(inside):,} rows within; asked for: {coverage:.0%}; median width {width}")
+    c.say(f"{inside.mean():.1%} of {len(inside):,} rows within; asked for: {coverage:.0%}\nmedian width {width}")
     return c.ax
 
 
