@@ -222,6 +222,10 @@ class _Replaced:
     def n_values(self) -> int:
         return len(self._mesh)
 
+    @property
+    def is_linear(self) -> bool:
+        return self._link.is_linear
+
     def _features(self, table: Floats) -> Floats:
         """Return the features of all mixtures, rows after rows."""
         mixed = np.repeat(table, len(self._mesh), axis=0)
@@ -229,36 +233,63 @@ class _Replaced:
         encoder = self._model.features.encoder
         return mixed if encoder is None else encoder.transform(mixed)
 
+    def average(self, table: Floats, weight: Floats) -> Floats:
+        """Return the weighted mean of the outputs over rows, of a link that is linear: values, or values × outputs."""
+        total = np.zeros((self.n_values, self._model.columns.n_outputs))
+        for block in self.blocks(len(table)):
+            rows, slow = self._read(table[block])
+            for trees, is_quick in self._runs[0]:
+                if is_quick and not slow.any():
+                    total += self._at_once(trees, rows, weight[block])
+                else:
+                    total += np.tensordot(weight[block], self._sums([(trees, is_quick)], table[block], rows, slow), 1)
+        return self._link.outputs(Level(total / weight.sum(), None))
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """Return rows that are taken at a time."""
+        size = max(1, _VALUES_AT_ONCE // self.n_values)
+        return (slice(first, first + size) for first in range(0, n_rows, size))
+
     def outputs(self, table: Floats) -> Floats:
         """Return the outputs of some rows: rows × values, or rows × values × outputs."""
+        rows, slow = self._read(table)
+        parts = []
+        for runs in self._runs:
+            total = self._sums(runs, table, rows, slow)
+            parts.append(total.reshape(-1, total.shape[2]))
+        seen = self._link.outputs(Level(parts[0], parts[1] if len(parts) > 1 else None))
+        return seen.reshape(len(rows), self.n_values, *seen.shape[1:])
+
+    def _read(self, table: Floats) -> tuple[Floats, Mask]:
+        """Return the features of rows, and which of them have to be predicted value by value."""
         encoder = self._model.features.encoder
         rows = table if encoder is None else encoder.transform(table)
         slow = np.zeros(len(rows), dtype=bool)
         if self._model.features.fill is not None:  # what fills the others depends on the value
             slow |= np.isnan(rows[:, ~self._replaced]).any(axis=1)
-        parts = []
-        for runs in self._runs:
-            total = np.zeros((len(rows), self.n_values, self._model.columns.n_outputs))
-            if not slow.all():
-                total[~slow] = sum(
-                    self._at_once(trees, rows[~slow]) if is_quick else self._one_by_one(trees, table[~slow])
-                    for trees, is_quick in runs
-                )
-            if slow.any():
-                total[slow] = sum(self._one_by_one(trees, table[slow]) for trees, _ in runs)
-            parts.append(total.reshape(-1, total.shape[2]))
-        seen = self._link.outputs(Level(parts[0], parts[1] if len(parts) > 1 else None))
-        return seen.reshape(len(rows), self.n_values, *seen.shape[1:])
+        return rows, slow
 
-    def _at_once(self, part: Part, rows: Floats) -> Floats:
-        """Let rows of features go down the trees with all values: rows × values × outputs."""
+    def _sums(self, runs: list[tuple[Part, bool]], table: Floats, rows: Floats, slow: Mask) -> Floats:
+        """Return what trees add up to: rows × values × outputs."""
+        total = np.zeros((len(rows), self.n_values, self._model.columns.n_outputs))
+        if not slow.all():
+            total[~slow] = sum(
+                self._at_once(trees, rows[~slow]) if is_quick else self._one_by_one(trees, table[~slow])
+                for trees, is_quick in runs
+            )
+        if slow.any():
+            total[slow] = sum(self._one_by_one(trees, table[slow]) for trees, _ in runs)
+        return total
+
+    def _at_once(self, part: Part, rows: Floats, weight: Floats | None = None) -> Floats:
+        """Let rows of features go down the trees with all values: (rows ×) values × outputs, their sum with weights."""
         f, n_outputs = self._model.features, self._model.columns.n_outputs
-        sums = np.zeros(len(rows) * self.n_values * n_outputs)
+        sums = np.zeros((len(rows) if weight is None else 1) * self.n_values * n_outputs)
         _core.add_effects(
             self._model.columns.model, np.ascontiguousarray(rows), self._grid, self._replaced, f.mean, f.scale, f.fill,
-            part.link, part.first, part.last, part.weights, self._threads, sums,
+            part.link, part.first, part.last, part.weights, self._threads, sums, weight,
         )  # fmt: skip
-        return sums.reshape(-1, self.n_values, n_outputs)
+        return sums.reshape(*([-1] if weight is None else []), self.n_values, n_outputs)
 
     def _one_by_one(self, part: Part, table: Floats) -> Floats:
         """Predict all mixtures of rows of a table and values."""
@@ -284,19 +315,16 @@ def _runs(model: Model, part: Part) -> list[tuple[Part, bool]]:
     return runs
 
 
-def _blocks(n_rows: int, per_row: int) -> Iterator[slice]:
-    size = max(1, _VALUES_AT_ONCE // per_row)
-    return (slice(first, first + size) for first in range(0, n_rows, size))
-
-
 def _evaluate(
     replaced: _Replaced, table: Floats, weight: Floats | None, individual: bool
 ) -> tuple[Floats, Floats | None]:
     """Return the mean over rows, and the rows if asked for."""
-    weight = np.ones(len(table)) if weight is None else weight
+    weight = np.ones(len(table)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    if replaced.is_linear and not individual:
+        return replaced.average(table, weight), None
     total: Any = 0.0
     kept = []
-    for block in _blocks(len(table), replaced.n_values):
+    for block in replaced.blocks(len(table)):
         seen = replaced.outputs(table[block])
         total = total + np.tensordot(weight[block], seen, axes=1)
         if individual:

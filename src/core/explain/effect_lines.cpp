@@ -14,11 +14,12 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 }
 
-EffectLines::EffectLines(const Grid& grid, const PreparedRows& rows)
+EffectLines::EffectLines(const Grid& grid, const PreparedRows& rows, const double* row_weights)
     : grid_(grid),
       rows_(rows),
+      row_weights_(row_weights),
       n_values_(static_cast<std::int32_t>(grid.n())),
-      changes_(static_cast<std::size_t>(rows.n() * (n_values_ + 1))) {}
+      changes_(static_cast<std::size_t>((row_weights == nullptr ? rows.n() : 1) * (n_values_ + 1))) {}
 
 void EffectLines::add_tree(const TreeView& tree, Link link, double weight) {
     NodeModels models(tree, link, rows_.input_width());
@@ -44,8 +45,8 @@ void EffectLines::make_room(std::int64_t n) {
 
 void EffectLines::give(double* out) const {
     const double* values = grid_.values();
-    const Change* next = changes_.data();
-    for (std::int64_t row = 0; row < rows_.n(); ++row, ++next) {  // the last one of a row ends its lines
+    const Change *next = changes_.data(), *end = next + changes_.size();
+    for (; next < end; ++next) {  // the last one of a row ends its lines
         Change sum{0, 0};
         for (std::int32_t i = 0; i < n_values_; ++i, ++next) {
             sum.constant += next->constant;
@@ -81,26 +82,31 @@ void EffectLines::part(std::int32_t node, std::int64_t first, std::int64_t n, st
     const double threshold = tree_->threshold[node];
     const bool missing_left = tree_->missing_left[node] != 0;
     std::int64_t to_left = left, to_right = right;
+    std::int32_t* row = row_.data();
+    Range* range = range_.data();
+    double *constant = constant_.data(), *slope = slope_.data();
     const auto give = [&](std::int64_t i, Range range_left, Range range_right) {
-        row_[to_left] = row_[to_right] = row_[i];
-        constant_[to_left] = constant_[to_right] = constant_[i];
-        slope_[to_left] = slope_[to_right] = slope_[i];
-        range_[to_left] = range_left;
-        range_[to_right] = range_right;
+        row[to_left] = row[to_right] = row[i];
+        constant[to_left] = constant[to_right] = constant[i];
+        slope[to_left] = slope[to_right] = slope[i];
+        range[to_left] = range_left;
+        range[to_right] = range_right;
     };
     if (grid_.replaces(feature)) {
         const std::int32_t cut = first_above({0, n_values_}, threshold);
         for (std::int64_t i = first; i < first + n; ++i) {
-            const std::int32_t begin = range_[i].begin(), end = range_[i].end();
+            const std::int32_t begin = range[i].begin(), end = range[i].end();
             give(i, {begin, std::min(end, cut)}, {std::max(begin, cut), end});
             to_left += static_cast<std::int64_t>(begin < cut);
             to_right += static_cast<std::int64_t>(end > cut);
         }
     } else {
+        const double* routed = rows_.routed(0) + feature;
+        const std::int64_t width = rows_.width();
         for (std::int64_t i = first; i < first + n; ++i) {
-            const double value = rows_.routed(row_[i])[feature];
+            const double value = routed[row[i] * width];
             const bool is_left = (value <= threshold) | (std::isnan(value) & missing_left);
-            give(i, range_[i], range_[i]);
+            give(i, range[i], range[i]);
             to_left += static_cast<std::int64_t>(is_left);
             to_right += static_cast<std::int64_t>(!is_left);
         }
@@ -121,9 +127,10 @@ std::int32_t EffectLines::first_above(Range among, double bound) const {
 }
 
 void EffectLines::change(std::int32_t row, std::int32_t value, double constant, double slope) {
-    Change& at = changes_[std::int64_t{row} * (n_values_ + 1) + value];
-    at.constant += weight_ * constant;
-    at.slope += weight_ * slope;
+    const double weight = row_weights_ == nullptr ? weight_ : weight_ * row_weights_[row];
+    Change& at = changes_[row_weights_ == nullptr ? std::int64_t{row} * (n_values_ + 1) + value : value];
+    at.constant += weight * constant;
+    at.slope += weight * slope;
 }
 
 // Adds the node's model to the lines of the rows.
@@ -145,6 +152,7 @@ void EffectLines::add_models(std::int64_t first, std::int64_t n) {
     const double lower = is_clipped ? models_->lower() : -kInfinite, upper = is_clipped ? models_->upper() : kInfinite;
     const double* values = grid_.values();
     const Range* range = range_.data() + first;
+    double *constant = constant_.data() + first, *line_slope = slope_.data() + first;
     std::int32_t *bent = bent_.get(n), n_bent = 0;
     for (std::int32_t i = 0; i < n; ++i) {
         const double start = starts[i] - slope * inputs[row[i] * width + input];
@@ -152,8 +160,8 @@ void EffectLines::add_models(std::int64_t first, std::int64_t n) {
         const double least = std::min(a, b), most = std::max(a, b);
         const bool inside = (least >= lower) & (most <= upper), outside = (most <= lower) | (least >= upper);
         const double bound = most <= lower ? lower : upper, beyond = outside ? bound : 0.0;
-        constant_[first + i] += inside ? start : beyond;
-        slope_[first + i] += inside ? slope : 0.0;
+        constant[i] += inside ? start : beyond;
+        line_slope[i] += inside ? slope : 0.0;
         starts[i] = start;
         bent[n_bent] = i;
         n_bent += static_cast<std::int32_t>(!inside & !outside);

@@ -17,13 +17,14 @@ namespace boostforest {
 
 class EffectLines {
    public:
-    // The values of the grid ascend; trees have one output.
-    EffectLines(const Grid& grid, const PreparedRows& rows);
+    // The values of the grid ascend; trees have one output. row_weights null: each row has its own lines; else they are
+    // added up with these weights.
+    EffectLines(const Grid& grid, const PreparedRows& rows, const double* row_weights);
 
     // Adds weight times the output of a tree for all rows.
     void add_tree(const TreeView& tree, Link link, double weight);
 
-    // Adds what was added up to rows × grid values.
+    // Adds what was added up to rows × grid values, or to the grid values of all rows together.
     void give(double* out) const;
 
    private:
@@ -51,8 +52,9 @@ class EffectLines {
 
     const Grid& grid_;
     const PreparedRows& rows_;
+    const double* row_weights_;
     std::int32_t n_values_;
-    std::vector<Change> changes_;  // per row: n_values_ + 1
+    std::vector<Change> changes_;  // per row, or of all of them: n_values_ + 1
 
     // Of the tree at work:
     const TreeView* tree_ = nullptr;

@@ -13,10 +13,16 @@ namespace boostforest {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 1024;  // that one thread takes through a tree: they need little of it each
+constexpr std::int64_t kSummedRows = 4096;  // that are added up at a time
+constexpr std::int64_t kMostRows = 1024;    // that one thread takes through a tree: they need little of it each
 
 bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
+}
+
+// Whether the effects on a row are lines over the grid.
+bool are_lines(const WeightedTrees& forest, const Grid& grid) {
+    return grid.ascends() && forest.trees[0].n_outputs == 1 && forest.link != Link::kSigmoid;
 }
 
 }  // namespace
@@ -111,30 +117,55 @@ void Effects::add_outputs(std::int32_t begin, std::int32_t end) {
             out_[std::int64_t{order_[begin + i]} * n_outputs_ + k] += weight_ * scores[k * stride + i];
 }
 
+namespace {
+
+// Adds the effects on rows, each of its own or together, to `out`.
+void add_block(const WeightedTrees& forest, const PreparedRows& rows, const Grid& grid, const double* row_weights,
+               Worker& worker, double* out) {
+    const int n_outputs = forest.trees[0].n_outputs;
+    const std::int64_t size = grid.n() * n_outputs;
+    if (are_lines(forest, grid)) {
+        EffectLines lines(grid, rows, row_weights);
+        for (std::size_t t = 0; t < forest.trees.size(); ++t) {
+            worker.check(64 * rows.n());
+            lines.add_tree(forest.trees[t], forest.link, forest.weights[t]);
+        }
+        return lines.give(out);
+    }
+    Effects effects(grid, n_outputs, rows.input_width());
+    for (std::size_t t = 0; t < forest.trees.size(); ++t)
+        for (std::int64_t i = 0; i < rows.n(); ++i) {
+            worker.check(64 + size);
+            const double weight = forest.weights[t] * (row_weights == nullptr ? 1.0 : row_weights[i]);
+            effects.add_tree(forest.trees[t], forest.link, rows, i, weight,
+                             out + (row_weights == nullptr ? i * size : 0));
+        }
+}
+
+}  // namespace
+
 void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
                  double* out) {
     if (forest.trees.empty()) return;
-    const int n_outputs = forest.trees[0].n_outputs;
-    const std::int64_t size = grid.n() * n_outputs;
-    const bool are_lines = grid.ascends() && n_outputs == 1 && forest.link != Link::kSigmoid;
+    const std::int64_t size = grid.n() * forest.trees[0].n_outputs;
     for_row_blocks(rows, kMostRows, n_threads, control,
                    [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
-                       if (are_lines) {
-                           EffectLines lines(grid, block);
-                           for (std::size_t t = 0; t < forest.trees.size(); ++t) {
-                               worker.check(64 * block.n());
-                               lines.add_tree(forest.trees[t], forest.link, forest.weights[t]);
-                           }
-                           return lines.give(out + begin * size);
-                       }
-                       Effects effects(grid, n_outputs, block.input_width());
-                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
-                           for (std::int64_t i = 0; i < block.n(); ++i) {
-                               worker.check(64 + size);
-                               effects.add_tree(forest.trees[t], forest.link, block, i, forest.weights[t],
-                                                out + (begin + i) * size);
-                           }
+                       add_block(forest, block, grid, nullptr, worker, out + begin * size);
                    });
+}
+
+void add_summed_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, const double* row_weights,
+                        int n_threads, Control& control, double* out) {
+    if (forest.trees.empty()) return;
+    const std::int64_t size = grid.n() * forest.trees[0].n_outputs;
+    const std::int64_t n_blocks = (rows.n_rows + kSummedRows - 1) / kSummedRows;
+    std::vector<double> sums(n_blocks * size);  // blocks and their order do not depend on the threads
+    parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
+        const std::int64_t begin = number * kSummedRows, end = std::min(begin + kSummedRows, rows.n_rows);
+        add_block(forest, PreparedRows(rows, begin, end), grid, row_weights + begin, worker,
+                  sums.data() + number * size);
+    });
+    for (std::int64_t i = 0; i < n_blocks * size; ++i) out[i % size] += sums[i];
 }
 
 }  // namespace boostforest

@@ -70,4 +70,8 @@ class Effects {
 void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
                  double* out);
 
+// Their weighted sum over rows: grid values × outputs. The same for any number of threads.
+void add_summed_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, const double* row_weights,
+                        int n_threads, Control& control, double* out);
+
 }  // namespace boostforest
