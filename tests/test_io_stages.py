@@ -69,6 +69,14 @@ def test_a_damaged_file_is_refused_with_one_sentence(files, kind, case, tmp_path
         load_model(path)
 
 
+def test_a_stage_that_counts_more_than_the_first_is_saved(files, tmp_path):
+    (tmp_path / "model").write_bytes(with_tensors(files["r"], stage_step=np.array([1.0, 2.5])))
+    forest = load_model(tmp_path / "model")
+    forest.save_model(tmp_path / "again")  # classes that are apart are worth such steps
+    X = make_friedman1(20, random_state=1)[0]
+    np.testing.assert_array_equal(load_model(tmp_path / "again").predict(X), forest.predict(X))
+
+
 def test_the_files_are_good_before_they_are_damaged(files, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_bytes(with_tensors(content))
