@@ -21,9 +21,9 @@ def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, grow
     objective = growth.objective
 
     def figure(candidates: list[Chain]) -> float:
+        # As if no row had been drawn: late rounds learn noise that the mean of all bags has less of than that of some.
         mixture = Mixture(objective, forest, candidates)
-        losses = objective.losses(mixture.scores(weights))
-        return objective.loss.figure(objective.average(losses, mixture.rows))[1]
+        return objective.loss.figure(objective.average(mixture.losses(weights), mixture.rows))[1]
 
     limit = figure(chains) + TOLERANCE * abs(figure(chains))
     oobs = [_after_shares(chain, growth) for chain in chains]
