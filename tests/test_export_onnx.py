@@ -549,7 +549,7 @@ def test_bad_arguments_are_refused(rows):
 def test_trees_beyond_the_whole_numbers_of_floats_need_the_newer_operators(rows, monkeypatch):
     X, y, _ = rows
     tree = BoostTreeRegressor(random_state=0).fit(X, y)
-    monkeypatch.setattr("boostforest.export._trees._EXACT_IN_FLOATS", 5)
+    monkeypatch.setattr("boostforest.export._trees.EXACT_IN_FLOATS", 5)
     with pytest.raises(ValueError, match=r"too large for version 3 of ai\.onnx\.ml"):
         to_onnx(tree, ml_opset=3)
     to_onnx(tree)

@@ -108,10 +108,11 @@ static int bf_is(bf_span text, const char* wanted) {
     return text.at != NULL && text.n == strlen(wanted) && memcmp(text.at, wanted, text.n) == 0;
 }
 
-/* The value of a name in an object; at is NULL if it has none. */
+/* The value of a name in an object, or in what follows one of its values; at is NULL if it has none. */
 static bf_span bf_get(bf_loader* l, bf_span object, const char* name) {
     const bf_span none = {NULL, 0};
-    for (int more = bf_char(&object, '{') && !bf_char(&object, '}'); more; more = bf_char(&object, ',')) {
+    const int is_whole = bf_char(&object, '{'), is_empty = is_whole && bf_char(&object, '}');
+    for (int more = is_whole ? !is_empty : bf_char(&object, ','); more; more = bf_char(&object, ',')) {
         const bf_span key = bf_value(l, &object);
         bf_require(l, bf_char(&object, ':'), BF_HEADER);
         const bf_span value = bf_value(l, &object);
@@ -469,9 +470,8 @@ static void bf_decode_params(bf_loader* l, int has_differences, int8_t* out) {
 static void bf_decode(bf_loader* l, const char* name, const bf_tensor* t, uint8_t* out) {
     const int way = t->data.at[0], is_params = strcmp(name, "params") == 0 && t->type == BF_I8;
     const int is_split = (way == 1 || way == 6 || (way == 7 && strcmp(name, "threshold") == 0)) && l->left != NULL;
-    const size_t size = bf_size(t->type), n_streams = way == 7               ? 23
-                                                      : way >= 2 && way <= 4 ? 1
-                                                                             : size + (way == 5 || way == 6);
+    const size_t size = bf_size(t->type), n_planes = size + (way == 5 || way == 6);
+    const size_t n_streams = way == 7 ? 23 : way >= 2 && way <= 4 ? 1 : n_planes;
     bf_require(l, t->data.n >= 1 + 8 * n_streams, BF_CODED);
     l->lengths = t->data.at + 1;
     l->streams.at = l->lengths + 8 * n_streams, l->streams.n = t->data.n - 1 - 8 * n_streams;
@@ -553,11 +553,11 @@ static bf_values bf_read_values(bf_loader* l, const char* name, uint64_t n, int 
     const void* values = bf_read(l, name, type, n);
     float* floats = (float*)bf_take(l, &l->kept, type == BF_F16 ? n : 0, sizeof(float));
     for (uint64_t i = 0; type == BF_F16 && i < n; ++i) floats[i] = bf_half(((const uint16_t*)values)[i]);
-    const bf_values out = {type == BF_F64 ? (const double*)values : NULL,
-                           type == BF_F16   ? floats
-                           : type == BF_F32 ? (const float*)values
-                                            : NULL,
-                           type == BF_I8 && exponent != NULL ? (const int8_t*)values : NULL, exponent};
+    bf_values out = {NULL, NULL, NULL, exponent};
+    if (type == BF_F64) out.f64 = (const double*)values;
+    if (type == BF_F32) out.f32 = (const float*)values;
+    if (type == BF_F16) out.f32 = floats;
+    if (type == BF_I8 && exponent != NULL) out.i8 = (const int8_t*)values;
     bf_require(l, out.f64 != NULL || out.f32 != NULL || out.i8 != NULL, BF_TENSOR);
     for (uint64_t i = 0; out.i8 == NULL && i < n; ++i) {
         const double value = bf_range(&out, (int64_t)i);
@@ -921,6 +921,10 @@ static void bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
     l->header.at = bytes + 8, l->header.n = (size_t)length;
     l->data.at = bytes + 8 + length, l->data.n = n_bytes - 8 - (size_t)length;
     l->metadata = bf_get(l, l->header, "__metadata__");
+    if (l->metadata.at == l->header.at + 16) { /* in the front, as they are written: tensors are behind them */
+        l->header.at = l->metadata.at + l->metadata.n;
+        l->header.n = (size_t)(l->data.at - l->header.at);
+    }
     bf_require(l, bf_is(bf_field(l, "format"), "boostforest"), BF_NOT_A_MODEL);
     const uint64_t version = bf_count(l, bf_field(l, "format_version"));
     bf_require(l, version > 0, BF_HEADER);
