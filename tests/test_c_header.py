@@ -16,7 +16,7 @@ from scipy import sparse
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
 from fuzz_c import Header, build, compare, damaged_files
-from model_files import GOLDEN, with_entry, with_metadata, with_tensors
+from model_files import GOLDEN, tensors_of, with_entry, with_metadata, with_tensors
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 pytestmark = pytest.mark.skipif(
@@ -221,6 +221,17 @@ def test_what_is_wrong_with_a_file_is_said(one_program, tmp_path):
         [one_program, tmp_path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and "the file cannot be read" in done.stderr
+
+
+def test_clip_ranges_coded_as_splits_are_refused(one_program, tmp_path):
+    contents = [path.read_bytes() for path in GOLDEN if path.stem.endswith("regressor")]
+    contents = [content for content in contents if b'"coded.lower"' in content and b'"monotonic_cst"' not in content]
+    assert contents
+    for content in contents:
+        column = tensors_of(content)["coded.lower"].copy()
+        for way in (1, 6):
+            column[0] = way
+            assert "a coded column" in said(one_program, with_tensors(content, **{"coded.lower": column}), tmp_path)
 
 
 def test_tensors_that_predictions_do_not_need_are_left_alone(one_program, tmp_path):

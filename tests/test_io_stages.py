@@ -30,7 +30,8 @@ BAD_REGRESSORS = {
     "errors below zero": ({"residuals": lambda t: -1 - t["residuals"]}, "'residuals' has values below zero"),
     "errors without trees": ({"absent": lambda t: None}, "tensors are missing: absent"),
     "one seed, other rows": (
-        {"tree_seeds": lambda t: np.zeros_like(t["tree_seeds"])}, "'absent' must be the same for all trees of a seed",
+        {"tree_seeds": lambda t: np.zeros_like(t["tree_seeds"])},
+        "'absent' must be the same for all trees of a seed",
     ),
     "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have the shape"),
     "sets of classes": ({"conformity": lambda t: np.ones(3)}, "unknown for BoostForestRegressor: conformity"),

@@ -10,6 +10,7 @@ from .._model.columns import ForestColumns
 from ._features import Routing
 from ._graph import EXACT_IN_FLOATS, INT32, ML_OPSET, Graph, Value
 
+_LESS_OR_EQUAL, _GREATER = 0, 3  # modes of nodes
 
 
 class Trees:
@@ -70,18 +71,20 @@ class Trees:
             feature, threshold, missing_left = (
                 np.append(own, np.zeros(len(single), dtype=own.dtype)) for own in (feature, threshold, missing_left)
             )
+        turned = missing_left.astype(bool) & routing.by_mode
+        children[:, turned], are_leaves[:, turned] = children[::-1, turned], are_leaves[::-1, turned]
         children, leaves = _shared_leaves(children, are_leaves, weights, targets)
         return graph.add_ml(
             "TreeEnsemble",
             routing.features,
-            nodes_modes=np.zeros(len(feature), dtype=np.uint8),  # x <= threshold
+            nodes_modes=np.where(turned, _GREATER, _LESS_OR_EQUAL).astype(np.uint8),
             nodes_featureids=feature,
             nodes_splits=threshold,
             nodes_truenodeids=children[0],
             nodes_falsenodeids=children[1],
             nodes_trueleafs=are_leaves[0],
             nodes_falseleafs=are_leaves[1],
-            nodes_missing_value_tracks_true=_unless_nowhere(missing_left),
+            nodes_missing_value_tracks_true=None if routing.by_mode else _unless_nowhere(missing_left),
             leaf_weights=weights[leaves],
             leaf_targetids=targets[leaves],
             tree_roots=roots,

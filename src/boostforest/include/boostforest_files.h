@@ -619,6 +619,7 @@ static void bf_read_trees(bf_loader* l) {
         bf_require(l, (left[i] == 0 ? f->feature[i] == -1 : is_feature) && f->missing_left[i] <= 1, BF_TREES);
     }
     f->threshold = bf_doubles(l, "threshold", n);
+    l->left = NULL; /* leaves get numbers now: nothing else may be coded by splits */
     for (int32_t t = 0; t < f->n_trees; ++t)
         for (int64_t i = f->tree_start[t], n_leaves = 0; i < f->tree_start[t + 1]; ++i)
             if (left[i] == 0) left[i] = (int32_t)n_leaves++;
