@@ -118,6 +118,7 @@ static bf_span bf_get(bf_loader* l, bf_span object, const char* name) {
         const bf_span value = bf_value(l, &object);
         if (bf_is(key, name)) return value;
     }
+    bf_require(l, is_empty || bf_char(&object, '}'), BF_HEADER);
     return none;
 }
 
@@ -166,6 +167,7 @@ static bf_tensor bf_find(bf_loader* l, const char* name) {
     bf_require(l, t.n * bf_size(t.type) == end - begin, BF_HEADER);
     t.data.at = l->data.at + begin, t.data.n = (size_t)(end - begin);
     if (!t.is_coded) return t;
+    bf_require(l, l->coded.at != NULL, BF_CODED);
     bf_span said = bf_get(l, l->coded, name); /* ["type", number of values], at most 256 bytes for each that is there */
     bf_require(l, t.type == BF_U8 && bf_char(&said, '['), BF_CODED);
     t.type = bf_type_of(bf_value(l, &said));
@@ -691,7 +693,7 @@ static const char* const* bf_read_classes(bf_loader* l) {
 static void bf_read_target(bf_loader* l) {
     static const char* const losses[] = {"huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie", "aft"};
     bf_forest* f = l->forest;
-    const bf_span loss = bf_field(l, "loss"), name = bf_field(l, "estimator");
+    const bf_span loss = bf_field(l, "loss"), name = bf_get(l, l->metadata, "estimator");
     int k = 0;
     f->factor = 1;
     f->n_outputs = 1;
@@ -926,8 +928,9 @@ static void bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
         l->header.at = l->metadata.at + l->metadata.n;
         l->header.n = (size_t)(l->data.at - l->header.at);
     }
-    bf_require(l, bf_is(bf_field(l, "format"), "boostforest"), BF_NOT_A_MODEL);
-    const uint64_t version = bf_count(l, bf_field(l, "format_version"));
+    bf_require(l, l->metadata.at != NULL, BF_NOT_A_MODEL);
+    bf_require(l, bf_is(bf_get(l, l->metadata, "format"), "boostforest"), BF_NOT_A_MODEL);
+    const uint64_t version = bf_count(l, bf_get(l, l->metadata, "format_version"));
     bf_require(l, version > 0, BF_HEADER);
     bf_require(l, version <= 4, BF_NEWER);
     const bf_span seal = bf_get(l, l->metadata, "sha256");
