@@ -29,6 +29,10 @@ BAD_REGRESSORS = {
     "losses of other stages": ({"oob_loss": lambda t: np.ones(5)}, "'oob_loss' must have the shape .2,.; got .5,."),
     "errors below zero": ({"residuals": lambda t: -1 - t["residuals"]}, "'residuals' has values below zero"),
     "errors without trees": ({"absent": lambda t: None}, "tensors are missing: absent"),
+    "one seed, other rows": (
+        {"tree_seeds": lambda t: np.zeros_like(t["tree_seeds"])},
+        "'absent' must be the same for all trees of a seed",
+    ),
     "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have the shape"),
     "sets of classes": ({"conformity": lambda t: np.ones(3)}, "unknown for BoostForestRegressor: conformity"),
 }

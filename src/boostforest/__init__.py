@@ -75,7 +75,7 @@ def get_include() -> str:
     Examples
     --------
     >>> import boostforest, os
-    >>> os.listdir(boostforest.get_include())
-    ['boostforest.h']
+    >>> sorted(os.listdir(boostforest.get_include()))
+    ['boostforest.h', 'boostforest_files.h']
     """
     return str(files(__name__) / "include")

@@ -362,6 +362,8 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
     left_out = None
     if "absent" in t:
         left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
+        if not np.array_equal(left_out.bits[left_out.seed_of_tree], t["absent"]):
+            raise ValueError("tensor 'absent' must be the same for all trees of a seed")
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
         features,
