@@ -153,6 +153,7 @@ def _fewer_trees(
 ) -> tuple[str, Model, float]:
     """Return trees that fit, the best ones first, with as many nodes and digits as are best for so many bytes."""
     found = []
+    model = replace(model, known=Known(target=model.known.target))  # what was learned out of bag is of all trees
     for share in (0.0,) if model.columns.in_python.any() else _PRUNED:
         fewer = replace(model, columns=without_weak_subtrees(model.columns, share)) if share else model
         candidates = [(says, replace(fewer, columns=columns)) for says, columns in _coefficients(fewer)]
@@ -185,8 +186,8 @@ def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callabl
 
 
 def _best_trees(model: Model, order: list[int], n: int) -> Model:
-    """Return the first members of an order as a forest; what was learned out of bag is of all trees, and gone."""
-    return replace(with_members(model, np.sort(order[:n])), known=Known(target=model.known.target))
+    """Return the first members of an order as a forest."""
+    return replace(with_members(model, np.sort(order[:n])), known=model.known)
 
 
 def tree_order(model: Model, judge: Judge, most: int) -> list[int]:

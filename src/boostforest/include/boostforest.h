@@ -675,7 +675,8 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
     X(loss) X(gain) X(lower) X(upper) X(params) X(exponent) X(param_start) X(hidden_start) X(hidden) X(network) \
     X(split_features) X(model_features) X(monotonic_cst) X(feature_mean) X(feature_scale) X(feature_deviation) \
     X(target_mean) X(target_scale) X(stage_end) X(stage_step) X(stage_units) X(oob_loss) X(calibration_factor) \
-    X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight) X(conformity) X(conformity_weight) \
+    X(knot_start) X(knot_x) X(knot_y) X(residuals) X(absent) X(residual_weight) X(residual_negative) \
+    X(leaf_tree) X(residual_leaf) X(conformity) X(conformity_weight) \
     X(column_kind) X(level_start) X(level_missing) X(level_is_text) X(level_end) X(level_text) X(class_basis) \
     X(level_means) X(fill) X(classes)
 #define BF_FIELDS(X) /* of the metadata, which are tensors if the header has no room for them */ \
@@ -917,7 +918,7 @@ static int bf_read_entry(const bf_loader* l, bf_span entry, bf_tensor* t) {
 
 /* What the metadata says of a coded column: ["type", number of values]; at most 256 bytes for each that is there. */
 static int bf_read_coded(int id, bf_span said, bf_tensor* t) {
-    const int is_list = bf_char(&said, '[') && (id <= BF_T_exponent || id == BF_T_absent);
+    const int is_list = bf_char(&said, '[') && (id <= BF_T_exponent || id == BF_T_absent || id == BF_T_residual_leaf);
     const int type = is_list && t->type == BF_U8 ? bf_type_of(bf_value(&said)) : BF_N_TYPES;
     t->type = type;
     if (type == BF_N_TYPES || type == BF_BOOL || !bf_char(&said, ',') || !bf_count(bf_value(&said), &t->n)) return 0;
@@ -1776,7 +1777,7 @@ static int bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
     l->metadata = bf_get(l->header, "__metadata__", NULL);
     if (!bf_require(l, bf_is(bf_field(l, "format"), "boostforest"), BF_NOT_A_MODEL)) return 0;
     if (!bf_require(l, bf_count(bf_field(l, "format_version"), &version) && version > 0, BF_HEADER)) return 0;
-    if (!bf_require(l, version <= 4, BF_NEWER)) return 0;
+    if (!bf_require(l, version <= 5, BF_NEWER)) return 0;
     if (!bf_require(l, bf_check_seal(bf_get(l->metadata, "sha256", NULL), bytes, n_bytes), BF_CHECKSUM)) return 0;
     l->forest = (bf_forest*)bf_take(l, &l->kept, 1, sizeof(bf_forest));
     return l->forest != NULL && bf_read_entries(l) && bf_read_target(l) && bf_read_table(l) && bf_read_trees(l) &&
