@@ -70,9 +70,8 @@ def test_scales_and_weights_are_those_of_shared_leaves():
     power = local._own[1]
     assert_allclose(local.scales(new), scale**power)
     assert_allclose(local._weights(new)[0], weights[local._order])
-    alone = LocalErrors(
-        np.delete(residuals, 4), np.delete(leaves, 4, axis=0), np.arange(5)
-    )  # row 4 is judged by the others
+    # Row 4 is judged by the others.
+    alone = LocalErrors(np.delete(residuals, 4), np.delete(leaves, 4, axis=0), np.arange(5))
     total = (leaves == leaves[4]) / (leaves == leaves[4]).sum(axis=0)
     others = np.delete(total.mean(axis=1), 4)
     own = (others @ np.abs(alone.residuals) + 0.1 * mean) / (others.sum() + 0.1) / mean
@@ -158,9 +157,7 @@ def test_what_cannot_be_had_is_refused_in_a_sentence():
 def test_forests_of_older_files_have_intervals_of_one_width_and_say_what_they_lack():
     X, forest = np.zeros((2, 3)), load_model(next(path for path in GOLDEN if path.stem == "v2-stages-regressor"))
     assert_array_equal(forest.predict_interval(X), forest.predict_interval(X, method="jackknife+"))
-    with pytest.raises(
-        AttributeError, match=r"predict_distribution needs the leaves .* format 4 and older do not have"
-    ):
+    with pytest.raises(AttributeError, match=r"predict_distribution needs the leaves .* format 4 and older"):
         forest.predict_distribution(X)
     with pytest.raises(AttributeError, match="predict_interval with method='local' needs the leaves"):
         forest.predict_interval(X, method="local")

@@ -121,9 +121,8 @@ def test_many_models_and_rows(package, tmp_path):
     forest.save_model(tmp_path / "model.bf")
     for answer in ask(package, *[question(tmp_path / "model.bf", X)] * 3):
         assert_allclose(answer["predicted"], forest.predict(X), rtol=1e-13, atol=1e-13)
-        assert_allclose(
-            answer["intervals"], forest.predict_interval(X, 0.8, method="jackknife+"), rtol=1e-13, atol=1e-13
-        )
+        ends = forest.predict_interval(X, 0.8, method="jackknife+")
+        assert_allclose(answer["intervals"], ends, rtol=1e-13, atol=1e-13)
         assert answer["nTrees"] == len(forest._model.seeds) and answer["categories"] == [None] * 5
 
 

@@ -264,8 +264,8 @@ def _local(model: Model, method: str) -> LocalErrors:
     local = _kept(model, method).local
     if local is None:
         raise AttributeError(
-            f"{method} needs the leaves of at least two training rows that some tree has left out, which model files of "
-            "format 4 and older do not have: fit the forest again."
+            f"{method} needs the leaves of at least two training rows that some tree has left out; model files of "
+            "format 4 and older do not have them: fit the forest again."
         )
     return local
 
