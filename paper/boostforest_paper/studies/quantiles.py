@@ -28,7 +28,7 @@ class Forecast(NamedTuple):
 
     quantiles: Floats  #: rows × levels
     crps: Floats | None = None  #: per row; None: it has no distributions
-    intervals: dict[str, Floats] = {}  #: lower and upper ends, by method
+    intervals: tuple[Floats, ...] = ()  #: lower and upper ends, by the methods of ``INTERVALS``
 
 
 Learner = Callable[[Fold, int, int], Forecast]  # fold, seed, trees
@@ -37,7 +37,7 @@ Learner = Callable[[Fold, int, int], Forecast]  # fold, seed, trees
 def boost_forest(part: Fold, seed: int, trees: int) -> Forecast:
     """Take all from one fit."""
     forest = BoostForestRegressor(trees, random_state=seed).fit(*part[:2])
-    ends = {method: forest.predict_interval(part.X_test, COVERAGE, method=method) for method in INTERVALS}
+    ends = tuple(forest.predict_interval(part.X_test, COVERAGE, method=method) for method in INTERVALS)
     distribution = forest.predict_distribution(part.X_test)
     return Forecast(distribution.quantile(LEVELS), distribution.crps(part.y_test), ends)
 
@@ -107,7 +107,8 @@ def measure(part: Fold, forecast: Forecast) -> dict[str, float]:
     figures = {"pinball": pinball(forecast.quantiles, part.y_test).mean() / deviation}
     if forecast.crps is not None:
         figures["CRPS"] = forecast.crps.mean() / deviation
-    for method, (lower, upper) in ((name, ends.T) for name, ends in forecast.intervals.items()):
+    for method, ends in zip(INTERVALS, forecast.intervals, strict=False):
+        lower, upper = ends.T
         figures[f"{method}, held"] = ((lower <= part.y_test) & (part.y_test <= upper)).mean()
         figures[f"{method}, width"] = (upper - lower).mean() / deviation
     return figures
