@@ -88,17 +88,20 @@ def test_quantiles_and_distributions_are_measured_and_missing_packages_left_out(
     assert all(0.7 <= first[f"{method}, held"] <= 1 for method in quantile_study.INTERVALS)
 
 
-def test_pinball_loss_and_crps_are_those_of_their_definitions():
+def test_pinball_losses_are_those_of_the_definition():
     y, quantiles = np.array([0.0, 3.0]), np.array([[1.0, 2.0], [1.0, 2.0]])
     np.testing.assert_allclose(quantile_study.pinball(quantiles, y, (0.1, 0.5)), [[0.9, 1.0], [0.2, 0.5]])
+
+
+@pytest.mark.parametrize("name", ["quantile-forest", "NGBoost"])
+def test_other_libraries_have_quantiles_and_distributions(name):
+    learner, package = quantile_study.LEARNERS[name]
+    pytest.importorskip(package)
     rng = np.random.default_rng(0)
     part = quantile_study.fold(rng.normal(size=(100, 2)), rng.normal(size=100), 0)
-    for name, (learner, package) in quantile_study.LEARNERS.items():
-        if name in ("quantile-forest", "NGBoost"):
-            pytest.importorskip(package)
-            forecast = learner(part, 0, 20)
-            assert forecast.quantiles.shape == (20, 3) and (np.diff(forecast.quantiles) >= 0).all()
-            assert 0.2 < forecast.crps.mean() < 1.2  # 0.56 if the distribution is known
+    forecast = learner(part, 0, 20)
+    assert forecast.quantiles.shape == (20, 3) and (np.diff(forecast.quantiles) >= 0).all()
+    assert 0.2 < forecast.crps.mean() < 1.2  # 0.56 if the distribution is known
 
 
 ARFF = """% a comment
