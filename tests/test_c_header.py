@@ -94,7 +94,7 @@ def assert_same(program, path, model, tolerance, X=None):
         assert (interval_status == 3).all()
         return
     with warnings.catch_warnings(action="ignore"):
-        expected = model.predict_interval(table, 0.8)
+        expected = model.predict_interval(table, 0.8, method="jackknife+")
     assert not interval_status.any()
     finite = np.isfinite(expected)
     assert_array_equal(ends[~finite], expected[~finite])

@@ -34,6 +34,40 @@ BAD_REGRESSORS = {
         "'absent' must be the same for all trees of a seed",
     ),
     "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have the shape"),
+    "leaves that are not there": (
+        {"residual_leaf": lambda t: t["residual_leaf"] + np.uint8(99)},
+        "'residual_leaf' has leaves that the trees do not have",
+    ),
+    "leaves below zero": (
+        {"residual_leaf": lambda t: -1 - t["residual_leaf"].astype(np.int32)},
+        "'residual_leaf' has leaves that the trees do not have",
+    ),
+    "leaves of trees that are not there": (
+        {"leaf_tree": lambda t: t["leaf_tree"] + 40},
+        "'leaf_tree' must hold numbers of trees, ascending",
+    ),
+    "leaves of one tree twice": (
+        {"leaf_tree": lambda t: np.maximum(t["leaf_tree"], 3)},
+        "'leaf_tree' must hold numbers of trees, ascending",
+    ),
+    "leaves of other rows": (
+        {"residual_leaf": lambda t: t["residual_leaf"][:, 1:].copy()},
+        "'residual_leaf' must have the shape",
+    ),
+    "leaves without trees": ({"leaf_tree": lambda t: None}, "tensors are missing: leaf_tree"),
+    "leaves without errors": (
+        {name: lambda t: None for name in ("residuals", "absent")},
+        "tensors are missing: residuals",
+    ),
+    "leaves of a single row": (
+        {
+            "residuals": lambda t: t["residuals"][:1],
+            "absent": lambda t: t["absent"][:, :1].copy(),
+            "residual_negative": lambda t: t["residual_negative"][:1],
+            "residual_leaf": lambda t: t["residual_leaf"][:, :1].copy(),
+        },
+        "'residual_negative' needs at least two rows in 'residuals'",
+    ),
     "sets of classes": ({"conformity": lambda t: np.ones(3)}, "unknown for BoostForestRegressor: conformity"),
 }
 BAD_CLASSIFIERS = {

@@ -240,8 +240,10 @@ class Model:
         Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs. The rows are the training table, or those of its n_rows rows that numbers names.
         """
 
-    def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-        """Write the leaf of every row in every tree to out."""
+    def apply(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int, out: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
+        """
+        Write the leaf of every row in every tree, or in those of these numbers, to out.
+        """
 
 def m5p_fit(x: numpy.ndarray, x_mean: numpy.ndarray, x_scale: numpy.ndarray, y: numpy.ndarray, y_mean: float, y_scale: float, weight: numpy.ndarray, min_samples_leaf: float, prune: bool, smooth: bool, regression_tree: bool) -> dict[str, numpy.ndarray]:
     """Grow an M5' tree; return its columns."""

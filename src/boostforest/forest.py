@@ -24,12 +24,12 @@ from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
 from ._model.distribution import Distribution, check_levels
 from ._model.intervals import LeftOut, left_out
-from ._model.local import LocalErrors
+from ._model.local import MOST_TREES, LocalErrors
 from ._model.model import Known, Model
 from ._report.mixin import ReportMixin
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 
-INTERVALS = ("jackknife+", "local")
+INTERVALS = (None, "local", "jackknife+")
 T = TypeVar("T")
 
 
@@ -80,10 +80,12 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         bags = model.stages.bags(model.seeds)
         residuals, threads = (y - prediction) / model.loss.output_unit, self._threads()
 
-        def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
-            return model.first_leaves(np.ascontiguousarray(data.X[rows]), threads)
+        trees = model.stages.spread(MOST_TREES)
 
-        kept = left_out(model.seeds, bags, sampling, residuals, seen, leaves_of)
+        def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
+            return model.leaves(np.ascontiguousarray(data.X[rows]), threads, trees)
+
+        kept = left_out(model.seeds, bags, sampling, residuals, seen, trees, leaves_of)
         known = replace(model.known, left_out=kept)
         if not self.oob_score:
             return known
@@ -91,15 +93,16 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         return replace(known, prediction=prediction, score=score)
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.9, offset: Any = None, *, method: str = "jackknife+"
+        self, X: Any, coverage: float = 0.9, offset: Any = None, *, method: str | None = None
     ) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
-        By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
-        know it; what these forests predict, plus and minus their errors on the rows that they do not know, gives the
-        interval. These have about the same width everywhere. Those of ``method="local"`` are as wide as the errors are
-        large in the leaves that a row falls into. Needs a forest that was fitted with ``oob_score=True``, or with
-        stages, an adaptive pool or boosted trees, as the default has them from 40 trees on.
+        They are around the prediction, and as wide as the errors of training rows were out of bag, where these share
+        leaves with the new row (conformal prediction with local widths). Those of ``method="jackknife+"`` have about
+        the same width everywhere: the trees that have not drawn a training row are a forest that does not know it; what
+        these forests predict, plus and minus their errors on the rows that they do not know, gives the interval [1]_.
+        Needs a forest that was fitted with ``oob_score=True``, or with stages, an adaptive pool or boosted trees, as
+        the default has them from 40 trees on.
 
         Parameters
         ----------
@@ -110,8 +113,9 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
             few training rows to tell.
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`; None: 0.
-        method : {"jackknife+", "local"}, default="jackknife+"
-            How widths are found; "local" needs what model files do not keep, so loaded forests have the other alone.
+        method : {"local", "jackknife+"} or None, default=None
+            How widths are found. None: "local", but "jackknife+" where a forest is from a model file without leaves of
+            training rows (format 4 and older).
 
         Returns
         -------
@@ -134,11 +138,11 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         True
         """
         check_coverage(coverage)
-        if not isinstance(method, str) or method not in INTERVALS:
-            raise ValueError(f"method must be 'jackknife+' or 'local'; got {method!r}.")
+        if not isinstance(method, str | None) or method not in INTERVALS:
+            raise ValueError(f"method must be None, 'local' or 'jackknife+'; got {method!r}.")
         model, X, in_scores = self._read_with(X, offset)
         kept = _kept(model, "predict_interval")
-        if method == "local":
+        if method == "local" or (method is None and kept.local is not None):
             local = _local(model, "predict_interval with method='local'")
             ends = model.local_intervals(X, kept, local, coverage, self._threads(), in_scores)
         else:
@@ -187,7 +191,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         The errors of training rows out of bag, around the prediction. They count by the leaves that their rows share
         with the new one [1]_ and are scaled by how large errors are there; the levels are corrected so that the
         training rows, each judged by the others, are spread evenly over them [2]_. Needs a forest as
-        `predict_interval` does; model files do not keep what it takes.
+        `predict_interval` does; model files of format 4 and older do not have what it takes.
 
         Parameters
         ----------
@@ -260,8 +264,8 @@ def _local(model: Model, method: str) -> LocalErrors:
     local = _kept(model, method).local
     if local is None:
         raise AttributeError(
-            f"{method} needs the leaves of at least two training rows that some tree has left out: a forest that was "
-            "fitted here has them, one from a model file does not."
+            f"{method} needs the leaves of at least two training rows that some tree has left out; model files of "
+            "format 4 and older do not have them: fit the forest again."
         )
     return local
 

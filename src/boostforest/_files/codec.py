@@ -30,6 +30,7 @@ from .._grow.parameters import TREE_PARAMETERS, check_criteria
 from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
+from .._model.local import LocalErrors
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors
 from .field import (
@@ -122,6 +123,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
         tensors["absent"] = known.left_out.bits[known.left_out.seed_of_tree]
+        if known.left_out.local is not None:
+            tensors |= _encode_local(known.left_out.local, model.columns)
     metadata = {
         "params": stored,
         "not_stored": lost,
@@ -205,6 +208,19 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     return tensors
 
 
+def _encode_local(local: LocalErrors, columns: ForestColumns) -> dict[str, Any]:
+    """Return the signs of out-of-bag errors, and the leaves of their rows, which are numbered without other nodes."""
+    start = columns.tree_start[local.trees, None]
+    before = np.append(0, np.cumsum(columns.feature < 0))
+    numbers = before[start + local.leaves.T] - before[start]
+    short = np.uint8 if numbers.max() < 2**8 else np.uint16 if numbers.max() < 2**16 else np.int32
+    return {
+        "residual_negative": np.packbits(np.signbit(local.residuals)),
+        "leaf_tree": local.trees,
+        "residual_leaf": numbers.astype(short),
+    }
+
+
 def _encode_drawn(values: list[Any]) -> Any:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not), or runs of it."""
     plain = [encode_value(v) for v in values]
@@ -218,9 +234,9 @@ def _encode_drawn(values: list[Any]) -> Any:
     return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
 
 
-def is_newer(metadata: Metadata) -> bool:
-    """Tell whether there is metadata that came with version 4 of the format."""
-    return "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"]
+def version(metadata: Metadata) -> int:
+    """Return the version of the format that knows this metadata, from 2 on."""
+    return 4 if "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"] else 2
 
 
 def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
@@ -364,6 +380,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
         if not np.array_equal(left_out.bits[left_out.seed_of_tree], t["absent"]):
             raise ValueError("tensor 'absent' must be the same for all trees of a seed")
+        left_out.local = _decode_local(t, columns) if "residual_leaf" in t else None
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
         features,
@@ -421,6 +438,18 @@ def _decode_forest(content: Content) -> ForestColumns:
     if "param_start" in t and not np.array_equal(t["param_start"], forest.param_start):
         raise ValueError("damaged model: param_start is not where the parameters of the nodes are")
     return forest
+
+
+def _decode_local(t: Tensors, columns: ForestColumns) -> LocalErrors:
+    size, numbers, trees = t["residuals"], t["residual_leaf"], t["leaf_tree"]
+    start, end = columns.tree_start[trees, None], columns.tree_start[trees + 1, None]
+    before = np.append(0, np.cumsum(columns.feature < 0))
+    if (numbers < 0).any() or (numbers >= before[end] - before[start]).any():
+        raise ValueError("tensor 'residual_leaf' has leaves that the trees do not have")
+    leaves = np.flatnonzero(columns.feature < 0)[before[start] + numbers] - start
+    negative = np.unpackbits(t["residual_negative"], count=len(size)).astype(np.bool_)
+    rows_first = np.ascontiguousarray(leaves.T, dtype=np.int32)
+    return LocalErrors.of(np.where(negative, -size, size), rows_first, trees, t.get("residual_weight"))
 
 
 def _decode_columns(content: Content) -> TableEncoder:

@@ -107,6 +107,11 @@ STAGE_END = rule(
     "tensor '{name}' must ascend from above 0 to the number of trees",
     lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
 )
+SOME_TREES = rule(
+    "tensor '{name}' must hold numbers of trees, ascending",
+    lambda a, c: len(a) > 0 and a[0] >= 0 and a[-1] < c.sizes["trees"] and _ascends(a, strictly=True),
+)
+TWO_ROWS = rule("tensor '{name}' needs at least two rows in 'residuals'", lambda _, c: c.sizes["residuals"] > 1)
 _LEAST = 1e-100  # of what trees are multiplied with: a fit finds more, and products of smaller numbers can be 0
 _MOST = 1000.0
 

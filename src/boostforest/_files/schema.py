@@ -28,12 +28,14 @@ from .field import (
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    SOME_TREES,
     SPARSE_CHOSEN,
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
     STAGE_UNITS,
     TARGET,
+    TWO_ROWS,
     WEIGHTS,
     Field,
     Schema,
@@ -58,6 +60,7 @@ _NETWORKS = When("with networks")
 _STAGES = When("several stages", forests=True)
 _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
+_LOCAL = When("with intervals of local width", task="regression", forests=True, needs="residuals")
 _SETS = When("with sets of classes", task="classification", forests=True)
 _COLUMNS = When("if a column is not one feature")
 _SPARSE = When("fitted on a wide sparse matrix")
@@ -192,6 +195,19 @@ TENSORS = (
         When("with `residuals`", task="regression", forests=True, needs="residuals"), (FINITE, WEIGHTS), 2,
     ),
     Field(
+        "residual_negative", "U8", "⌈residuals / 8⌉",
+        "a bit per row of `residuals`, highest first, 1: its target is below what was predicted out of bag", _LOCAL,
+        (TWO_ROWS,), 5,
+    ),
+    Field(
+        "leaf_tree", "I64", "sharing", "trees whose leaves tell which of these rows are near to another, ascending",
+        _LOCAL, (SOME_TREES,), 5,
+    ),
+    Field(
+        "residual_leaf", "I32, U16, U8", "(sharing, residuals)",
+        "for each of these trees and rows the leaf of the row, counted among the leaves of the tree", _LOCAL, since=5,
+    ),
+    Field(
         "conformity", "F64", "conformity",
         "for some training rows 1 − out-of-bag probability of the true class, ascending", _SETS,
         (FINITE, ASCENDING), 2,
@@ -283,7 +299,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`4`, or the lowest from `2` on that has all that is there", _HEAD),
+    Field("format_version", "text", "", "`5`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "

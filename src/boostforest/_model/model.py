@@ -18,7 +18,7 @@ from .background import Background
 from .columns import ForestColumns
 from .distribution import Distribution
 from .intervals import LeftOut, intervals, local_intervals
-from .local import MOST_TREES, LocalErrors
+from .local import LocalErrors
 from .python_models import add_trees, python_models_size
 
 _VALUES_AT_ONCE = 2**22  # of distributions
@@ -72,6 +72,14 @@ class Stages:
         """Return the seeds of the bags of each boosted stage."""
         stages = zip(self.parts, self.boosted, strict=True)
         return [np.unique(seeds[first:end]) for (first, end), boosted in stages if boosted]
+
+    def spread(self, most: int) -> Longs:
+        """Return at most so many trees, evenly from the first stage and, where that has fewer, from the others."""
+        n_first, n_trees = self.ends[0], self.ends[-1]
+        n_own = min(most, n_first)
+        n_others = min(most - n_own, n_trees - n_first)
+        parts = np.linspace(0, n_first - 1, n_own), np.linspace(n_first, n_trees - 1, n_others)
+        return np.concatenate(parts).astype(np.int64)
 
     def tree_weights(self) -> Floats:
         """Return what each tree counts."""
@@ -261,16 +269,11 @@ class Model:
             scores = scores + step * mean
         return self.calibration.outputs(self.loss, scores, offset)
 
-    def leaves(self, X: Floats, threads: int) -> Ints:
-        """Return the leaf of every row in every tree: rows × trees."""
-        leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
-        self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves)
+    def leaves(self, X: Floats, threads: int, trees: Longs | None = None) -> Ints:
+        """Return the leaf of every row in every tree, or in some: rows × trees."""
+        leaves = np.empty((len(X), self.n_trees if trees is None else len(trees)), dtype=np.int32)
+        self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves, trees)
         return leaves
-
-    def first_leaves(self, X: Floats, threads: int) -> Ints:
-        """Return the leaf of every row in the trees of the first stage, at most so many: those that rows share."""
-        n_trees = min(MOST_TREES, self.stages.ends[0])
-        return (self if n_trees == self.n_trees else self.take(0, n_trees)).leaves(X, threads)
 
     def intervals(
         self, X: Floats, kept: LeftOut, coverage: float, threads: int, offset: Floats | None = None
@@ -289,13 +292,13 @@ class Model:
     ) -> Floats:
         """Return the same with local widths."""
         centre = self.outputs(X, threads, offset)[:, 0]
-        return local_intervals(local, kept, centre, self.first_leaves(X, threads), coverage)
+        return local_intervals(local, kept, centre, self.leaves(X, threads, local.trees), coverage)
 
     def distributions(
         self, X: Floats, local: LocalErrors, threads: int, offset: Floats | None = None
     ) -> Iterator[Distribution]:
         """Yield the distributions of the targets, some rows at a time, in the user's units."""
-        centre, leaves = self.outputs(X, threads, offset), self.first_leaves(X, threads)
+        centre, leaves = self.outputs(X, threads, offset), self.leaves(X, threads, local.trees)
         block = max(1, _VALUES_AT_ONCE // len(local.residuals))
         for first in range(0, len(X), block):
             rows = slice(first, first + block)

@@ -932,7 +932,7 @@ static void bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
     bf_require(l, bf_is(bf_get(l, l->metadata, "format"), "boostforest"), BF_NOT_A_MODEL);
     const uint64_t version = bf_count(l, bf_get(l, l->metadata, "format_version"));
     bf_require(l, version > 0, BF_HEADER);
-    bf_require(l, version <= 4, BF_NEWER);
+    bf_require(l, version <= 5, BF_NEWER);
     const bf_span seal = bf_get(l, l->metadata, "sha256");
     bf_require(l, seal.n == 64 && memcmp(seal.at - 10, "\"sha256\":\"", 10) == 0, BF_CHECKSUM);
     bf_digest(bytes, n_bytes, (size_t)(seal.at - bytes), digits);
