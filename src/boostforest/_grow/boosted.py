@@ -124,10 +124,9 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
         shared = [data.shared(request.engine), request.engine.share(data.start)]
         tasks = [(data.roles, kind, seeds[b : b + 1], request.dtype) for b in range(len(seeds))]
         parts = list(request.engine.run(_bag_on_worker, shared, tasks))
-    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     oob = reduce(add, (oob for _, _, oob in parts))
     sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns, _, _ in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, _, _ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",

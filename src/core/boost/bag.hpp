@@ -19,9 +19,10 @@ struct BagPart {
     double weight = 0;          // Σ w
     std::vector<double> w, y;   // weight and label of each
     std::vector<double> state;  // see Loss::n_state
+    std::vector<std::int32_t> rows;  // their numbers in the table
 
     Sample sample() {
-        return {.rows = nullptr,
+        return {.rows = rows.data(),
                 .n = n,
                 .weight = weight,
                 .w = w.data(),

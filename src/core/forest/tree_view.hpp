@@ -31,7 +31,8 @@ struct TreeView {
                                     //   have one but a root that is split
     std::int64_t n_nodes;           // nodes of this tree
     std::int32_t n_model_features;  // features that node models see
-    std::int32_t n_outputs;         // 1, or the number of classes if more than two
+    std::int32_t n_outputs;         // 1, or the number of classes if more than two; of several targets those of all
+    const std::int32_t* target_end;  // of several targets with classes: outputs up to the end of each; otherwise null
     std::int32_t n_inputs;          // slopes of a model: none, features, or hidden units
     const double* hidden;           // the tree's hidden layer, see HiddenLayer::values; only where kind is kHidden
     ModelKind kind;                 // what params holds

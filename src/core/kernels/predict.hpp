@@ -10,7 +10,7 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-// Where all nodes have models of one output, but for a root that is split: the number of a node's; below 0: none.
+// Where all nodes have models, but for a root that is split: the number of a node's; below 0: none.
 inline Index model_of(const TreeView& tree, std::int32_t node) {
     return Index{node} - (tree.n_nodes > 1);
 }
@@ -183,6 +183,20 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
 template <class T, bool kGaps>
 void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                   double* out, Index stride) {
+    if (tree.sum_path && tree.n_outputs > 1) {
+        for (int c = 0; c < tree.n_outputs; ++c)
+            for (Index i = 0; i < n; ++i) out[c * stride + i] = 0;
+        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+            const Index model = model_of(tree, node) * tree.n_outputs;
+            if (model < 0) return;  // the root
+            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
+            for (int c = 0; c < tree.n_outputs; ++c) {
+                const double value = linear_model<T>(tree, model + c, inputs + Index{i} * input_width, input_width);
+                out[c * stride + i] += within(value, low, high);
+            }
+        });
+        return;
+    }
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
         walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
@@ -251,7 +265,8 @@ inline TreeView unpacked(const TreeView& tree, Index n_models, double* room) {
 
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
                  int input_width, double* out, Index stride) {
-    const Index n_models = tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2 * tree.n_outputs;
+    const Index n_models =
+        (tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2) * tree.n_outputs;
     const Index n_values = n_models * (1 + tree.n_inputs) + (tree.sum_path ? 2 * tree.n_nodes : 0);
     if (tree.stored == Stored::kByte && tree.monotone == nullptr && n_values <= kMostUnpacked &&
         n_values <= kUnpackedPerRow * (n - 1)) {

@@ -114,7 +114,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
             std::fill_n(sum_zx, width, 0.0);
             kernels().add_weighted_rows(x, n, width, vz, sum_zx);
         }
-        if (known) {
+        if (known && !same) {
             std::fill_n(mean, width, 0.0);
             const auto fill = [&, width = width, d = d, lambda = lambda, known_gram = known_gram] {
                 std::copy_n(known_gram, static_cast<std::size_t>(width) * d, gram);
@@ -316,10 +316,17 @@ class SharedRidge {
         double* sum_zx = mean + width;
         double* inverse_pivots = sum_zx + width;
         take_lanes(d);
-        kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
         double total = 0, unused = 0;
         kernels().weighted_sums(p_.v, p_.z, p_.n, total, unused);
-        centre({gram, width, d, mean, sum_zx, total, 0.0, p_.lambda});
+        if (p_.gram != nullptr) {
+            std::fill_n(mean, width, 0.0);
+            std::copy_n(p_.gram, static_cast<std::size_t>(width) * d, gram);
+        } else {
+            kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
+            centre({gram, width, d, mean, sum_zx, total, 0.0, 0.0});
+            if (p_.gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, p_.gram_out);
+        }
+        for (int j = 0; j < d; ++j) gram[j * width + j] += p_.lambda;
         kernels().factor(gram, width, d, inverse_pivots);
         for (int first = 0; first < p_.n_outputs; first += kLanes) {
             check(work_.worker, p_.n * d * kLanes);
@@ -409,12 +416,18 @@ class SharedRidge {
     double z_mean_[kLanes] = {}, intercept_[kLanes] = {};
 };
 
-void fit_shared(const RidgeProblem& p, RidgeWorkspace& work) {
+// Returns whether gram_out was written.
+bool fit_shared(const RidgeProblem& p, RidgeWorkspace& work) {
     const RidgeWork adds(p.n, p.d, 1);
-    const bool in_rows = adds.in_rows < adds.in_features() && (p.n <= p.d || p.lambda > 0);
-    if (use_blas(in_rows ? p.n : p.d)) return (in_rows ? fit_rows : fit_features)(p, work);
-    SharedRidge ridge(p, work);
-    in_rows ? ridge.fit_rows() : ridge.fit_features();
+    const double in_features = p.gram == nullptr ? adds.in_features() : adds.solution;
+    const bool in_rows = adds.in_rows < in_features && (p.n <= p.d || p.lambda > 0);
+    if (use_blas(in_rows ? p.n : p.d)) {
+        (in_rows ? fit_rows : fit_features)(p, work);
+    } else {
+        SharedRidge ridge(p, work);
+        in_rows ? ridge.fit_rows() : ridge.fit_features();
+    }
+    return !in_rows && p.gram == nullptr && p.gram_out != nullptr;
 }
 
 // Few features, all in registers; false where other ways are better.
@@ -446,10 +459,7 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 }
 
 bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
-    if (problem.n_outputs > 1 && problem.v_stride == 0) {
-        fit_shared(problem, work);
-        return false;
-    }
+    if (problem.n_outputs > 1 && problem.v_stride == 0) return fit_shared(problem, work);
     if (problem.width <= (problem.n_outputs == 1 ? kSmallWidth : kSmallWidth / 2) && fit_small(problem)) return false;
     const RidgeWork adds(problem.n, problem.d, problem.n_outputs);
     const double in_features = problem.gram == nullptr ? adds.in_features() : adds.solution;
