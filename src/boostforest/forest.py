@@ -18,7 +18,7 @@ from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
 from ._estimator.scoring import score_rows, score_several
-from ._estimator.targets import all_classes
+from ._estimator.targets import all_classes, require_one
 from ._grow.data import TrainingData
 from ._losses import AcceleratedFailureTime, ClassTargets, Several
 from ._losses.aft import concordance
@@ -333,7 +333,8 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
     )
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
-        p, weight = model.loss.decode(outputs), data.sampling.sample_weight
+        p: Any = model.loss.decode(outputs)
+        weight = data.sampling.sample_weight
         if isinstance(model.loss, ClassTargets):
             if not self.oob_score:
                 return model.known
@@ -378,6 +379,7 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
         array([[ True, False, False]])
         """
         check_coverage(coverage)
+        require_one(self._fitted(), "predict_set")
         model, outputs = self._outputs(X, offset)
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)

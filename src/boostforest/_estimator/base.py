@@ -29,6 +29,7 @@ from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._features.sources import RowSource
+from .._features.targets import check_numbers, read_known, read_several
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
@@ -58,14 +59,11 @@ from .fitted import FittedMixin, FromModel
 from .targets import (
     all_classes,
     all_right,
-    check_numbers,
     check_several,
     class_targets,
     count_classes,
     number_of_target,
     outputs_alone,
-    read_known,
-    read_several,
     require_one,
     weights_of_classes,
 )
@@ -177,6 +175,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             X, y = source.rows(rows)
         y = self._read_target(y)
         several = self._read_several(y, before)
+        if several is not None and source is not None:
+            raise ValueError("A source of rows must have one target; give several as a table in memory.")
         X, y, columns = read_training(
             X,
             y if several is None else np.zeros(len(several)),
@@ -624,7 +624,10 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
         predicted = self.predict(X, offset)
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        return all_right(read_known(y, predicted.shape), predicted, check_sample_weight(sample_weight, len(predicted)))
+        loss = self._fitted().loss
+        assert isinstance(loss, ClassTargets)
+        weight = check_sample_weight(sample_weight, len(predicted))
+        return all_right(read_known(loss, y, len(predicted)), predicted, weight)
 
     def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Predict the probability of each class.

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._base.arrays import class_weights
 from .._base.typing import Floats, Labels
 from .._base.validation import warn_if_one_class
+from .._features.targets import joined
 from .._losses import CrossEntropy, Loss
-from .targets import joined
 
 
 def find_classes(y: Any, known: Labels | None) -> Labels:

@@ -3,63 +3,19 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import type_of_target
 
 from .._base.arrays import class_weights
 from .._base.typing import Floats, Labels
 from .._base.validation import classes_as_numbers, warn
-from .._features.frames import as_frame
 from .._losses import ClassTargets, CrossEntropy, Loss, Several
 from .._losses.several import classes_loss
 from .._model.model import Model
 from ..nodes._native import has_python_models
-
-
-def read_several(y: Any) -> npt.NDArray[Any] | None:
-    """Return a target of several columns, rows × targets; None: it has one, or is not an array."""
-    if issparse(y):
-        raise ValueError("y must be a dense array; got a sparse matrix: use y.toarray().")
-    frame = as_frame(y) if hasattr(y, "columns") or hasattr(y, "column_names") else None
-    if frame is not None:
-        columns = [frame[name].to_numpy() for name in frame.columns]
-        return joined(columns) if len(columns) != 1 else None
-    if y is None or isinstance(y, str | bytes | dict):
-        return None
-    try:
-        values = np.asarray(y)
-    except ValueError:
-        raise ValueError("y must have the same number of targets in every row.") from None
-    if values.ndim < 2 or values.shape[1:] == (1,):
-        return None
-    if values.ndim > 2:
-        raise ValueError(f"y must have shape (n_samples,) or (n_samples, n_targets); got shape {values.shape}.")
-    return joined(list(values.T))
-
-
-def joined(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return columns side by side; those of different kinds as objects."""
-    if not columns:
-        raise ValueError("y must have at least one target; got a table without columns.")
-    same = all(column.dtype.kind in "biuf" for column in columns) or len({c.dtype.kind for c in columns}) == 1
-    return np.column_stack(columns if same else [column.astype(object) for column in columns])
-
-
-def check_numbers(y: npt.NDArray[Any]) -> Floats:
-    """Return several targets of a regression."""
-    for k, column in enumerate(y.T):
-        try:
-            values = column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"y must hold numbers; target {k} of {y.shape[1]} has other values.") from None
-        if not np.isfinite(values).all():
-            raise ValueError(f"y must be finite; target {k} of {y.shape[1]} contains missing values or infinity.")
-    return np.ascontiguousarray(y, dtype=np.float64)
 
 
 def class_targets(y: npt.NDArray[Any], before: Loss | None) -> ClassTargets:
@@ -153,15 +109,6 @@ def outputs_alone(loss: Loss) -> list[int]:
     if not isinstance(loss, Several):
         return [0] if loss.n_outputs == 1 else []
     return [at.start for _, at, part in loss.each() if part.n_outputs == 1]
-
-
-def read_known(y: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return the classes of several targets that predictions are compared with."""
-    known = read_several(y)
-    if known is None or known.shape != shape:
-        got = np.shape(y) if known is None else known.shape
-        raise ValueError(f"y must have shape {shape}, a column for each target; got shape {got}.")
-    return known
 
 
 def all_right(y: npt.NDArray[Any], predicted: Labels, weight: Floats | None) -> float:

@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 from .._base.typing import Floats, Ints, Mask, Seeds
 from .._core import Link
 from .._features.roles import Roles
-from .._losses import OutOfBag
+from .._losses import OutOfBag, Several
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from .data import TrainingData
@@ -107,6 +107,8 @@ def why_not_boosted(data: TrainingData) -> str | None:
 def can_boost(data: TrainingData) -> bool:
     """Tell whether boosted stages can be had at all, and in reasonable time."""
     n_rows, n_features = data.X.shape
+    if isinstance(data.loss, Several):  # a bag takes as long for each target: only if it is asked for by name
+        return False
     quick = n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
     return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 

@@ -14,7 +14,7 @@ from .._base.typing import Floats
 from .._features.features import Features
 from .._features.roles import ROLES, Roles
 from .._features.sources import RowSource
-from .._losses import ClassTargets, Loss, Several
+from .._losses import Loss, Several
 
 if TYPE_CHECKING:
     from .._base.engines import Engine, Shared
@@ -80,8 +80,8 @@ class TrainingData:
     @property
     def shape(self) -> dict[str, Any]:
         """Features and outputs of a forest."""
-        of_classes = self.loss.target_end if isinstance(self.loss, ClassTargets) else None
-        return {"n_features": self.X.shape[1], "n_outputs": self.loss.n_outputs, "target_end": of_classes}
+        several = self.loss.target_end if isinstance(self.loss, Several) else None
+        return {"n_features": self.X.shape[1], "n_outputs": self.loss.n_outputs, "target_end": several}
 
     @property
     def interactions(self) -> _core.Interactions | None:

@@ -42,7 +42,7 @@ class Several(Loss, Generic[Part]):
         return np.ascontiguousarray(np.column_stack([values(*each) for each in self.each()]))
 
     def _sum(self, values: Callable[[int, slice, Part], Floats]) -> Floats:
-        return np.sum([values(*each) for each in self.each()], axis=0)
+        return np.asarray(np.sum([values(*each) for each in self.each()], axis=0))
 
     def encode(self, y: Any) -> Floats:
         return self._side_by_side(lambda k, _, part: part.encode(y[:, k]))
@@ -119,7 +119,7 @@ class SquaredErrors(Several[SquaredError]):
         return cls(tuple(SquaredError.fit(y[:, k], weight, scale, _some(offset, slice(k, k + 1))) for k in columns))
 
     def decode(self, outputs: Floats) -> Floats:
-        return outputs * self.unit + self.origin
+        return np.asarray(outputs * self.unit + self.origin)
 
     @property
     def unit(self) -> Any:
@@ -155,7 +155,7 @@ class ClassTargets(Several[CrossEntropy]):
     def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
         return tuple(float(max(part.n_classes, 2)) for part in self.parts)
 
-    def decode(self, outputs: Floats) -> list[Floats]:
+    def decode(self, outputs: Floats) -> Any:
         return [part.decode(np.ascontiguousarray(outputs[:, at])) for _, at, part in self.each()]
 
 

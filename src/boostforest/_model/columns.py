@@ -60,7 +60,7 @@ class ForestColumns(ReadOnlyColumns):
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
     exponent: Signs | None = None  #: with int8, per model and output: its parameters are multiples of 2 to this power
-    target_end: Ints | None = None  #: of several targets with classes: outputs up to the end of each; None: one target
+    target_end: Ints | None = None  #: of several targets: outputs up to the end of each; None: there is one
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty

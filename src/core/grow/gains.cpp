@@ -27,7 +27,8 @@ double entropy(const double* weights, std::int64_t stride, int n_classes, double
 
 }  // namespace
 
-// xgb: w, then w g and w h of each output (w g alone where h = 1). mse: w, then w y of each target. gini, c45: w by class.
+// xgb: w, then w g and w h of each output (w g alone where h = 1). mse: w, then w y of each target. gini, c45: w by
+// class.
 void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_classes) {
     criterion_ = criterion;
     n_classes_ = n_classes;

@@ -39,6 +39,7 @@ struct PseudoLabels {
     const double* v;
     std::int64_t stride;        // from the labels of one output to those of the next
     std::int64_t v_stride = 0;  // the same for the weights; 0: all outputs have the same
+    bool one_by_one = false;    // outputs of the same weights are too few to be solved side by side
 };
 
 // Scratch of one thread.
@@ -169,7 +170,8 @@ inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const s
     const LossEntry& entry = kLosses[code];
     if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
         throw std::invalid_argument("n_classes does not fit the loss");
-    if (entry.several != (targets != nullptr)) throw std::invalid_argument("the number of targets does not fit the loss");
+    if (entry.several != (targets != nullptr))
+        throw std::invalid_argument("the number of targets does not fit the loss");
     if (numbers.size() != entry.n_numbers * n_targets) throw std::invalid_argument("loss_numbers do not fit the loss");
     return entry.make({.n_classes = n_classes, .numbers = numbers.data(), .targets = targets, .n_targets = n_targets});
 }

@@ -23,6 +23,9 @@ class Several : public Loss {
         for (std::int64_t i = 0; i < s.n; ++i) out[i] = targets_[std::int64_t{s.rows[i]} * n_targets_ + target];
     }
 
+   protected:
+    static constexpr int kFewOutputs = 4;  // so many take less time one by one
+
    private:
     const double* targets_;  // rows × targets
     int n_targets_;
@@ -62,7 +65,7 @@ class SquaredErrors final : public Several {
     }
 
     PseudoLabels pseudo_labels(const Sample& s, LossWorkspace&) const override {
-        return {.z = s.state, .v = s.w, .stride = s.stride};
+        return {.z = s.state, .v = s.w, .stride = s.stride, .one_by_one = n_outputs() <= kFewOutputs};
     }
 
     // One range for all targets, which have the same standard deviation.
@@ -106,9 +109,9 @@ class ClassTargets final : public Several {
             const double* own = fitted + first_[k] * stride;
             double* f = s.state + first_[k] * s.stride;
             double* p = probabilities(s, first_[k]);
-            total += n_scores(k) == 1 ? kernels().step_logistic(own, s.n, known(s, k), s.w, f, p)
-                                      : kernels().step_softmax(own, stride, s.n, n_scores(k), known(s, k), s.w, f, p,
-                                                               s.stride);
+            total += n_scores(k) == 1
+                         ? kernels().step_logistic(own, s.n, known(s, k), s.w, f, p)
+                         : kernels().step_softmax(own, stride, s.n, n_scores(k), known(s, k), s.w, f, p, s.stride);
         }
         return total;
     }
@@ -149,7 +152,7 @@ class ClassTargets final : public Several {
             for (std::int64_t i = 0; i < s.n; ++i)
                 z[c * own.stride + i] *= most[i] > 0 ? v[c * own.stride + i] / most[i] : 0.0;
         std::copy_n(most, s.n, v);
-        return {.z = z, .v = v, .stride = own.stride};
+        return {.z = z, .v = v, .stride = own.stride, .one_by_one = n_outputs_ <= kFewOutputs};
     }
 
     // Target by target, as softmax does.

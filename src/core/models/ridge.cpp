@@ -40,6 +40,7 @@ class RidgeModel final : public NodeModel {
             .intercepts = intercepts,
             .fitted = p.fitted,
             .fitted_stride = p.fitted_stride,
+            .one_by_one = p.labels.one_by_one,
         };
         if (p.gram != nullptr) {
             fit_with_gram(ridge, *p.gram, mean, work.ridge);
