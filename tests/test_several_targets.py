@@ -1,7 +1,10 @@
 """Several targets: one forest, one Gram matrix, as many right-hand sides as outputs."""
 
+import json
 import pickle
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +20,9 @@ from boostforest import (
     BoostTreeRegressor,
     load_model,
 )
+from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
+from model_files import with_metadata
 
 FORESTS = [BoostForestRegressor, BoostForestClassifier]
 PRESETS = ["paper", "fast", "best"]
@@ -178,7 +183,8 @@ def test_several_classifications_have_the_shapes_of_scikit_learn(preset):
     assert forest.predict(X).shape == Y.shape
     assert forest.n_classes_ == [2, 3, 2]
     assert [c.tolist() for c in forest.classes_] == [[0, 1], [0, 1, 2], [0, 1]]
-    assert forest.decision_function(X).shape == (150, 5)
+    assert not hasattr(forest, "decision_function")
+    assert forest.get_target(1).decision_function(X).shape == (150, 3)
     for p in forest.predict_proba(X):
         np.testing.assert_allclose(p.sum(axis=1), 1)
     assert forest.score(X, Y) == (forest.predict(X) == Y).all(axis=1).mean() > 0.8
@@ -238,7 +244,7 @@ def test_multilabel_scores_are_those_of_scikit_learn():
     forest = small(BoostForestClassifier).fit(X, labels)
     assert forest.score(X, labels) == accuracy_score(labels, forest.predict(X))
     tree = BoostTreeClassifier(random_state=0).fit(X, labels)
-    assert ((tree.decision_function(X) > 0) == tree.predict(X)).all()
+    assert ((tree.get_target(1).decision_function(X) > 0) == tree.predict(X)[:, 1]).all()
 
 
 # ---------------------------------------------------------------------------------------------------- one target alone
@@ -366,7 +372,10 @@ def test_a_smaller_forest_and_importances_judge_all_targets():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda Y: Y[:, :, None], r"y must have shape \(n_samples,\) or \(n_samples, n_targets\); got shape \(60, 3, 1\)"),
+        (
+            lambda Y: Y[:, :, None],
+            r"y must have shape \(n_samples,\) or \(n_samples, n_targets\); got shape \(60, 3, 1\)",
+        ),
         (lambda Y: Y[:, :0], "y must have at least one target"),
         (lambda Y: Y[:50], "inconsistent numbers of samples"),
         (lambda Y: [[0, 1]] * 59 + [[0]], "y must have the same number of targets in every row"),
@@ -397,7 +406,7 @@ def test_columns_of_the_wrong_kind_are_named():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss": "poisson"}, "loss must be 'squared_error' with several targets, and y has 3 targets; got 'poisson'"),
+        ({"loss": "poisson"}, "loss must be 'squared_error' with several targets; got 'poisson'; y has 3 targets"),
         ({"loss": lambda y, f: (f - y, np.ones_like(y))}, "got a loss of your own"),
         ({"monotonic_cst": [1, 0, 0, 0, 0]}, "monotonic_cst needs one target; y has 3 targets"),
         ({"node_model": Ridge()}, "node_model must be one of the core's with several targets"),
@@ -414,7 +423,10 @@ def test_what_cannot_be_had_with_several_targets_is_named(settings, message):
     ("settings", "message"),
     [
         ({"criterion": "gini"}, "criterion must be 'xgb' with several classifications"),
-        ({"class_weight": "balanced_subsample"}, "class_weight='balanced_subsample' needs one target"),
+        (
+            {"class_weight": "balanced_subsample"},
+            "class_weight must be None, 'balanced' or a list of dicts with several targets",
+        ),
         ({"class_weight": {0: 1.0, 1: 2.0}}, "a list of 3 dicts, one for each target"),
         ({"calibrate": "isotonic"}, "calibrate must be False, 'temperature' or 'auto' with several targets"),
         ({"oob_score": "neg_log_loss"}, "oob_score must be True, False or a function of y_true and y_pred"),
@@ -448,3 +460,73 @@ def test_interactions_are_kept_for_several_targets():
     np.testing.assert_allclose(
         forest.predict(moved) - forest.predict(X), forest.predict(both) - forest.predict(other), atol=1e-8
     )
+
+
+def test_golden_files_load_and_predict_what_was_recorded():
+    for path in sorted((Path(__file__).parent / "data" / "several").glob("*.safetensors")):
+        record, model = json.loads(path.with_suffix(".json").read_text(encoding="utf-8")), load_model(path)
+        rows = np.array(record["rows"])
+        assert model.apply(rows).tolist() == record["leaves"]
+        if "probabilities" not in record:
+            np.testing.assert_allclose(model.predict(rows), record["labels"], rtol=1e-12)
+            continue
+        assert model.predict(rows).tolist() == record["labels"]
+        for found, expected in zip(model.predict_proba(rows), record["probabilities"], strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"squared_errors": {"mean": [0.0], "scale": [1.0, 1.0]}}, "a list of their means, and of as many scales"),
+        ({"squared_errors": {"mean": [0.0] * 3, "scale": [1.0, 0.0, 1.0]}}, "scales above 0"),
+        ({"squared_errors": {"mean": [0.0] * 2, "scale": [1.0] * 2}}, "target_end does not fit the targets"),
+        ({"poisson": {}}, "the loss 'poisson' is not of such"),
+        (None, "the loss '' is not of such"),
+    ],
+)
+def test_damaged_targets_in_files_are_refused(tmp_path, told, message):
+    X, Y = make_numbers(60)
+    small(BoostForestRegressor).fit(X, Y).save_model(tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    (tmp_path / "bad.safetensors").write_bytes(with_metadata(content, loss=json.dumps(told)))
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path / "bad.safetensors")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [{"int64": [1, 0]}, {"int8": [0, 300]}, {"str": ["a", 1]}, {"complex128": [0, 1]}, {"bool": [0, 1]}, [0, 1], {}],
+)
+def test_damaged_labels_in_files_are_refused(tmp_path, labels):
+    X, Y = make_classes(60)
+    small(BoostForestClassifier).fit(X, Y).save_model(tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    told = {"class_targets": [labels, {"int64": [0, 1, 2]}, {"int64": [0, 1]}]}
+    (tmp_path / "bad.safetensors").write_bytes(with_metadata(content, loss=json.dumps(told)))
+    with pytest.raises(ValueError, match="label"):
+        load_model(tmp_path / "bad.safetensors")
+
+
+def test_stages_of_classes_that_count_more_than_once_are_saved(tmp_path):
+    X, Y = make_classes()
+    forest = BoostForestClassifier(40, random_state=0).fit(X, Y)
+    model = forest._model
+    forest._model = replace(model, stages=Stages((20, model.n_trees), (1.0, 2.5)), calibration=Calibration())
+    forest._model = replace(forest._model, known=replace(model.known, losses=np.array([1.0, 0.9])))
+    forest.save_model(tmp_path / "model.safetensors")
+    assert np.array_equal(load_model(tmp_path / "model.safetensors").predict_proba(X)[0], forest.predict_proba(X)[0])
+
+
+def test_the_command_line_says_that_a_model_has_several_targets(tmp_path):
+    runner = pytest.importorskip("typer.testing", reason="needs typer")
+    from boostforest._cli.commands import app
+
+    X, Y = make_numbers(60)
+    small(BoostForestRegressor).fit(X, Y).save_model(tmp_path / "model.safetensors")
+    pd.DataFrame(X).to_csv(tmp_path / "table.csv", index=False)
+    result = runner.CliRunner().invoke(
+        app, ["predict", str(tmp_path / "model.safetensors"), str(tmp_path / "table.csv")]
+    )
+    assert result.exit_code != 0
+    assert "has several targets" in " ".join(result.output.split())

@@ -16,6 +16,7 @@ import joblib.parallel
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import check_offset, check_sample_weight, weight_in_rows
@@ -42,7 +43,6 @@ from .._losses import (
     Loss,
     OwnLoss,
     Several,
-    SquaredError,
     SquaredErrors,
 )
 from .._losses.aft import concordance, read_times
@@ -63,9 +63,9 @@ from .targets import (
     class_targets,
     count_classes,
     number_of_target,
-    outputs_alone,
     require_one,
     weights_of_classes,
+    why_not_several,
 )
 
 if TYPE_CHECKING:
@@ -475,7 +475,7 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         tags = super().__sklearn_tags__()
         positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
         tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in positive_only
-        tags.target_tags.multi_output = isinstance(self.loss, str) and self.loss == SquaredError.name
+        tags.target_tags.multi_output = why_not_several(self) is None
         return tags
 
     def _read_several(self, y: Any, before: Model | None) -> Any:
@@ -560,6 +560,13 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         return model.loss.decode(outputs)
 
 
+def _has_one_target(estimator: Any) -> bool:
+    """Tell whether there is a decision function: scikit-learn's checks allow none beside a list of classes."""
+    if estimator.__sklearn_is_fitted__() and isinstance(estimator._model.loss, Several):
+        raise AttributeError("decision_function needs one target: get_target(i) is the model of one.")
+    return True
+
+
 class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, ClassificationTreeArguments):
     """Probabilities and labels of a classifier made of trees."""
 
@@ -571,8 +578,7 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = why_not_several(self) is None
         return tags
 
     def _n_scores(self, y: Any, before: Model | None) -> int:
@@ -664,6 +670,7 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
         """
         return most_probable(self._probabilities(X, offset))
 
+    @available_if(_has_one_target)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, offset: Any = None) -> Floats:
         """Compute the decision function: scores of the classes.
 
@@ -678,8 +685,8 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
-            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages. Several
-            targets have theirs side by side: one of two classes, one for each of more.
+            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages. There is
+            none of several targets.
         """
         model, X, in_scores = self._read_with(X, offset)
         if model.n_trees == 1:
@@ -688,6 +695,6 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
             tiny = np.finfo(np.float64).tiny
             p = model.outputs(X, self._threads(), in_scores)
             score = np.log(np.maximum(p, tiny))
-            alone = outputs_alone(model.loss)
-            score[:, alone] -= np.log(np.maximum(1 - p[:, alone], tiny))
+            if model.loss.n_outputs == 1:
+                score -= np.log(np.maximum(1 - p, tiny))
         return score[:, 0] if model.loss.n_outputs == 1 else score

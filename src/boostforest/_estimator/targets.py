@@ -56,29 +56,36 @@ def check_several(estimator: Any, n_targets: int, before: Model | None) -> None:
     if before is not None and len(getattr(before.loss, "parts", ())) != n_targets:
         first = len(before.loss.parts) if isinstance(before.loss, Several) else 1
         raise ValueError(f"warm_start=True goes on with the targets of the first fit, {first}; {got}.")
+    if (reason := why_not_several(estimator)) is not None:
+        raise ValueError(f"{reason}; {got}.")
+
+
+def why_not_several(estimator: Any) -> str | None:
+    """Return which argument excludes several targets, as the beginning of a sentence; None if none does."""
     loss = getattr(estimator, "loss", "squared_error")
     if not isinstance(loss, str) or loss != "squared_error":
         shown = repr(loss) if isinstance(loss, str) else "a loss of your own"
-        raise ValueError(f"loss must be 'squared_error' with several targets, and {got}; got {shown}.")
+        return f"loss must be 'squared_error' with several targets; got {shown}"
     if estimator.monotonic_cst is not None:
-        raise ValueError(f"monotonic_cst needs one target; {got}.")
+        return "monotonic_cst needs one target"
     criteria = estimator.criterion if isinstance(estimator.criterion, list | tuple) else [estimator.criterion]
     if wrong := [c for c in criteria if isinstance(c, str) and c in ("gini", "c45")]:
-        raise ValueError(f"criterion must be 'xgb' with several classifications, and {got}; got {wrong[0]!r}.")
+        return f"criterion must be 'xgb' with several classifications; got {wrong[0]!r}"
     if has_python_models(estimator.node_model):
-        raise ValueError(f"node_model must be one of the core's with several targets, and {got}.")
+        return "node_model must be one of the core's with several targets"
     if (device := getattr(estimator, "device", "cpu")) not in ("cpu", "auto"):
-        raise ValueError(f"device must be 'cpu' or 'auto' with several targets, and {got}; got {device!r}.")
+        return f"device must be 'cpu' or 'auto' with several targets; got {device!r}"
     if (calibrate := getattr(estimator, "calibrate", None)) == "isotonic":
-        raise ValueError(f"calibrate must be False, 'temperature' or 'auto' with several targets; got {calibrate!r}.")
+        return f"calibrate must be False, 'temperature' or 'auto' with several targets; got {calibrate!r}"
+    if (weight := getattr(estimator, "class_weight", None)) == "balanced_subsample":
+        return f"class_weight must be None, 'balanced' or a list of dicts with several targets; got {weight!r}"
+    return None
 
 
 def weights_of_classes(class_weight: Any, loss: ClassTargets, y: Floats, weight: Floats | None) -> Floats | None:
     """Return the weights with those of the classes of all targets in them: their product, as in scikit-learn."""
     if class_weight is None:
         return weight
-    if isinstance(class_weight, str) and class_weight == "balanced_subsample":
-        raise ValueError("class_weight='balanced_subsample' needs one target; use 'balanced'.")
     n = len(loss.parts)
     each = class_weight if isinstance(class_weight, list) else [class_weight] * n
     if isinstance(class_weight, dict) or len(each) != n:
@@ -102,13 +109,6 @@ def all_classes(loss: Loss) -> Any:
 def count_classes(loss: Loss) -> Any:
     """Return the number of classes, of several targets as a list."""
     return [part.n_classes for part in loss.parts] if isinstance(loss, ClassTargets) else loss.n_classes
-
-
-def outputs_alone(loss: Loss) -> list[int]:
-    """Return the outputs that are probabilities of the second of two classes."""
-    if not isinstance(loss, Several):
-        return [0] if loss.n_outputs == 1 else []
-    return [at.start for _, at, part in loss.each() if part.n_outputs == 1]
 
 
 def all_right(y: npt.NDArray[Any], predicted: Labels, weight: Floats | None) -> float:

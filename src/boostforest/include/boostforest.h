@@ -35,6 +35,7 @@ enum { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2, BF_NO_INTERVALS = 3, BF_COVE
 enum { BF_NO_FILE = 10, BF_NO_MEMORY = 11, BF_NOT_A_MODEL = 12, BF_NEWER = 13, BF_CHECKSUM = 14, BF_HEADER = 15 };
 enum { BF_TENSOR = 16, BF_CODED = 17, BF_TREES = 18, BF_TABLE = 19, BF_STAGES = 20 };
 enum { BF_NETWORKS = 30, BF_CONSTRAINTS = 31, BF_LOSS = 32, BF_TOO_LARGE = 33, BF_ZERO_IN_TEXT = 34, BF_COLUMNS = 35 };
+enum { BF_TARGETS = 36 };
 enum bf_column_kind { BF_NUMBER = 0, BF_NUMBER_AND_MARK = 1, BF_ONE_HOT = 2, BF_MEANS = 3 };
 /* BF_EXP_OF_MEAN: scores are averaged, and the prediction is e to the power of their mean. */
 enum bf_link { BF_IDENTITY = 0, BF_LOG = 1, BF_SIGMOID = 2, BF_SOFTMAX = 3, BF_EXP_OF_MEAN = 4 };
@@ -177,6 +178,7 @@ BF_API const char* bf_error(int status) {
         case BF_LOSS: return "this header does not know the loss of the model";
         case BF_TOO_LARGE: return "the model has more nodes, values or levels than this header can count";
         case BF_COLUMNS: return "the model has columns of dates, free text or a wide sparse matrix";
+        case BF_TARGETS: return "the model has several targets; get_target has the model of one";
         case BF_ZERO_IN_TEXT: return "a category has a character of code 0, which ends text in C";
         default: return "unknown status";
     }
@@ -928,7 +930,8 @@ static int bf_read_coded(int id, bf_span said, bf_tensor* t) {
 static int bf_read_entries(bf_loader* l) {
     bf_span c = l->header, coded;
     uint64_t total = 0;
-    int id, other, n_others = 0, n_unknown = 0, n_metadata = 0, n_coded = 0, n_said = 0, more = bf_char(&c, '{');
+    int id, other, n_others = 0, n_targets = 0, n_unknown = 0, n_metadata = 0, n_coded = 0, n_said = 0,
+                   more = bf_char(&c, '{');
     for (; more; more = bf_char(&c, ',')) {
         bf_span name = bf_value(&c), entry = bf_char(&c, ':') ? bf_value(&c) : l->metadata;
         const size_t n_prefix = name.n > 6 && memcmp(name.at, "coded.", 6) == 0 ? 6 : 0;
@@ -940,6 +943,7 @@ static int bf_read_entries(bf_loader* l) {
         }
         n_unknown += id == BF_N_TENSORS;
         n_others += name.n > 9 && (memcmp(name.at, "calendar_", 9) == 0 || memcmp(name.at, "sparse_", 7) == 0);
+        n_targets += bf_is(name, "target_end");
         if (id == BF_N_TENSORS && n_unknown < 1000) continue; /* a network has some */
         if (!bf_require(l, id < BF_N_TENSORS, BF_HEADER)) return 0;
         if (!bf_require(l, l->tensors[id].data.at == NULL && bf_read_entry(l, entry, &l->tensors[id]), BF_HEADER))
@@ -962,6 +966,7 @@ static int bf_read_entries(bf_loader* l) {
     if (!bf_require(l, l->tensors[BF_T_network].data.at == NULL, BF_NETWORKS)) return 0;
     if (!bf_require(l, l->tensors[BF_T_monotonic_cst].data.at == NULL, BF_CONSTRAINTS)) return 0;
     if (!bf_require(l, n_others == 0, BF_COLUMNS)) return 0;
+    if (!bf_require(l, n_targets == 0, BF_TARGETS)) return 0;
     if (coded.at != NULL) bf_get(coded, "", &n_said);
     return bf_require(l, n_unknown == 0 && n_metadata == 1 && n_coded == n_said && total == l->data.n, BF_HEADER) &&
            bf_require(l, bf_char(&c, '}') && !bf_char(&c, 1) && c.n == 0, BF_HEADER);
