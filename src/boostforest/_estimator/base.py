@@ -328,7 +328,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _fitted(self) -> Model:
         """Return the model; a method asks once, so that a fit in another thread cannot come between."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # asked first: scikit-learn's check makes all tags
+            check_is_fitted(self)
         model, device = self._model, getattr(self, "device", "cpu")
         return model if model.device == device else replace(model, device=device)
 
