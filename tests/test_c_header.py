@@ -254,6 +254,15 @@ def test_dates_text_and_wide_sparse_matrices_are_refused_by_name(one_program, tm
         assert "dates, free text or a wide sparse matrix" in said(one_program, content, tmp_path)
 
 
+def test_several_targets_are_refused_by_name(one_program, tmp_path):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
+    for cls, targets in ((BoostForestRegressor, Y), (BoostForestClassifier, Y > 0)):
+        cls(3, preset="paper", random_state=0).fit(X, targets).save_model(tmp_path / "m.safetensors")
+        content = (tmp_path / "m.safetensors").read_bytes()
+        assert "the model has several targets" in said(one_program, content, tmp_path)
+
+
 def test_damaged_files_do_no_harm(tmp_path):
     """Quickly; ``make fuzz-c`` takes its time."""
     program = build(tmp_path, COMPILERS[0], "fuzz.c")

@@ -20,13 +20,13 @@ from .._features.sources import RowSource
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
-from .._grow.far_off import bounded_labels
+from .._grow.far_off import bounded_targets
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
-from .._losses import Loss
+from .._losses import ClassTargets, Loss
 from .._model.model import CALIBRATIONS, Calibration, Known, Model
 from ..nodes._native import FOREST_SHORTHANDS, has_python_models
 from .arguments import BaggingArguments, ForestArguments
@@ -243,12 +243,12 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
         if self.preset == "paper" or self.warm_start or before is not None or data.source is not None:
             return None
-        labels = bounded_labels(request, data)
+        labels = bounded_targets(request, data)
         if labels is None:
             return None
         n = int(np.count_nonzero(labels != data.y))
         warn(
-            f"{n} of {len(labels)} targets are far off what the other rows say, and count as if they were nearer: the "
+            f"{n} of {labels.size} targets are far off what the other rows say, and count as if they were nearer: the "
             "predictions of all other rows would suffer. preset='paper' takes all targets as they are."
         )
         return labels
@@ -353,9 +353,13 @@ def _excluded(forest: Any) -> Set[str]:
 
 def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[str, Any]:
     """Return the tree parameters that the preset has of its own, unless they were set."""
-    if forest.preset == "paper" or loss.n_classes == 0:
+    if loss.n_classes == 0:
         return {}
     settings: dict[str, Any] = {}
+    if isinstance(loss, ClassTargets) and forest.shared_hessian is None:
+        settings["shared_hessian"] = True  # one Gram matrix for all targets
+    if forest.preset == "paper":
+        return settings
     few = forest.preset == "best" and loss.n_classes <= _FEW_CLASSES
     if plan.calibrate and loss.n_classes > 2 and not few and forest.shared_hessian is None:  # quick, but too cautious
         settings["shared_hessian"] = True

@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 from .._base.typing import Floats, Ints, Mask, Seeds
 from .._core import Link
 from .._features.roles import Roles
-from .._losses import OutOfBag
+from .._losses import OutOfBag, Several
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from .data import TrainingData
@@ -107,6 +107,8 @@ def why_not_boosted(data: TrainingData) -> str | None:
 def can_boost(data: TrainingData) -> bool:
     """Tell whether boosted stages can be had at all, and in reasonable time."""
     n_rows, n_features = data.X.shape
+    if isinstance(data.loss, Several):  # a bag takes as long for each target: only if it is asked for by name
+        return False
     quick = n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
     return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 
@@ -124,10 +126,9 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
         shared = [data.shared(request.engine), request.engine.share(data.start)]
         tasks = [(data.roles, kind, seeds[b : b + 1], request.dtype) for b in range(len(seeds))]
         parts = list(request.engine.run(_bag_on_worker, shared, tasks))
-    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     oob = reduce(add, (oob for _, _, oob in parts))
     sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns, _, _ in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, _, _ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",

@@ -196,10 +196,9 @@ def _grow_in_core(
     if n_unconverged := sum(columns.pop("n_unconverged") for columns in parts):
         failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
         warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
-    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     for columns in parts:
         _check_columns(columns, dtype)
-    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns in parts]
     return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from .._base.typing import Floats
+from .._estimator.targets import require_one
 from .._losses import CrossEntropy
 from .._model.model import Calibration, Model
 from ._features import FeatureValues, Input, column_name, own_inputs
@@ -41,6 +42,7 @@ class Predictions:
 
 def check(model: Model) -> None:
     """Refuse what a graph cannot say."""
+    require_one(model, "to_onnx")
     if model.columns.in_python.any():
         raise ValueError(
             "to_onnx cannot express node models in Python, such as networks and scikit-learn regressors: use node "

@@ -36,6 +36,7 @@ enum { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2, BF_NO_INTERVALS = 3, BF_COVE
 enum { BF_NO_FILE = 10, BF_NO_MEMORY = 11, BF_NOT_A_MODEL = 12, BF_NEWER = 13, BF_CHECKSUM = 14, BF_HEADER = 15 };
 enum { BF_TENSOR = 16, BF_CODED = 17, BF_TREES = 18, BF_TABLE = 19, BF_STAGES = 20 };
 enum { BF_NETWORKS = 30, BF_CONSTRAINTS = 31, BF_LOSS = 32, BF_TOO_LARGE = 33, BF_ZERO_IN_TEXT = 34, BF_COLUMNS = 35 };
+enum { BF_TARGETS = 36 };
 enum bf_column_kind { BF_NUMBER = 0, BF_NUMBER_AND_MARK = 1, BF_ONE_HOT = 2, BF_MEANS = 3 };
 /* BF_EXP_OF_MEAN: scores are averaged, and the prediction is e to the power of their mean. */
 enum bf_link { BF_IDENTITY = 0, BF_LOG = 1, BF_SIGMOID = 2, BF_SOFTMAX = 3, BF_EXP_OF_MEAN = 4 };
@@ -173,6 +174,7 @@ BF_API const char* bf_error(int status) {
         case BF_LOSS: return "this header does not know the loss of the model";
         case BF_TOO_LARGE: return "the model has more nodes, values or levels than this header can count";
         case BF_COLUMNS: return "the model has columns of dates, free text or a wide sparse matrix";
+        case BF_TARGETS: return "the model has several targets; get_target has the model of one";
         case BF_ZERO_IN_TEXT: return "a category has a character of code 0, which ends text in C";
         default: return "unknown status";
     }

@@ -940,6 +940,7 @@ static void bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
     bf_require(l, !bf_has(l, "network"), BF_NETWORKS);
     bf_require(l, !bf_has(l, "monotonic_cst"), BF_CONSTRAINTS);
     bf_require(l, !bf_has(l, "sparse_chosen"), BF_COLUMNS);
+    bf_require(l, !bf_has(l, "target_end"), BF_TARGETS);
     l->coded = bf_field(l, "coded");
     l->forest = (bf_forest*)bf_take(l, &l->kept, 1, sizeof(bf_forest));
     l->slots = (uint32_t (*)[4096])bf_take(l, &l->scratch, BF_CONTEXTS, sizeof *l->slots);

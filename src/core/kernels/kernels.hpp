@@ -151,11 +151,12 @@ struct Kernels {
                                       std::int64_t n, int width, const double* v, const double* z, std::int64_t ld,
                                       double* gram, double* cross, double* sum_x, double* sum_zx);
 
-    // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
+    // The whole ridge regression of up to four outputs of the same weights on d <= width features, width 4, 8 or 16;
+    // label of row i for output c: z[c * stride + i]. Of each output `width` slopes and an intercept are written.
     // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty
     // so small that rounding errors would count beside it.
     bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
-                        double lambda, double* slopes, double& intercept);
+                        std::int64_t stride, int n_outputs, double lambda, double* slopes, double* intercepts);
 
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
