@@ -46,24 +46,21 @@ struct MixedModel {
     double lower, upper;
 };
 
-// A linear model, of a node, between a row x and background rows z; columns have the inputs input_start[i] to
-// input_start[i + 1] - 1.
-struct MixedNode {
-    double at_row;         // score of x
-    const double* slopes;  // per input, up to 64, and some finite numbers behind them up to the stride
-    const double* steps;   // x - z: rows of `stride` doubles, a multiple of eight, 0 behind the last input
-    std::int64_t stride;
+// kLanes games side by side: the linear model of a node between a row x and a background row z; each may have its own
+// of both. Columns have the inputs input_start[i] to input_start[i + 1] - 1.
+struct MixedGames {
+    std::uint64_t of_row[kLanes], of_other[kLanes];  // bits of the columns that must come from x, and must not
+    const double* slopes[kLanes];                    // per input, up to 64, and some finite numbers behind them
+    const double* steps[kLanes];   // x - z: as many, 0 behind the last input; room for eight at a time
+    const double* shares[kLanes];  // eight, see MixedWeights
+    double at_row[kLanes];         // score of x
+    double lower[kLanes], upper[kLanes];
+    double weight[kLanes];  // 0: nothing is added for the game, which must be valid all the same
+};
+struct MixedColumns {
     const std::int32_t* input_start;
     int n_players;  // columns: up to 64
     bool one_each;  // input j is column j
-    double lower, upper;
-    const double* shares;  // eight per shape of a game, see MixedWeights
-    double weight;
-};
-// A game against one background row: bits of the columns that must come from x, and of those that must not.
-struct MixedGame {
-    std::uint64_t of_row, of_other;
-    std::int32_t other, shape;  // the background row; of how many columns each are
 };
 // What mixed_games leaves of kLanes games, which are clipped somewhere if `largest` is above 0.
 struct OpenGames {
@@ -78,7 +75,7 @@ struct OpenGames {
 // Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
 struct PathRule {
     const double *points, *weights;  // of a quadrature
-    int n;                           // points: 4, 6 or a multiple of 8
+    int n;                           // points: 4 to 8, or a multiple of 8
     double weight;                   // of what is added to values
 };
 struct PathSplit {
@@ -90,8 +87,8 @@ struct PathColumn {
     bool any_met;                                  // by one of the rows
     double share;                                  // r
     double* met;                                   // q, 1 or 0 per row
-    double* inverse;                               // 1 / u per point and row, 0 for u = 0
-    double* change;                                // of a node's output, per row: scratch of path_model
+    double* inverse;  // 1 / u per point and row, 0 for u = 0; behind, of met: 1 / u, 1 / u²
+    double* change;   // of a node's output, per row: scratch of path_model
 };
 struct PathModel {
     const double *slopes, *means;
@@ -289,9 +286,8 @@ struct Kernels {
                                  std::int64_t n_rows, int n, double lower, double upper, const double* weights,
                                  double* with);
 
-    // Adds the contributions of n <= kLanes games, with a line in place of the clipped output, to sums: kLanes per
-    // column. kLanes games are read: those behind the last need a background row and a shape, too.
-    void (*mixed_games)(const MixedNode& node, const MixedGame* games, int n, double* sums, OpenGames& out);
+    // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
+    void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
 
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
     // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.
