@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -404,12 +405,17 @@ def _check_out_of_bag(forest: Any, plan: Plan, judged: Set[str]) -> None:
 
 def _set_parameters(forest: Any) -> Set[str]:
     """Return the tree parameters that are not at their defaults."""
-    defaults = inspect.signature(type(forest).__init__).parameters
+    defaults = _signature(type(forest))
     return {
         p.name
         for p in TREE_PARAMETERS
         if p.name in defaults and not _same(getattr(forest, p.name), defaults[p.name].default)
     }
+
+
+@cache
+def _signature(kind: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(kind.__init__).parameters  # type: ignore[misc]
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -14,6 +14,7 @@ from .._model.conformal import effective_rows
 PRIOR = 3.0  # rows' worth of belief that scores are right as they are
 FACTORS = 2.0  # of the scores: logarithm of the largest, and of the smallest below 0
 _MOST_JUDGED = 50_000  # scores that a factor is found by
+_SETTLED = 0.01  # logarithm of a factor
 _LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 
 
@@ -63,7 +64,7 @@ class Objective:
         def loss(log_factor: float) -> float:
             return weighted_sum(share, losses(part, own_scores, own_variance, log_factor)) + held * log_factor**2
 
-        found = minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded")
+        found = minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded", options={"xatol": _SETTLED})
         return losses(self, scores, variance, found.x)
 
     def counted(self, rows: Mask) -> Mask:

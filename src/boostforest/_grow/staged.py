@@ -28,6 +28,7 @@ _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _HOPEFUL = -0.5  # the same in its trial
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
+_STEP_SETTLED = 1e-3
 _SMALL_VARIANCE = 0.1  # of a mean score
 _LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
@@ -242,7 +243,7 @@ class StageGrower:
         def loss(step: float) -> float:
             return weighted_sum(share, part.losses(start + step * change) - step**2 * noise / 2)
 
-        found = minimize_scalar(loss, bounds=(0, longest), method="bounded")
+        found = minimize_scalar(loss, bounds=(0, longest), method="bounded", options={"xatol": _STEP_SETTLED})
         step = float(found.x)
         return (step if found.fun < loss(0.0) and step > 1e-3 else 0.0), rows
 
