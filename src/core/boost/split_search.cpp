@@ -97,10 +97,11 @@ void BinSplitSearch::add_features(Histograms& histograms, int slot, const int* f
         gains[i] = gains_.data() + start_[j] + (missing_left ? padded_width(n_bins) : 0);
     }
     for (int k = 0; k < n_outputs_; ++k) {
-        if (n == kAtOnce) {
-            add_along<kAtOnce>(sums, step, missing_left);
-        } else {
-            for (int i = 0; i < n; ++i) add_along<1>(sums + i, step, missing_left);
+        switch (n) {
+            case 1: add_along<1>(sums, step, missing_left); break;
+            case 2: add_along<2>(sums, step, missing_left); break;
+            case 3: add_along<3>(sums, step, missing_left); break;
+            default: add_along<kAtOnce>(sums, step, missing_left);
         }
         for (int i = 0; i < n; ++i) {
             const int width = padded_width(sums[i].n_bins);
