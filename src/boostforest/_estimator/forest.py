@@ -18,6 +18,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
+from .._grow.adaptive import affordable_trees
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
@@ -227,6 +228,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
+            if self.preset == "best" and plan.own is not None:
+                plan = replace(plan, budget=affordable_trees(plan.budget, data))
             request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
         boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time

@@ -13,7 +13,7 @@ from .._base.typing import Floats, Mask
 from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
-from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
 from .objective import weighted_sum
@@ -22,6 +22,7 @@ from .trim import with_fewer_rounds
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
+_SLOW_GROUP_TREES = 5  # where trees are slow
 _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
@@ -74,6 +75,8 @@ class StageGrower:
     def grow(self) -> Grown:
         """Grow all stages."""
         most = MOST_STAGES if self._n_stages == "auto" else int(self._n_stages)
+        if self._n_stages == "auto" and is_slow(self._growth.data):  # what time there is is better spent on the first
+            most = 1
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
@@ -147,6 +150,7 @@ class StageGrower:
             more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
+        size = min(size, _SLOW_GROUP_TREES) if is_slow(growth.data) else size
         search = Search(growth, size, allowed_changes(self._own, growth.data, self._few_leaves), self._few_leaves)
         trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
         if share is None:
