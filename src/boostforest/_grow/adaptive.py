@@ -47,7 +47,7 @@ _DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t v
 _MOST_ELM_FEATURES = 60
 _LEAST_FEATURES = 8  # to choose from
 _FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
-_LEAST_BUDGET = 75
+_LEAST_BUDGET = 65
 _LEAST_SHARE = 0.05
 
 

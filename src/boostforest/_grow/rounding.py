@@ -123,7 +123,9 @@ def coarser(columns: ForestColumns, shift: int) -> ForestColumns:
     assert columns.exponent is not None
     start, width = columns.tree_outputs_start, 1 + columns.n_inputs
     exponent = columns.exponent
-    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)], dtype=np.int64)
+    filled = np.diff(start) > 0
+    least = np.zeros(len(filled), dtype=np.int64)
+    least[filled] = np.minimum(np.minimum.reduceat(exponent, start[:-1][filled]), 0) if filled.any() else 0
     raised = np.maximum(exponent, np.repeat(np.minimum(least + shift, 120), np.diff(start))).astype(np.int8)
     by, params = raised - exponent, columns.params.copy()
     # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
