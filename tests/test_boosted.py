@@ -177,10 +177,11 @@ def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
 def test_bags_are_the_same_for_any_instruction_set(oblivious):
     X, y = table(300, 0, missing=0.1)
     seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
+    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 20}
     try:
         for name in ("generic", "avx2", "avx512"):
             if _core.select_kernels(name):
-                found.append(boost(core_table(X, y, 0), len(y), seeds, oblivious=oblivious, max_leaves=8, max_rounds=20))
+                found.append(boost(core_table(X, y, 0), len(y), seeds, **rules))
     finally:
         _core.select_kernels(before)
     for other in found[1:]:

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -228,9 +228,10 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
-            if self.preset == "best" and plan.own is not None:
-                plan = replace(plan, budget=affordable_trees(plan.budget, data))
-            request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
+            searches = self.preset == "best" and plan.own is not None
+            n_trees = affordable_trees(plan.budget, data) if searches else plan.budget
+            plan = replace(plan, budget=n_trees)
+            request.check_memory(data, n_trees, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
         boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
         few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
@@ -408,7 +409,7 @@ def _check_out_of_bag(forest: Any, plan: Plan, judged: Set[str]) -> None:
 
 def _set_parameters(forest: Any) -> Set[str]:
     """Return the tree parameters that are not at their defaults."""
-    defaults = _signature(type(forest))
+    defaults = _signature(type(forest).__init__)
     return {
         p.name
         for p in TREE_PARAMETERS
@@ -417,8 +418,8 @@ def _set_parameters(forest: Any) -> Set[str]:
 
 
 @cache
-def _signature(kind: type) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(kind.__init__).parameters  # type: ignore[misc]
+def _signature(function: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -51,7 +51,7 @@ class BinSplitSearch {
     std::vector<std::int64_t> start_;  // first of each feature's gains: two for every border
     Buffer<double> gains_;
     Buffer<double> left_g_[kAtOnce], left_h_[kAtOnce], left_total_[kAtOnce];  // of the borders of a feature
-    double before_ = 0;  // scores of the nodes that were added
+    double before_ = 0;                                                       // scores of the nodes that were added
 };
 
 }  // namespace boostforest
