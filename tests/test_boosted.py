@@ -174,6 +174,22 @@ def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
             assert_array_equal(one[name], other[name])
 
 
+@pytest.mark.parametrize("oblivious", [0, 1])
+def test_bags_are_the_same_for_any_instruction_set(oblivious):
+    X, y = table(300, 0, missing=0.1)
+    seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
+    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 20}
+    try:
+        for name in ("generic", "avx2", "avx512"):
+            if _core.select_kernels(name):
+                found.append(boost(core_table(X, y, 0), len(y), seeds, **rules))
+    finally:
+        _core.select_kernels(before)
+    for other in found[1:]:
+        for name in ("feature", "threshold", "params"):
+            assert_array_equal(found[0][name], other[name])
+
+
 @pytest.mark.parametrize("overshoot", [0.0, 0.7])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes, overshoot):
@@ -453,8 +469,12 @@ def test_boosting_by_name_needs_two_classes():
         BoostForestClassifier(40, boost=True).fit(X, np.zeros(200))
 
 
+def test_few_rows_have_fewer_bins():
+    assert [boosted.LEAF_WISE.rules(n, 1)["most_bins"] for n in (100, 400, 2000)] == [31, 50, 127]
+
+
 def test_many_outputs_have_fewer_bins_and_bags():
-    assert [boosted.LEAF_WISE.rules(1000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    assert [boosted.LEAF_WISE.rules(2000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
     assert [boosted.number_of_bags(n) for n in (10_000, 10_001)] == [8, 4]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.speed import boosting, compare, kernels, memory, run, scaling
+from benchmarks.speed import boosting, compare, defaults, kernels, memory, run, scaling
 
 COMMANDS = {
     "run": run,
+    "defaults": defaults,
     "kernels": kernels,
     "boosting": boosting,
     "scaling": scaling,

@@ -93,6 +93,8 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
     if n_jobs is not None and n_jobs >= 2**31:
         raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
+    if n_jobs == 1:  # a question that joblib takes longer to answer than some predictions do
+        return 1
     return 1 if _other_engine() is not None else int(joblib.effective_n_jobs(n_jobs))
 
 

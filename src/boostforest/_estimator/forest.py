@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
+from .._grow.adaptive import affordable_trees
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
@@ -226,7 +228,10 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
-            request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
+            searches = self.preset == "best" and plan.own is not None
+            n_trees = affordable_trees(plan.budget, data) if searches else plan.budget
+            plan = replace(plan, budget=n_trees)
+            request.check_memory(data, n_trees, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
         boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
         few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
@@ -408,12 +413,17 @@ def _check_out_of_bag(forest: Any, plan: Plan, judged: Set[str]) -> None:
 
 def _set_parameters(forest: Any) -> Set[str]:
     """Return the tree parameters that are not at their defaults."""
-    defaults = inspect.signature(type(forest).__init__).parameters
+    defaults = _signature(type(forest).__init__)
     return {
         p.name
         for p in TREE_PARAMETERS
         if p.name in defaults and not _same(getattr(forest, p.name), defaults[p.name].default)
     }
+
+
+@cache
+def _signature(function: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -41,6 +41,7 @@ _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
 _LEAST_BINS, _MOST_BINS, _MOST_CELLS = 31, 127, 5 * 127  # of a feature; cells are bins times outputs
+_ROWS_OF_BIN = 8  # on average, at least
 _MOST_OUTPUTS = 8000  # rounds times outputs
 _LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
@@ -63,11 +64,12 @@ class Kind:
         """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees.
 
         Many outputs have fewer rounds and bins: each bin has sums for every output, and adding them up takes the time.
+        So do few rows: most bins of a leaf would be empty.
         """
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
         rounds = min(self.max_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
-        bins = int(np.clip(_MOST_CELLS // n_outputs, _LEAST_BINS, _MOST_BINS))
+        bins = int(np.clip(min(_MOST_CELLS // n_outputs, n_rows // _ROWS_OF_BIN), _LEAST_BINS, _MOST_BINS))
         return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins}
 
 

@@ -116,6 +116,13 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
+    // The same with one division, for borders of bins with λ above 0: where a side has no H, nothing is added.
+    void (*add_bin_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
+                         double* gain);
+
+    // gain[j] = -∞ where H_L or H - H_L is below the least.
+    void (*drop_light)(int width, const double* h_left, double h, double least_h, double* gain);
+
     // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
     // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
     std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
