@@ -50,6 +50,10 @@ def client() -> Iterator[Any]:
         yield client
 
 
+def memory_of_workers(client: Any) -> float:
+    return float(sum(worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
+
+
 def saved(forest: Any, folder: Path) -> bytes:
     path = folder / "model.safetensors"
     forest.save_model(path)
@@ -71,6 +75,7 @@ def test_pieces_of_many_partitions_are_joined_before_trees_grow(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boostforest.dask._MOST_PIECES", 3)
+    monkeypatch.setattr("boostforest.dask._SHARE", 200_000 / memory_of_workers(client))  # not the table, a few trees
     expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
     table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
     assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
@@ -102,7 +107,12 @@ def test_one_worker_gives_the_bytes_of_two(tmp_path: Path, client: Any) -> None:
     assert saved(one.to_local(), tmp_path) == saved(two.to_local(), tmp_path)
 
 
-def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", ["whole table", "passes"])
+def test_a_killed_worker_costs_time_but_no_tree(
+    client: Any, tmp_path: Path, plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if plan == "passes":
+        monkeypatch.setattr("boostforest.dask._SHARE", 200_000 / memory_of_workers(client))
     table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
     forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 300})
     expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": 300}).fit(ArrayRows(X, Y)), tmp_path)
@@ -126,7 +136,7 @@ def test_ctrl_c_leaves_no_tasks_behind(client: Any) -> None:
     def interrupt() -> None:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            if any("grow_group" in key for keys in client.processing().values() for key in map(str, keys)):
+            if any("boostforest-grow" in key for keys in client.processing().values() for key in map(str, keys)):
                 break
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)

@@ -6,7 +6,7 @@ bag; every tree gets the rows that it has drawn from wherever they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,15 +15,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from ._base.dask_engine import DaskEngine
 from ._base.declare import argument, declared
-from ._base.engines import DaskEngine
+from ._base.engines import Shared
 from ._base.typing import Floats, Labels, Seeds, TreeParams
+from ._estimator.base import engine_of
 from ._features.sources import Rows, RowSource
 from ._grow.data import TrainingData
 from ._grow.gathered import Drawn, GrowOne, part_as_features, rows_of_tree
 from .forest import BoostForestClassifier, BoostForestRegressor
 
-_SHARE = 0.25  # of the workers' memory, for the rows that were gathered for the trees of one pass
+_SHARE = 0.25  # of the workers' memory, for the rows that were gathered for the trees of one pass, or for the table
 _GROUPS_PER_WORKER = 4  # groups of trees that are grown by one task each
 _MOST_PIECES = 64  # of a group of trees: more are joined first, since every piece of every group is a task
 _TRIES = 4  # of a pass over the partitions, if workers are lost
@@ -32,8 +34,8 @@ _TRIES = 4  # of a pass over the partitions, if workers are lost
 class DaskRows(RowSource):
     """The partitions of a Dask collection."""
 
-    def __init__(self, X: Any, y: Any, client: Any) -> None:
-        self._engine, self._client = DaskEngine(client), client
+    def __init__(self, X: Any, y: Any, engine: DaskEngine) -> None:
+        self._engine, self._client = engine, engine.client
         self._X, self._y = _partitions(X, "X"), _partitions(y, "y")
         counts = [_known_lengths(given) or self._map(_lengths, p) for given, p in ((X, self._X), (y, self._y))]
         if counts[0] != counts[1]:
@@ -90,48 +92,87 @@ class DaskRows(RowSource):
         grow_one: GrowOne,
         threads: int,
         progress: Callable[[int], None] | None,
-    ) -> list[dict[str, Any]]:
+    ) -> Iterator[dict[str, Any]]:
         """Grow a tree for each seed where the partitions are; see ``grow_gathered``."""
+        shared = self._engine.share(replace(data, source=None, kept=None))
+        memory = [worker["memory_limit"] or 2**32 for worker in self._workers] or [2**32]
+        per_row = 8.0 * (data.X.shape[1] + 3)
+        if self.n_rows * per_row <= _SHARE * min(memory) and self.n_rows <= len(seeds) * data.sampling.n_draws:
+            grow = self._grow_on_whole_table(shared, params, seeds, grow_one, progress)
+        else:
+            at_once = max(1, int(_SHARE * sum(memory) / (per_row * data.sampling.n_draws)))
+            grow = self._grow_in_passes(shared, params, seeds, grow_one, progress, at_once)
+        yield from grow
+
+    @property
+    def _workers(self) -> list[dict[str, Any]]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def _grow_on_whole_table(
+        self,
+        shared: Shared,
+        params: TreeParams,
+        seeds: Seeds,
+        grow_one: GrowOne,
+        progress: Callable[[int], None] | None,
+    ) -> Iterator[dict[str, Any]]:
+        """Grow trees on workers that have all features, which takes less moving than the rows of many trees."""
+
+        def features(shared: Shared) -> list[Any]:
+            parts = [self._client.compute([self._X[p], self._y[p]]) for p in self._used]
+            starts = [int(self.starts[p]) for p in self._used]
+            return [
+                self._engine.submit(_features, [shared.handle, *part], (first,), priority=1)
+                for first, part in zip(starts, parts, strict=True)
+            ]
+
+        def task(a: int, b: int) -> tuple[Any, ...]:
+            own = {name: values[a:b] for name, values in params.items()}
+            return self.starts[[*self._used, -1]], own, seeds[a:b], grow_one
+
+        groups = self._engine.run_in_groups(
+            _grow_on_features, [shared, Shared(shared, features)], len(seeds), task, progress
+        )
+        for group in groups:
+            yield from group
+
+    def _grow_in_passes(
+        self,
+        shared: Shared,
+        params: TreeParams,
+        seeds: Seeds,
+        grow_one: GrowOne,
+        progress: Callable[[int], None] | None,
+        at_once: int,
+    ) -> Iterator[dict[str, Any]]:
+        """Grow some trees at a time, whose rows fit into the memory of the workers."""
         from distributed import CancelledError, KilledWorker
 
-        per_tree = 8.0 * data.sampling.n_draws * (data.X.shape[1] + 3)
-        at_once = max(1, int(_SHARE * self._memory / per_tree))
-        columns: list[dict[str, Any]] = []
-        while len(columns) < len(seeds):
-            first, end = len(columns), min(len(columns) + at_once, len(seeds))
-            own = {name: values[first:end] for name, values in params.items()}
+        for first in range(0, len(seeds), at_once):
+            some = slice(first, first + at_once)
+            own = {name: values[some] for name, values in params.items()}
             for left in reversed(range(_TRIES)):
                 try:
-                    columns += self._grow_some(data, own, seeds[first:end], grow_one)
+                    trees = self._grow_some(shared.handle, own, seeds[some], grow_one)
                     break
                 except (CancelledError, KilledWorker) as error:
                     if left == 0:
                         raise RuntimeError(f"The Dask cluster has lost a task {_TRIES} times: {error}") from error
+                    shared.send_again()
+            yield from trees
             if progress is not None:
-                progress(len(columns))
-        return columns
+                progress(first + len(trees))
 
-    @property
-    def _memory(self) -> float:
-        """Bytes that all workers may use."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return float(sum(worker["memory_limit"] or 2**32 for worker in workers)) or 2.0**32
-
-    def _grow_some(
-        self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne
-    ) -> list[dict[str, Any]]:
+    def _grow_some(self, shared: Any, params: TreeParams, seeds: Seeds, grow_one: GrowOne) -> list[dict[str, Any]]:
         """Grow trees whose rows fit into the workers' memory: parts are split, groups of trees take their pieces."""
-        client, n = self._client, len(seeds)
+        client, submit, n = self._client, self._engine.submit, len(seeds)
         n_groups = min(n, _GROUPS_PER_WORKER * self._engine.n_workers)
         bounds = np.linspace(0, n, n_groups + 1).astype(int).tolist()
         groups = list(pairwise(bounds))
-        shared = self._engine.share(replace(data, source=None, kept=None)).handle
-        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False, priority=1) for a, b in groups]
+        drawn = [submit(_draw, [shared], (seeds[a:b],), priority=1) for a, b in groups]
         parts = [client.compute([self._X[p], self._y[p]]) for p in self._used]
         pieces = [  # before the next part is made, so that parts do not wait for each other in memory
-            client.submit(
-                _split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False, priority=1
-            )
+            submit(_split, [shared, *part, drawn], (int(self.starts[p]), int(self.starts[p + 1])), priority=1)
             for p, part in zip(self._used, parts, strict=True)
         ]
         del parts
@@ -140,20 +181,12 @@ class DaskRows(RowSource):
             joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
             pieces = [client.submit(_join_pieces, some, pure=False) for some in joined]
             del joined
-        trees = [
-            client.submit(
-                _grow_group,
-                shared,
-                [client.submit(itemgetter(g), piece, pure=False) for piece in pieces],
-                drawn[g],
-                {name: values[a:b] for name, values in params.items()},
-                seeds[a:b],
-                grow_one,
-                pure=False,
-            )
-            for g, (a, b) in enumerate(groups)
-        ]
-        del pieces
+        trees = []
+        for g, (a, b) in enumerate(groups):
+            own = [client.submit(itemgetter(g), piece, pure=False) for piece in pieces]
+            task = {name: values[a:b] for name, values in params.items()}, seeds[a:b], grow_one
+            trees.append(submit(_grow_group, [shared, own, drawn[g]], task))
+        del pieces, own
         try:
             return [tree for group in trees for tree in self._engine.wait(group)]
         finally:
@@ -191,11 +224,38 @@ def _draw(data: TrainingData, seeds: Seeds) -> list[Drawn]:
     return [Drawn(data.sampling, seed) for seed in seeds]
 
 
+def _features(data: TrainingData, table: Any, target: Any, first: int) -> tuple[Floats, Floats]:
+    return part_as_features(data, first, table, np.asarray(target))
+
+
+def _grow_on_features(
+    data: TrainingData,
+    parts: list[tuple[Floats, Floats]],
+    starts: Rows,
+    params: TreeParams,
+    seeds: Seeds,
+    grow_one: GrowOne,
+) -> list[dict[str, Any]]:
+    """Grow trees on the rows that they draw from all parts, the first rows of which have these numbers."""
+    X, y = np.empty((data.sampling.n_draws, data.X.shape[1])), np.empty(data.sampling.n_draws)  # of one tree at a time
+    trees = []
+    for t, seed in enumerate(seeds):
+        drawn, n = Drawn(data.sampling, seed), 0
+        for (part_X, part_y), bounds in zip(parts, pairwise(starts), strict=True):
+            rows = drawn.within(*bounds)
+            own = slice(n, n := n + len(rows))
+            part_X.take(rows, axis=0, out=X[own], mode="clip")  # "raise" would take a copy first
+            part_y.take(rows, out=y[own], mode="clip")
+        of_tree = {name: values[t : t + 1] for name, values in params.items()}
+        trees.append(grow_one(rows_of_tree(data, X[:n], y[:n], drawn.counts), of_tree, seeds[t : t + 1]))
+    return trees
+
+
 def _split(
-    data: TrainingData, table: Any, target: Any, first: int, end: int, drawn: list[list[Drawn]]
+    data: TrainingData, table: Any, target: Any, drawn: list[list[Drawn]], first: int, end: int
 ) -> list[list[tuple[Floats, Floats]]]:
     """Return the rows of a part that each tree of each group has drawn."""
-    X, y = part_as_features(data, first, table, np.asarray(target))
+    X, y = _features(data, table, target, first)
     rows = [[tree.within(first, end) for tree in group] for group in drawn]
     return [[(X[own], y[own]) for own in group] for group in rows]
 
@@ -300,7 +360,8 @@ class _DaskForest:
                 raise ValueError("client must be a Dask client, or there must be one: Client() starts one.") from error
         if client.status != "running":
             raise ValueError(f"client must be running; it is {client.status}.")
-        self._model = self._fit_model(DaskRows(X, y, client), None, None, None)  # type: ignore[attr-defined]
+        with DaskEngine(client) as engine, engine_of(self.n_jobs) as other:  # type: ignore[attr-defined]
+            self._model = self._fit_model(DaskRows(X, y, engine), None, None, None, other)  # type: ignore[attr-defined]
         return self
 
     def to_local(self) -> Any:
