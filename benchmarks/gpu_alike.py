@@ -1,14 +1,15 @@
 """How alike forests of a GPU and of the core are: their splits, and what they lose on rows that they have not seen.
 
-python -m benchmarks.gpu_alike FOLDER                       # tables as NAME.parquet or NAME.csv.gz, with a column "target"
+python -m benchmarks.gpu_alike FOLDER
 python -m benchmarks.gpu_alike FOLDER --device torch:cpu    # the same code without a GPU
 python -m benchmarks.gpu_alike FOLDER --device generic      # the core itself, with other instructions
 
-Both have the same draws, so that they differ by rounding alone. Trees are walked down side by side. A split is
+Tables are NAME.parquet or NAME.csv.gz, with a column "target". Both forests have the same draws, so that they differ by
+rounding alone. Trees are walked down side by side. A split is
 
 - the same, if feature, threshold and where missing values go are;
-- alike, if it parts the rows of its node in the same two halves: below it there is nothing else to compare only if the
-  halves have changed sides, for draws depend on the side;
+- alike, if it parts the rows of its node in the same two halves; if these have changed sides, nothing below is compared,
+  for draws depend on the side;
 - a tie, if it parts them otherwise and both are worth the same but for rounding.
 
 The core with other instructions (AVX-512, AVX2, neither) shows what rounding alone does.

@@ -107,15 +107,15 @@ def test_one_worker_gives_the_bytes_of_two(tmp_path: Path, client: Any) -> None:
     assert saved(one.to_local(), tmp_path) == saved(two.to_local(), tmp_path)
 
 
-@pytest.mark.parametrize("plan", ["whole table", "passes"])
+@pytest.mark.parametrize(("plan", "n_trees"), [("whole table", 300), ("passes", 40)])
 def test_a_killed_worker_costs_time_but_no_tree(
-    client: Any, tmp_path: Path, plan: str, monkeypatch: pytest.MonkeyPatch
+    client: Any, tmp_path: Path, plan: str, n_trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if plan == "passes":
         monkeypatch.setattr("boostforest.dask._SHARE", 200_000 / memory_of_workers(client))
     table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
-    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 300})
-    expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": 300}).fit(ArrayRows(X, Y)), tmp_path)
+    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees})
+    expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees}).fit(ArrayRows(X, Y)), tmp_path)
     pid = next(iter(client.run(os.getpid).values()))
 
     def kill() -> None:
