@@ -8,8 +8,8 @@ Tables are NAME.parquet or NAME.csv.gz, with a column "target". Both forests hav
 rounding alone. Trees are walked down side by side. A split is
 
 - the same, if feature, threshold and where missing values go are;
-- alike, if it parts the rows of its node in the same two halves; if these have changed sides, nothing below is compared,
-  for draws depend on the side;
+- alike, if it parts the rows of its node in the same two halves; if these have changed sides, what is below is not
+  compared, for draws depend on the side;
 - a tie, if it parts them otherwise and both are worth the same but for rounding.
 
 The core with other instructions (AVX-512, AVX2, neither) shows what rounding alone does.
