@@ -71,21 +71,27 @@ def test_classes_weights_and_missing_values_go_to_dask(client: Any, tmp_path: Pa
 
 @pytest.mark.skipif(_core.kernels() == "generic", reason="needs a processor with AVX2")
 def test_the_poorest_instructions_are_those_of_a_fit_and_not_of_what_follows(client: Any, tmp_path: Path) -> None:
+    def select(name: str) -> bool:
+        return _core.select_kernels(name)
+
+    def selected() -> str:
+        return _core.kernels()
+
     here, poor = _core.kernels(), next(iter(client.run(os.getpid)))
     forest, many = BoostForestRegressor(8, preset="paper", random_state=1), np.zeros((20_000, 6))
-    client.run(_core.select_kernels, "generic", workers=[poor])
-    before = client.run(_core.kernels)
+    client.run(select, "generic", workers=[poor])
+    before = client.run(selected)
     try:
         with joblib.parallel_config("dask"):
             found = saved(forest.fit(X, Y), tmp_path)
             forest.predict(many)
         assert _core.kernels() == here
-        assert client.run(_core.kernels) == before
+        assert client.run(selected) == before
         _core.select_kernels("generic")
         assert found == saved(forest.fit(X, Y), tmp_path)
     finally:
         _core.select_kernels(here)
-        client.run(_core.select_kernels, here, workers=[poor])
+        client.run(select, here, workers=[poor])
 
 
 def test_instructions_last_until_the_last_task_ends() -> None:
