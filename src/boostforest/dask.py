@@ -97,7 +97,8 @@ class DaskRows(RowSource):
         shared = self._engine.share(replace(data, source=None, kept=None))
         memory = [worker["memory_limit"] or 2**32 for worker in self._workers] or [2**32]
         per_row = 8.0 * (data.X.shape[1] + 3)
-        if self.n_rows * per_row <= _SHARE * min(memory) and self.n_rows <= len(seeds) * data.sampling.n_draws:
+        fits = self.n_rows * per_row <= _SHARE * min(memory)
+        if fits and self.n_rows * len(memory) <= len(seeds) * data.sampling.n_draws:  # less to move
             grow = self._grow_on_whole_table(shared, params, seeds, grow_one, progress)
         else:
             at_once = max(1, int(_SHARE * sum(memory) / (per_row * data.sampling.n_draws)))
