@@ -19,8 +19,8 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.model_selection import cross_val_score
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core
-from boostforest._base import engines
-from boostforest._base.engines import instructions
+from boostforest._base import engine
+from boostforest._base.engine import instructions
 
 pytestmark = pytest.mark.filterwarnings("default")  # the engines warn of what is theirs
 
@@ -108,7 +108,7 @@ def test_instructions_last_until_the_last_task_ends() -> None:
 
 @pytest.mark.parametrize(("n", "workers", "seconds"), [(250, 2, 0.1), (250, 100, 0.1), (7, 3, 5.0), (10_000, 4, 1e-4)])
 def test_tasks_take_about_two_seconds_and_the_last_ones_less(n: int, workers: int, seconds: float) -> None:
-    bounds = engines._bounds_of_groups(workers, n, workers, seconds)
+    bounds = engine._bounds_of_groups(workers, n, workers, seconds)
     sizes = np.diff(bounds)
     assert bounds[0] == workers
     assert bounds[-1] == n

@@ -17,7 +17,7 @@ import numpy as np
 
 from ._base.dask_engine import DaskEngine
 from ._base.declare import argument, declared
-from ._base.engines import Shared
+from ._base.engine import Shared
 from ._base.typing import Floats, Labels, Seeds, TreeParams
 from ._estimator.base import engine_of
 from ._features.sources import Rows, RowSource

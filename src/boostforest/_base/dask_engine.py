@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _core
-from .engines import Engine, Shared, Task, call
+from .engine import Engine, Shared, Task, call
 
 _KERNELS = ("generic", "avx2", "avx512")  # sets of instructions, the poorest first: they differ in the last bits
 _TRIES = 4  # of a task whose worker, or whose copy of what is shared, is lost

@@ -47,7 +47,7 @@ from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine
+    from .._base.engine import Engine
 
 Class = TypeVar("Class", bound=type)
 

@@ -28,7 +28,7 @@ from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine
+    from .._base.engine import Engine
 
 #: Trees of a forest, by their numbers, ascending.
 Piece = tuple[list[int], ForestColumns]
