@@ -74,8 +74,10 @@ def test_partitions_of_an_array_do_not_matter(client: Any, chunks: tuple[int, ..
 def test_pieces_of_many_partitions_are_joined_before_trees_grow(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostforest.dask._MOST_PIECES", 3)
-    monkeypatch.setattr("boostforest.dask._SHARE", 200_000 / memory_of_workers(client))  # not the table, a few trees
+    monkeypatch.setattr("boostforest._grow.on_dask._MOST_PIECES", 3)
+    monkeypatch.setattr(
+        "boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client)
+    )  # no table
     expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
     table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
     assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
@@ -112,7 +114,7 @@ def test_a_killed_worker_costs_time_but_no_tree(
     client: Any, tmp_path: Path, plan: str, n_trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if plan == "passes":
-        monkeypatch.setattr("boostforest.dask._SHARE", 200_000 / memory_of_workers(client))
+        monkeypatch.setattr("boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client))
     table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
     forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees})
     expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees}).fit(ArrayRows(X, Y)), tmp_path)
