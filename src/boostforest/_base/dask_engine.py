@@ -128,7 +128,7 @@ class DaskEngine(Engine):
                 comm = await connect(address, timeout=_CONNECT, **self.client.connection_args)
             except OSError:
                 return False
-            await comm.close()
+            comm.abort()
             return True
 
         return all(self.client.sync(answers, address) for address in list(self.client.ncores())[:1])
