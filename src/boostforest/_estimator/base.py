@@ -8,6 +8,7 @@ import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -69,7 +70,7 @@ from .targets import (
 )
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine
+    from .._base.engine import Engine
 
 Class = TypeVar("Class", bound=type)
 
@@ -104,14 +105,14 @@ def _other_engine() -> Any:
     return None if type(backend).__module__ == "joblib._parallel_backends" else backend
 
 
-def engine_of(n_jobs: int | None) -> Engine | None:
-    """Return the engine of joblib whose workers do the work; None: our own threads."""
+def engine_of(n_jobs: int | None) -> AbstractContextManager[Engine | None]:
+    """Return the context of joblib's engine whose workers do the work; None: our own threads."""
     backend = None if n_jobs == 1 else _other_engine()
     if backend is None:
-        return None
+        return nullcontext()
     from .._base.engines import make_engine
 
-    return make_engine(backend)
+    return make_engine(backend) or nullcontext()
 
 
 def _outputs_on_worker(model: Model, X: Floats, offset: Floats | None) -> Floats:
@@ -160,10 +161,11 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         self : object
             The fitted estimator.
         """
-        self._model = self._fit_model(X, y, sample_weight, offset)
+        with engine_of(getattr(self, "n_jobs", 1)) as engine:
+            self._model = self._fit_model(X, y, sample_weight, offset, engine)
         return self
 
-    def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Model:
+    def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any, engine: Engine | None) -> Model:
         pools = tree_pools(self, self._task, self._left_open)
         if self.interaction_cst is not None:
             pools["clip"] = [False]  # what is clipped is not a sum
@@ -235,7 +237,6 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
         asked, pools = pools, self._pools_for(pools, loss, len(y))
         verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
-        engine = engine_of(getattr(self, "n_jobs", 1))
         request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
         request.check_device(data, asked)
         request.warn_if_unsplittable(data)
@@ -354,16 +355,18 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _outputs(self, X: Any, offset: Any = None) -> tuple[Model, Floats]:
         """Return the model and what it predicts, rows × outputs."""
         model, X, in_scores = self._read_with(X, offset)
-        engine = engine_of(getattr(self, "n_jobs", 1)) if len(X) >= _MANY_ROWS else None
-        if engine is None:
-            return model, model.outputs(X, self._threads(), in_scores)
 
         def block(a: int, b: int) -> tuple[Floats, Floats | None]:
             rows = slice(a * _BLOCK_ROWS, b * _BLOCK_ROWS)
             return X[rows], None if in_scores is None else np.ascontiguousarray(in_scores[rows])
 
-        parts = engine.run_in_groups(_outputs_on_worker, [engine.share(model)], -(-len(X) // _BLOCK_ROWS), block)
-        return model, np.concatenate(parts)
+        with engine_of(getattr(self, "n_jobs", 1) if len(X) >= _MANY_ROWS else 1) as engine:
+            if engine is None:
+                return model, model.outputs(X, self._threads(), in_scores)
+            n_blocks = -(-len(X) // _BLOCK_ROWS)
+            return model, np.concatenate(
+                [*engine.run_in_groups(_outputs_on_worker, [engine.share(model)], n_blocks, block)]
+            )
 
     def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
         model = self._fitted()

@@ -17,7 +17,7 @@ from .._features.sources import RowSource
 from .._losses import Loss, Several
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine, Shared
+    from .._base.engine import Engine, Shared
 
 
 class Replica(NamedTuple):
