@@ -243,7 +243,7 @@ def test_bad_offsets_are_refused_and_the_fitted_model_stays(offset, says):
 
 def test_an_offset_of_several_classes_has_a_column_for_each():
     X, y, offset = classes(3)
-    with pytest.raises(ValueError, match=r"a number per row and class, shape \(400, 3\); got shape \(400,\)"):
+    with pytest.raises(ValueError, match=r"a number per row and output, shape \(400, 3\); got shape \(400,\)"):
         BoostTreeClassifier().fit(X, y, offset=offset[:, 0])
 
 
