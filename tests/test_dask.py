@@ -75,9 +75,7 @@ def test_pieces_of_many_partitions_are_joined_before_trees_grow(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boostforest._grow.on_dask._MOST_PIECES", 3)
-    monkeypatch.setattr(
-        "boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client)
-    )  # no table
+    monkeypatch.setattr("boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client))  # no table
     expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
     table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
     assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
