@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -64,7 +65,12 @@ class DaskEngine(Engine):
 
     def run(self, function: Callable[..., Any], shared: Sequence[Shared], tasks: Iterable[Task]) -> Iterator[Any]:
         tasks = list(tasks)
-        futures = [self._submit(function, shared, task) for task in tasks]
+        # In turns: the scheduler would rather wait for the worker that has most of what is shared than move it.
+        slots = [address for address, n in self.client.ncores().items() for _ in range(n)] or [None]
+        futures = [
+            self._submit(function, shared, task, slot)
+            for task, slot in zip(tasks, itertools.cycle(slots), strict=False)
+        ]
         try:
             for i in range(len(tasks)):
                 with self._open():
@@ -94,8 +100,11 @@ class DaskEngine(Engine):
                     futures[j] = self._submit(function, shared, tasks[j])
         return None
 
-    def _submit(self, function: Callable[..., Any], shared: Sequence[Shared], task: Task) -> Any:
-        return self.submit(function, [value.handle for value in shared], task)
+    def _submit(
+        self, function: Callable[..., Any], shared: Sequence[Shared], task: Task, worker: str | None = None
+    ) -> Any:
+        wish = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        return self.submit(function, [value.handle for value in shared], task, **wish)
 
     def submit(self, function: Callable[..., Any], shared: Sequence[Any], task: Task, **options: Any) -> Any:
         """Return the future of ``function(*shared, *task)``; ``options`` are those of ``Client.submit``."""
