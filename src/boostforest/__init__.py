@@ -60,9 +60,9 @@ def __getattr__(name: str) -> object:
         return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    for public, home in _HOMES.items():  # all of them: load_model knows the estimators that are loaded
+        globals()[public] = getattr(import_module(f".{home}", __name__), public)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

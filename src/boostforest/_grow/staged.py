@@ -198,10 +198,14 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
+        plain = self._plain_trees(best, len(scores))
+        if self._n_stages != "auto" and not plain:  # there is nothing to choose
+            group = growth.grow(best, growth.seeds(n_trees), start)
+            return group, *self._step(scores, group.oob)
         seeds = growth.seeds(_TRIAL_TREES)
         chosen = growth.grow(best, seeds, start)
         change, n_tried = self._change(scores, chosen.oob), len(seeds)
-        for settings in self._plain_trees(best, len(scores)):
+        for settings in plain:
             tried = growth.grow(settings, seeds, start)
             of_tried, n_tried = self._change(scores, tried.oob), n_tried + len(seeds)
             if not of_tried[0] < change[0]:

@@ -24,7 +24,8 @@ def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, grow
     def figure(candidates: list[Chain]) -> float:
         # As if no row had been drawn: late rounds learn noise that the mean of all bags has less of than that of some.
         mixture = Mixture(objective, forest, candidates)
-        return objective.loss.figure(objective.average(mixture.losses(weights), mixture.rows))[1]
+        average = objective.average(mixture.losses(weights), mixture.rows)
+        return average if average < 0 else objective.loss.figure(average)[1]  # an estimate below 0 has no root
 
     limit = figure(chains) + TOLERANCE * abs(figure(chains))
     oobs = zip(*(_after_shares(chain, growth) for chain in chains), strict=True)
