@@ -116,6 +116,13 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
+    // The same with one division, for borders of bins with λ above 0: where a side has no H, nothing is added.
+    void (*add_bin_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
+                         double* gain);
+
+    // gain[j] = -∞ where H_L or H - H_L is below the least.
+    void (*drop_light)(int width, const double* h_left, double h, double least_h, double* gain);
+
     // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
     // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
     std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
@@ -148,11 +155,12 @@ struct Kernels {
                                       std::int64_t n, int width, const double* v, const double* z, std::int64_t ld,
                                       double* gram, double* cross, double* sum_x, double* sum_zx);
 
-    // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
+    // The whole ridge regression of up to four outputs of the same weights on d <= width features, width 4, 8 or 16;
+    // label of row i for output c: z[c * stride + i]. Of each output `width` slopes and an intercept are written.
     // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty
     // so small that rounding errors would count beside it.
     bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
-                        double lambda, double* slopes, double& intercept);
+                        std::int64_t stride, int n_outputs, double lambda, double* slopes, double* intercepts);
 
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
