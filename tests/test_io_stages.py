@@ -29,6 +29,10 @@ BAD_REGRESSORS = {
     "losses of other stages": ({"oob_loss": lambda t: np.ones(5)}, "'oob_loss' must have the shape .2,.; got .5,."),
     "errors below zero": ({"residuals": lambda t: -1 - t["residuals"]}, "'residuals' has values below zero"),
     "errors without trees": ({"absent": lambda t: None}, "tensors are missing: absent"),
+    "one seed, other rows": (
+        {"tree_seeds": lambda t: np.zeros_like(t["tree_seeds"])},
+        "'absent' must be the same for all trees of a seed",
+    ),
     "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have the shape"),
     "leaves that are not there": (
         {"residual_leaf": lambda t: t["residual_leaf"] + np.uint8(99)},
@@ -101,6 +105,14 @@ def test_a_damaged_file_is_refused_with_one_sentence(files, kind, case, tmp_path
     path.write_bytes(with_tensors(files[kind], **{name: change(tensors) for name, change in changes.items()}))
     with pytest.raises(ValueError, match=message):
         load_model(path)
+
+
+def test_a_stage_that_counts_more_than_the_first_is_saved(files, tmp_path):
+    (tmp_path / "model").write_bytes(with_tensors(files["r"], stage_step=np.array([1.0, 2.5])))
+    forest = load_model(tmp_path / "model")
+    forest.save_model(tmp_path / "again")  # classes that are apart are worth such steps
+    X = make_friedman1(20, random_state=1)[0]
+    np.testing.assert_array_equal(load_model(tmp_path / "again").predict(X), forest.predict(X))
 
 
 def test_the_files_are_good_before_they_are_damaged(files, tmp_path):

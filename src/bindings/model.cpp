@@ -82,6 +82,7 @@ StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
             .hidden = from.column<double>("hidden"),
             .model_features = from.optional_column<std::int32_t>("model_features"),
             .monotone = from.optional_column<std::int8_t>("monotonic_cst"),
+            .target_end = from.optional_column<std::int32_t>("target_end"),
             .n_features = n_features,
             .n_outputs = n_outputs};
 }

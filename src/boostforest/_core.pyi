@@ -33,6 +33,10 @@ class LossCode(enum.IntEnum):
 
     OWN = 9
 
+    SQUARED_ERRORS = 10
+
+    CLASS_TARGETS = 11
+
 class Link(enum.IntEnum):
     """How scores become what a forest averages and predicts."""
 
@@ -288,7 +292,7 @@ def linear_svr(x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), ord
     Intercept and slopes of one node of linear support vector regression, and whether it converged.
     """
 
-def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss_numbers: Sequence[float] = []) -> tuple:
+def loss(code: int, n_classes: int, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], w: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss_numbers: Sequence[float] = [], targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> tuple:
     """Value, gradient, hessian, pseudo-labels and their weights."""
 
 def outputs(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], link: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -304,7 +308,7 @@ class Interactions:
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 
-    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, model_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, monotone: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1, loss_numbers: Sequence[float] = []) -> None: ...
+    def __init__(self, x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], y: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], loss: int, n_classes: int, fill: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, model_features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, monotone: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1, loss_numbers: Sequence[float] = [], targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
     def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, progress: object, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', short_thresholds: bool = False, drawn: numpy.ndarray | None = None, interactions: Interactions | None = None) -> dict[str, Any]:
         """

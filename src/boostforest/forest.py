@@ -13,13 +13,14 @@ from ._base.declare import BOOL, argument, declared, pooled
 from ._base.typing import Floats, Ints, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
-from ._estimator.classifier import StagedLabelsMixin, classes_of
+from ._estimator.classifier import StagedLabelsMixin, classes_of, labels_of_all
 from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
-from ._estimator.scoring import score_rows
+from ._estimator.scoring import score_rows, score_several
+from ._estimator.targets import all_classes, require_one
 from ._grow.data import TrainingData
-from ._losses import AcceleratedFailureTime
+from ._losses import AcceleratedFailureTime, ClassTargets, Several
 from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
 from ._model.distribution import Distribution, check_levels
@@ -79,14 +80,19 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
             return replace(model.known, prediction=prediction, score=concordance(y, prediction, weight))
         bags = model.stages.bags(model.seeds)
         residuals, threads = (y - prediction) / model.loss.output_unit, self._threads()
-
         trees = model.stages.spread(MOST_TREES)
 
         def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
             return model.leaves(np.ascontiguousarray(data.X[rows]), threads, trees)
 
-        kept = left_out(model.seeds, bags, sampling, residuals, seen, trees, leaves_of)
-        known = replace(model.known, left_out=kept)
+        def left_out_of(errors: Floats) -> LeftOut | None:
+            return left_out(model.seeds, bags, sampling, np.ascontiguousarray(errors), seen, trees, leaves_of)
+
+        if isinstance(model.loss, Several):
+            each = tuple(kept for errors in residuals.T if (kept := left_out_of(errors)) is not None)
+            known = replace(model.known, left_outs=each if len(each) == residuals.shape[1] else ())
+        else:
+            known = replace(model.known, left_out=left_out_of(residuals))
         if not self.oob_score:
             return known
         score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
@@ -140,7 +146,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         check_coverage(coverage)
         if not isinstance(method, str | None) or method not in INTERVALS:
             raise ValueError(f"method must be None, 'local' or 'jackknife+'; got {method!r}.")
-        model, X, in_scores = self._read_with(X, offset)
+        model, X, in_scores = self._read_with(X, offset, "predict_interval")
         kept = _kept(model, "predict_interval")
         if method == "local" or (method is None and kept.local is not None):
             local = _local(model, "predict_interval with method='local'")
@@ -228,7 +234,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
     def _distributions(self, X: Any, offset: Any, method: str, take: Callable[[Distribution], T]) -> Iterator[T]:
         """Yield what is taken of the distributions, some rows at a time."""
-        model, X, in_scores = self._read_with(X, offset)
+        model, X, in_scores = self._read_with(X, offset, method)
         local = _local(model, method)
         return map(take, model.distributions(X, local, self._threads(), in_scores))
 
@@ -330,7 +336,13 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
     )
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
-        p, weight = model.loss.decode(outputs), data.sampling.sample_weight
+        p: Any = model.loss.decode(outputs)
+        weight = data.sampling.sample_weight
+        if isinstance(model.loss, ClassTargets):
+            if not self.oob_score:
+                return model.known
+            score = score_several(self.oob_score, y, labels_of_all(all_classes(model.loss), p), seen, weight)
+            return replace(model.known, prediction=p, score=score)
         scores, of_rows = conformity(p, model.loss.encode(y).astype(np.intp), seen, weight)
         known = replace(model.known, conformity=scores, conformity_weight=of_rows)
         if not self.oob_score:
@@ -370,10 +382,11 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
         array([[ True, False, False]])
         """
         check_coverage(coverage)
+        require_one(self._fitted(), "predict_set")
         model, outputs = self._outputs(X, offset)
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 
     def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
         for model, outputs in self._staged_outputs(X):
-            yield classes_of(model.loss), model.loss.decode(outputs)
+            yield all_classes(model.loss), model.loss.decode(outputs)

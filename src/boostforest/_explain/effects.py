@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 
 from .. import _core
-from .._base.arrays import check_sample_weight
+from .._base.arrays import check_offset, check_sample_weight
 from .._base.declare import is_integer
 from .._base.memory import refuse_if_too_much
 from .._base.typing import Floats, Labels, Mask
@@ -67,12 +67,14 @@ def effect(
     sample_weight: Any,
     owner: str,
     threads: int,
+    offset: Any = None,
 ) -> Effect:
     """Return the effect of one column or two on the outputs of the rows of a table."""
     columns_of_features(model)  # raises where features are not of one column
     numbers_of_columns = find_columns(model.features, columns)
     table = read_rows(X, model.features.columns, owner)
     weight = check_sample_weight(sample_weight, len(table))
+    of_rows = _read_offset(model, output, offset, len(table))
     axes = _axes(model.features, table, numbers_of_columns, grid, grid_resolution, percentiles)
     link = find_link(model, output, additive=False)
     shown, numbers_on_grid = zip(*axes, strict=True)
@@ -81,7 +83,9 @@ def effect(
     size = 8.0 * len(mesh) * n_outputs * (len(table) if individual else 1)
     refuse_if_too_much(3 * size, f"Effects at {len(mesh):,} values", ["fewer values", "fewer rows"])
     shape = tuple(len(values) for values in shown)
-    average, rows = _evaluate(_Replaced(model, link, numbers_of_columns, mesh, threads), table, weight, individual)
+    replaced = _Replaced(model, link, numbers_of_columns, mesh, threads)
+    average, rows = _evaluate(replaced, table, of_rows.weight(weight), individual)
+    average, rows = of_rows.added(average, rows, weight)
     names = column_names(model.features)
     return Effect(
         tuple(names[j] for j in numbers_of_columns),
@@ -90,6 +94,47 @@ def effect(
         None if rows is None else rows.reshape(len(rows), *shape, *rows.shape[2:]),
         output_names(model, average),
     )
+
+
+@dataclass(frozen=True)
+class _OffsetOfRows:
+    """What the offset of each row makes of its outputs: a factor, or something that is added."""
+
+    factor: Floats | None = None  #: rows
+    more: Floats | None = None  #: rows × outputs
+
+    def weight(self, weight: Floats | None) -> Floats | None:
+        """Return what rows count in a mean of outputs without an offset."""
+        if self.factor is None:
+            return weight
+        return self.factor if weight is None else weight * self.factor
+
+    def added(self, average: Floats, rows: Floats | None, weight: Floats | None) -> tuple[Floats, Floats | None]:
+        """Return the mean and the outputs of rows with the offset; ``average`` is by the weights above."""
+        if self.factor is not None:
+            mean = float(np.average(self.factor, weights=weight))
+            return average * mean, None if rows is None else rows * self.factor.reshape(-1, *[1] * (rows.ndim - 1))
+        if self.more is not None:
+            mean_more = np.average(self.more, axis=0, weights=weight)
+            more = self.more[:, None]
+            average = average + (mean_more if average.ndim == 2 else mean_more[0])
+            return average, None if rows is None else rows + (more if rows.ndim == 3 else more[:, :, 0])
+        return average, rows
+
+
+def _read_offset(model: Model, output: str, offset: Any, n_rows: int) -> _OffsetOfRows:
+    added, loss = check_offset(offset, n_rows, model.loss.n_outputs), model.loss
+    if added is None:
+        return _OffsetOfRows()
+    if loss.n_classes and (output != "score" or model.n_trees > 1):
+        raise ValueError(
+            "effects takes an offset of classes only for output='score' of a single tree: the mean probabilities of a "
+            "forest do not add up with it; leave out the offset."
+        )
+    is_factor = loss.link == _core.Link.LOG or getattr(loss, "predicts_exponential", False)
+    if is_factor and output == "prediction":
+        return _OffsetOfRows(factor=np.exp(added[:, 0]))
+    return _OffsetOfRows(more=loss.offset_scores(added) * loss.unit)
 
 
 def check_effect(kind: Any, output: Any, individual: Any) -> None:

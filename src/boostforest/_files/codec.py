@@ -27,7 +27,20 @@ from .._features.features import Features
 from .._features.sparse import SparseColumns
 from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
+from .._losses import (
+    REGRESSION_LOSSES,
+    ClassTargets,
+    CrossEntropy,
+    Logistic,
+    Loss,
+    OwnLoss,
+    RegressionLoss,
+    Several,
+    Softmax,
+    SquaredError,
+    SquaredErrors,
+)
+from .._losses.several import classes_loss
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
 from .._model.local import LocalErrors
@@ -113,6 +126,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         tensors["params"] = _shorten(tensors["params"], dtype)
     if isinstance(model.loss, RegressionLoss):
         tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
+    if isinstance(model.loss, SquaredErrors):
+        tensors |= {"target_mean": 0.0, "target_scale": 1.0}
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
     tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
@@ -199,7 +214,9 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1:
-        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": stages.units or None}
+        long = max(stages.steps) > 1  # of classes: such steps need units
+        units = stages.counts if long else stages.units or None
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": units}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
     if calibration.knots:
@@ -239,11 +256,19 @@ def version(metadata: Metadata) -> int:
     return 4 if "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"] else 2
 
 
-def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
-    """Return the loss of a regressor; those that files had from the beginning are told by other fields."""
+def _encode_loss(loss: Loss) -> dict[str, Any] | None:
+    """Return the loss of a regressor or of several targets; others are told by other fields."""
+    if isinstance(loss, SquaredErrors):
+        return {loss.name: {"mean": loss.origin.tolist(), "scale": loss.unit.tolist()}}
+    if isinstance(loss, ClassTargets):
+        return {loss.name: [{_kind_of_labels(part.classes): part.classes.tolist()} for part in loss.parts]}
     if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
         return None
     return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+
+
+def _kind_of_labels(classes: npt.NDArray[Any]) -> str:
+    return "str" if classes.dtype.kind == "U" else str(classes.dtype)
 
 
 def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
@@ -378,6 +403,8 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
     left_out = None
     if "absent" in t:
         left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
+        if not np.array_equal(left_out.bits[left_out.seed_of_tree], t["absent"]):
+            raise ValueError("tensor 'absent' must be the same for all trees of a seed")
         left_out.local = _decode_local(t, columns) if "residual_leaf" in t else None
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
@@ -403,6 +430,8 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
 
 def _decode_loss(content: Content) -> Loss:
     t = content.tensors
+    if "target_end" in t:
+        return _decode_several(content)
     if content.task == "regression":
         name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
         known_losses = REGRESSION_LOSSES | {OwnLoss.name: OwnLoss}
@@ -419,6 +448,41 @@ def _decode_loss(content: Content) -> Loss:
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes
     return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+
+
+def _decode_several(content: Content) -> Loss:
+    name, told = next(iter((content.metadata["loss"] or {"": None}).items()))
+    loss: Several[Any]
+    if content.task == "regression" and name == SquaredErrors.name:
+        means, scales = (told.get(key) if isinstance(told, dict) else None for key in ("mean", "scale"))
+        if not isinstance(means, list) or not isinstance(scales, list) or not len(means) == len(scales) > 0:
+            raise ValueError("several targets need a list of their means, and of as many scales")
+        if not all(type(x) is float and math.isfinite(x) for x in (*means, *scales)) or min(scales) <= 0:
+            raise ValueError("several targets need finite means, and scales above 0")
+        loss = SquaredErrors(tuple(SquaredError(mean, scale) for mean, scale in zip(means, scales, strict=True)))
+    elif content.task == "classification" and name == ClassTargets.name and isinstance(told, list) and told:
+        loss = ClassTargets(tuple(classes_loss(_decode_labels(labels)) for labels in told))
+    else:
+        raise ValueError(f"it has several targets, and the loss {name!r} is not of such")
+    if not np.array_equal(loss.target_end, content.tensors["target_end"]):
+        raise ValueError("target_end does not fit the targets")
+    return loss
+
+
+def _decode_labels(told: Any) -> npt.NDArray[Any]:
+    """Return the labels of one of several targets, ascending."""
+    kind, labels = next(iter(told.items())) if isinstance(told, dict) and len(told) == 1 else ("", None)
+    types = {"str": str, "object": str, "bool": bool, "float64": float, "float32": float, "float16": float}
+    of_type = types.get(kind, int if re.fullmatch(r"u?int(8|16|32|64)", kind) else None)
+    if of_type is None or not isinstance(labels, list) or not labels or any(type(x) is not of_type for x in labels):
+        raise ValueError("a target of several needs labels: numbers, booleans or strings of one type")
+    try:
+        classes = np.array(labels, dtype=None if kind == "str" else kind)
+    except OverflowError as error:
+        raise ValueError(f"a label does not fit into {kind}") from error
+    if classes.tolist() != labels or any(not a < b for a, b in itertools.pairwise(labels)):
+        raise ValueError("the labels of a target must ascend")
+    return classes
 
 
 def _decode_forest(content: Content) -> ForestColumns:

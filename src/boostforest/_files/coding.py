@@ -461,7 +461,12 @@ def _model_shapes(tensors: Tensors) -> tuple[Longs, Longs, int, Longs, npt.NDArr
     shape: dict[str, Any] = dict.fromkeys(f.name for f in fields(ForestColumns))
     shape |= {"tree_start": start, "kind": kind, "sum_path": sum_path, "hidden_start": hidden_start, **roles}
     shape |= {"feature": np.where(left > 0, 0, -1), "n_features": len(_column("feature_mean", np.float64, tensors))}
-    forest = ForestColumns(**shape | {"n_outputs": len(classes) if classes.ndim and len(classes) > 2 else 1})
+    n_outputs = len(classes) if classes.ndim and len(classes) > 2 else 1
+    if "target_end" in tensors:
+        n_outputs = int(_column("target_end", np.int32, tensors)[-1:].sum())
+        if not 0 < n_outputs < 2**24:
+            raise ValueError("target_end must end with the number of outputs")
+    forest = ForestColumns(**shape | {"n_outputs": n_outputs})
     number = np.full(len(dfs), -1, dtype=np.int64)  # of a node's model in its tree
     has_model = forest.has_model
     number[has_model] = np.cumsum(has_model)[has_model] - 1

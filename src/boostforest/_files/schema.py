@@ -35,6 +35,7 @@ from .field import (
     STAGE_STEP,
     STAGE_UNITS,
     TARGET,
+    TARGET_END,
     TWO_ROWS,
     WEIGHTS,
     Field,
@@ -149,16 +150,20 @@ TENSORS = (
     Field(
         "target_mean", "F64", "()",
         "score × scale + mean is the prediction or, where the loss has a log link, its logarithm (a forest averages "
-        "the predictions of its trees)", _REGRESSORS, (FINITE,),
+        "the predictions of its trees); 0, and the scale 1, with several targets", _REGRESSORS, (FINITE,),
     ),
     Field("target_scale", "F64", "()", "likewise", _REGRESSORS, (FINITE, POSITIVE)),
+    Field(
+        "target_end", "I32", "targets", "number of outputs up to the end of each target; `loss` has the rest of them",
+        When("with several targets"), (TARGET_END,), 4,
+    ),
     Field(
         "stage_end", "I64", "stages", "number of trees up to the end of each stage", _STAGES, (STAGE_END,), 2,
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what each stage counts: 1 for the first, from 1e-100 to 1 for the others; with `stage_units` up to 1000, and "
-        "from 0 on for the first", _STAGES,
+        "what each stage counts: 1 for the first (with `stage_units` from 0 on), from 1e-100 to 1000 for the others",
+        _STAGES,
         (FINITE, STAGE_STEP), 2,
     ),
     Field(
@@ -261,7 +266,7 @@ TENSORS = (
     Field(
         "class_basis", "F64", "any",
         "for every class what it counts in each of the combinations of classes whose means stand for levels",
-        When("with means and more than 8 classes", task="classification", needs="level_means"),
+        When("with means and more than 8 classes or targets", needs="level_means"),
         (FINITE, check_basis), 3,
     ),
     Field(
@@ -279,7 +284,7 @@ TENSORS = (
     Field(
         "classes", "any", "classes; (classes, width)",
         "the labels, ascending: numbers or booleans of any type. Strings are U32, rows of code points, filled up with "
-        "0", _CLASSIFIERS, (check_classes,),
+        "0. Several targets have theirs in `loss`", _CLASSIFIERS, (check_classes,),
     ),
     Field(
         "coded.<name>", "U8", "any",
@@ -360,7 +365,10 @@ METADATA = (
     Field(
         "loss", "JSON", "",
         'the regressor\'s loss and the numbers that it keeps, `{"poisson": {"information": …}}`; not there for squared '
-        "error, nor in classifiers", ALWAYS, (LOSS,), since=2, default="null",
+        "error, nor in classifiers. Several targets: "
+        '`{"squared_errors": {"mean": […], "scale": […]}}`, or `{"class_targets": [{"int64": [0, 1]}, …]}`, for every '
+        "target the type of its labels (one of NumPy's, `str` or `object`) and these, ascending",
+        ALWAYS, (LOSS,), since=2, default="null",
     ),
     Field(
         "coded", "text", "",

@@ -14,7 +14,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
-from .._losses import AcceleratedFailureTime, CrossEntropy, SquaredError
+from .._features.targets import read_known
+from .._losses import AcceleratedFailureTime, CrossEntropy, Loss, Several, SquaredError
 from .._losses.aft import read_times
 from .._model.columns import ForestColumns, is_finite
 from .._model.model import Known, Model
@@ -66,14 +67,7 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
 
 def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
     """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = read_times(y) if isinstance(model.loss, AcceleratedFailureTime) else column_or_1d(y)
-    check_consistent_length(X, y)
-    if isinstance(model.loss, CrossEntropy):
-        unknown = y[~np.isin(y, model.loss.classes)]
-        if len(unknown):
-            raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
-    else:
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    y = _read_target(model.loss, X, y)
     objective = Objective(model.loss, model.loss.encode(y), offset=offset)
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
         return _bounded(Judge(X, objective, None, threads), model)
@@ -88,6 +82,20 @@ def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | Non
 
 def _bounded(judge: Judge, model: Model) -> Judge:
     return judge.bounded(model) if isinstance(model.loss, SquaredError) and len(judge.X) >= LEAST_ROWS else judge
+
+
+def _read_target(loss: Loss, X: Floats, y: Any) -> Any:
+    """Return the target of the rows to judge by, checked."""
+    if isinstance(loss, Several):
+        return read_known(loss, y, len(X))
+    y = read_times(y) if isinstance(loss, AcceleratedFailureTime) else column_or_1d(y)
+    check_consistent_length(X, y)
+    if not isinstance(loss, CrossEntropy):
+        return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    unknown = y[~np.isin(y, loss.classes)]
+    if len(unknown):
+        raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
+    return y
 
 
 def compress(

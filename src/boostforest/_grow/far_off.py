@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.draws import tree_seeds
 from .._base.typing import Floats, Mask
-from .._losses import Huber, SquaredError
+from .._losses import Huber, SquaredError, SquaredErrors
 from .._losses.robust import TO_DEVIATIONS, weighted_quantile
 from .data import TrainingData
 from .native import Request
@@ -29,6 +29,20 @@ _MOST = 0.05  # share of the rows that can be far off
 _BOUND = 3.0  # standard deviations of the other residuals that far-off targets are taken to be away
 _BETTER = 1.1  # mean squared error of the other rows, before over after
 _PREDICTED = 0.8  # of the squared errors of far-off rows that are left where they can be predicted
+
+
+def bounded_targets(request: Request, data: TrainingData) -> Floats | None:
+    """Return one target or several with what is far off nearer to what other rows say; None: all stay as they are."""
+    if not isinstance(data.loss, SquaredErrors):
+        return bounded_labels(request, data)
+    found = []
+    for k, outputs, loss in data.loss.each():
+        offset = None if data.offset is None else np.ascontiguousarray(data.offset[:, outputs])
+        own = replace(data, y=np.ascontiguousarray(data.y[:, k]), loss=loss, offset=offset)
+        found.append(bounded_labels(request, own))
+    if all(labels is None for labels in found):
+        return None
+    return np.column_stack([data.y[:, k] if labels is None else labels for k, labels in enumerate(found)])
 
 
 def bounded_labels(request: Request, data: TrainingData) -> Floats | None:

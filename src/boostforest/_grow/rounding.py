@@ -59,7 +59,7 @@ class _Judge:
         self._data, self._threads = data, threads
         weight = data.sampling.sample_weight
         # Targets that count nothing may be anything: their losses must not overflow.
-        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        y = data.y if weight is None else np.where(weight > 0, data.y.T, 0.0).T
         self._objective = Objective(data.loss, y, weight, data.offset)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
@@ -121,10 +121,18 @@ def rounded(columns: ForestColumns, dtype: str) -> ForestColumns:
 def coarser(columns: ForestColumns, shift: int) -> ForestColumns:
     """Return int8 trees whose smallest units are larger by a power of two."""
     assert columns.exponent is not None
-    start = columns.tree_outputs_start
-    exponent = columns.exponent.astype(np.int64)
-    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)])
-    raised = np.maximum(exponent, np.minimum(np.repeat(least, np.diff(start)) + shift, 120))
-    width = np.repeat(1 + columns.n_inputs, np.diff(start))
-    params = np.rint(np.ldexp(columns.params.astype(np.float32), np.repeat(exponent - raised, width)))
-    return replace(columns, params=params.astype(np.int8), exponent=raised.astype(np.int8))
+    start, width = columns.tree_outputs_start, 1 + columns.n_inputs
+    exponent = columns.exponent
+    filled = np.diff(start) > 0
+    least = np.zeros(len(filled), dtype=np.int64)
+    least[filled] = np.minimum(np.minimum.reduceat(exponent, start[:-1][filled]), 0) if filled.any() else 0
+    raised = np.maximum(exponent, np.repeat(np.minimum(least + shift, 120), np.diff(start))).astype(np.int8)
+    by, params = raised - exponent, columns.params.copy()
+    # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
+    runs = [0, *(np.flatnonzero(np.diff(width)) + 1), len(width)]
+    for first, end in itertools.pairwise(runs):
+        of_run = params[columns.tree_params_start[first] : columns.tree_params_start[end]].reshape(-1, width[first])
+        by_run = by[start[first] : start[end]]
+        changed = np.flatnonzero(by_run)
+        of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
+    return replace(columns, params=params, exponent=raised)

@@ -22,7 +22,7 @@ Coefficients = npt.NDArray[np.floating[Any]]
 DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
 COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
 _PER_TREE = ("kind", "sum_path")
-_PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", *ROLES)
+_PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", "target_end", *ROLES)
 
 
 def clip_range_dtype(dtype: str) -> str:
@@ -60,6 +60,7 @@ class ForestColumns(ReadOnlyColumns):
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
     exponent: Signs | None = None  #: with int8, per model and output: its parameters are multiples of 2 to this power
+    target_end: Ints | None = None  #: of several targets: outputs up to the end of each; None: there is one
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
@@ -303,11 +304,21 @@ class ForestColumns(ReadOnlyColumns):
             models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )
 
+    def take_outputs(self, outputs: slice) -> ForestColumns:
+        """Return the same trees with some of their outputs, those of one target."""
+        n, starts = self.n_outputs, self.tree_params_start
+        trees = zip(starts[:-1], starts[1:], self.n_inputs.tolist(), strict=True)
+        params = [self.params[a:b].reshape(-1, n, 1 + m)[:, outputs].reshape(-1) for a, b, m in trees]
+        exponent = None if self.exponent is None else self.exponent.reshape(-1, n)[:, outputs].flatten()
+        n_outputs = len(range(*outputs.indices(n)))
+        own = np.concatenate(params)
+        return replace(self, params=own, exponent=exponent, target_end=None, n_outputs=n_outputs)
+
     @classmethod
     def concatenate(cls, parts: Sequence[ForestColumns]) -> ForestColumns:
         """Return the trees of all parts, which have the same roles of features."""
         arrays = [part.arrays() for part in parts]
-        names = [name for name in arrays[0] if name not in ROLES]
+        names = [name for name in arrays[0] if name not in (*ROLES, "target_end")]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
         for name in ("tree_start", "hidden_start"):
             first = np.cumsum([0, *(part[name][-1] for part in arrays)])

@@ -13,7 +13,7 @@ from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
 from .._core import Link
 from .._features.features import Features
-from .._losses import Loss, OutOfBag
+from .._losses import Loss, OutOfBag, Several
 from .background import Background
 from .columns import ForestColumns
 from .distribution import Distribution
@@ -88,6 +88,10 @@ class Stages:
         return weights
 
 
+def _column(values: Floats | None, column: int) -> Floats | None:
+    return None if values is None else np.ascontiguousarray(values[:, column])
+
+
 def _runs(seeds: Seeds, first: int, end: int) -> list[tuple[int, int]]:
     """Return the runs of trees with the same seed among some."""
     starts = [first, *(first + 1 + np.flatnonzero(seeds[first + 1 : end] != seeds[first : end - 1])).tolist()]
@@ -126,12 +130,13 @@ class Known:
     """What a forest knows of itself from the rows that its trees have not drawn; None: it was not asked for."""
 
     score: Any = None  #: by the metric that ``oob_score`` names
-    prediction: Floats | None = None  #: of the training rows, or their probabilities; not in files
+    prediction: Any = None  #: of the training rows, or their probabilities; not in files
     losses: Floats | None = None  #: after each stage
     pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
     compression_report: list[dict[str, Any]] | None = None  #: what each step of ``compress`` has cost; not in files
     target: bytes | None = None  #: SHA-256 of the training target: which rows are those
-    left_out: LeftOut | None = None  #: what prediction intervals need
+    left_out: LeftOut | None = None  #: what prediction intervals need,
+    left_outs: tuple[LeftOut, ...] = ()  #:   and those of each of several targets; not in files
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
     background: Background = field(
@@ -388,6 +393,18 @@ class Model:
             draws=None,
             known=Known(background=self.known.background),
         )
+
+    def of_target(self, target: int) -> Model:
+        """Return the model of one of several targets."""
+        assert isinstance(self.loss, Several)
+        _, outputs, loss = next(each for each in self.loss.each() if each[0] == target)
+        known, prediction = self.known, self.known.prediction
+        own = Known(
+            prediction=prediction[target] if isinstance(prediction, list) else _column(prediction, target),
+            left_out=known.left_outs[target] if known.left_outs else None,
+            background=known.background,
+        )
+        return replace(self, loss=loss, columns=self.columns.take_outputs(outputs), draws=None, known=own)
 
     def __add__(self, other: Model) -> Model:
         """Return the trees of both in one stage."""
