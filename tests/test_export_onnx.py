@@ -465,7 +465,7 @@ def test_a_file_of_boosted_trees_is_not_much_larger_either(tmp_path):
     forest.save_model(tmp_path / "model.safetensors", dtype="float32")
     export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
     sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
-    assert sizes[0] < 1.3 * sizes[1], sizes
+    assert sizes[0] < 1.35 * sizes[1], sizes
 
 
 @given(
