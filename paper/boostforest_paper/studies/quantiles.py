@@ -116,9 +116,10 @@ def measure(part: Fold, forecast: Forecast) -> dict[str, float]:
 
 def rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield the figures of all learners, dataset by dataset, and their means."""
+    tables = list(studies.tables(args))
     names = [name for name in args.learners if _is_there(name)]
     lines = []
-    for dataset, table in studies.tables(args):
+    for dataset, table in tables:
         parts = [_thinned(fold(table.X, table.y, repeat), args.rows) for repeat in range(args.repeats)]
         found: dict[str, list[float]] = {}
         for seed, part in enumerate(parts):
