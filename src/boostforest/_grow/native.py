@@ -199,7 +199,7 @@ def _grow_in_core(
     shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     for columns in parts:
         _check_columns(columns, dtype)
-    made = [ForestColumns(**columns, **data.kept_roles, **shape) for columns in parts]
+    made = [ForestColumns.grown(columns, **data.kept_roles, **shape) for columns in parts]
     return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
 
 

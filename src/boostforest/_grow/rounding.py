@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,7 @@ TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
-SHOWN_DIGITS, _RANGE_DIGITS = 6, 8  # in base 2, of what is only looked at and of clip ranges, as the core has them
+SHOWN_DIGITS, _RANGE_DIGITS = 6, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
 def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model:
@@ -43,9 +42,9 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
 def _in_larger_units(columns: ForestColumns, part: ForestColumns, judge: _Judge) -> ForestColumns:
     """Return trees of int8 in the largest units that are accepted: files are smaller."""
     shift = 0
-    while shift < _AUTO_SHIFTS and judge.accepts(coarser(part, shift + 1)):
+    while shift < _AUTO_SHIFTS and judge.accepts(part.in_larger_units(shift + 1)):
         shift += 1
-    return coarser(columns, shift) if shift else columns
+    return columns.in_larger_units(shift) if shift else columns
 
 
 class _Judge:
@@ -113,18 +112,6 @@ def rounded(columns: ForestColumns, dtype: str) -> ForestColumns:
     """Return the trees as a fit with this type would have them, thresholds aside."""
     if dtype != "int8" or columns.dtype == np.int8:
         return columns.astype(dtype)
-    short: dict[str, Any] = {name: few_digits(getattr(columns, name), SHOWN_DIGITS) for name in ("loss", "gain")}
+    short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
     short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
     return replace(columns, **short).astype(dtype)
-
-
-def coarser(columns: ForestColumns, shift: int) -> ForestColumns:
-    """Return int8 trees whose smallest units are larger by a power of two."""
-    assert columns.exponent is not None
-    start = columns.tree_outputs_start
-    exponent = columns.exponent.astype(np.int64)
-    least = np.array([exponent[a:b].min(initial=0) for a, b in itertools.pairwise(start)])
-    raised = np.maximum(exponent, np.minimum(np.repeat(least, np.diff(start)) + shift, 120))
-    width = np.repeat(1 + columns.n_inputs, np.diff(start))
-    params = np.rint(np.ldexp(columns.params.astype(np.float32), np.repeat(exponent - raised, width)))
-    return replace(columns, params=params.astype(np.int8), exponent=raised.astype(np.int8))

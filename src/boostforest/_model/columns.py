@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,10 +18,11 @@ from .._core import ModelKind
 from .._features.roles import ROLES
 from ..nodes._native import PYTHON
 
-Coefficients = npt.NDArray[np.floating[Any]]
+Coefficients = npt.NDArray[Any]
 
 DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
 COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
+_LARGEST_UNIT = 120  # exponent
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", *ROLES)
 
@@ -48,7 +50,7 @@ class ForestColumns(ReadOnlyColumns):
     missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
     left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
     n_samples: Singles  #: weight of the training rows that reached the node
-    loss: Singles  #: training loss of these rows after the node's model
+    loss: Singles | None  #: training loss of these rows after the node's model; None: not kept, as with int8
     gain: Singles  #: the criterion's gain of the split
     lower: Coefficients  #: clip range of the node's model
     upper: Coefficients
@@ -63,6 +65,12 @@ class ForestColumns(ReadOnlyColumns):
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
+
+    @classmethod
+    def grown(cls, columns: dict[str, Any], **others: Any) -> ForestColumns:
+        """Return trees as the core has grown them; with int8 the losses of nodes are left out."""
+        is_short = columns["params"].dtype == np.int8
+        return cls(**columns | ({"loss": None} if is_short else {}), **others)
 
     @cached_property
     def model(self) -> _core.Model:
@@ -91,22 +99,36 @@ class ForestColumns(ReadOnlyColumns):
             changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
             if dtype == "int8":
                 changed["params"], changed["exponent"] = self._quantised()
+                changed["loss"] = None  # it is only looked at
             else:
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
     def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
-        parts = [
-            _core.quantise(self.params[begin:end].astype(np.float32), 1 + n_inputs, summed)
-            for begin, end, n_inputs, summed in zip(
-                self.tree_params_start[:-1],
-                self.tree_params_start[1:],
-                self.n_inputs.tolist(),
-                self.sum_path.tolist(),
-                strict=True,
-            )
-        ]
+        values = self.params.astype(np.float32)
+        return self._rounded(values, [_core.LEAST_EXPONENT] * self.n_trees)
+
+    def in_larger_units(self, shift: int) -> ForestColumns:
+        """Return trees of int8 whose smallest units are larger by a power of two."""
+        assert self.exponent is not None
+        start = self.tree_outputs_start
+        least = [int(self.exponent[a:b].min(initial=0)) for a, b in itertools.pairwise(start)]
+        values = self.coefficients().astype(np.float32)
+        params, exponent = self._rounded(values, [min(n + shift, _LARGEST_UNIT) for n in least])
+        return replace(self, params=params, exponent=exponent)
+
+    def _rounded(self, values: Singles, at_least: Sequence[int]) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return values in the order of ``params`` as whole numbers and exponents, of each tree none below its least.
+
+        Where scores are sums along a path, nodes make up for what their parents have lost.
+        """
+        parts = []
+        for tree, least in enumerate(at_least):
+            begin, end = self.tree_params_start[tree : tree + 2]
+            first, last = self.tree_start[tree : tree + 2]
+            left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
+            parts.append(_core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, least))
         params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
         return params, exponent
 
@@ -308,6 +330,8 @@ class ForestColumns(ReadOnlyColumns):
         """Return the trees of all parts, which have the same roles of features."""
         arrays = [part.arrays() for part in parts]
         names = [name for name in arrays[0] if name not in ROLES]
+        if any(part.loss is None for part in parts):
+            names = [name for name in names if name != "loss"]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
         for name in ("tree_start", "hidden_start"):
             first = np.cumsum([0, *(part[name][-1] for part in arrays)])
@@ -316,7 +340,7 @@ class ForestColumns(ReadOnlyColumns):
             )
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
-        return replace(parts[0], **joined)
+        return replace(parts[0], **{"loss": None} | joined)
 
 
 def is_finite(short: ForestColumns, exact: ForestColumns) -> bool:
