@@ -113,7 +113,7 @@ _MOST = 1000.0
 
 def _are_steps(steps: npt.NDArray[Any], content: Content) -> bool:
     if "stage_units" not in content.tensors:
-        return bool(steps[0] == 1 and ((steps >= _LEAST) & (steps <= 1)).all())
+        return bool(steps[0] == 1 and ((steps >= _LEAST) & (steps <= _MOST)).all())
     return bool(steps[0] >= 0 and (steps[1:] >= _LEAST).all() and (steps <= _MOST).all())
 
 
@@ -127,7 +127,7 @@ def _are_units(units: npt.NDArray[Any], content: Content) -> bool:
     return bool(units[0] == n_trees[0] and ((units == n_trees) | (units == n_runs)).all())
 
 
-STAGE_STEP = rule(f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to 1", _are_steps)
+STAGE_STEP = rule(f"tensor '{{name}}' must start with 1 and hold values from {_LEAST} to {_MOST:g}", _are_steps)
 STAGE_UNITS = rule("tensor '{name}' must hold the trees of each stage, or its bags", _are_units)
 FACTOR = rule(f"tensor '{{name}}' must be at least {_LEAST}", lambda a, _: a >= _LEAST)
 PROBABILITY = rule(

@@ -154,8 +154,8 @@ TENSORS = (
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what each stage counts: 1 for the first, from 1e-100 to 1 for the others; with `stage_units` up to 1000, and "
-        "from 0 on for the first", _STAGES,
+        "what each stage counts: 1 for the first, from 1e-100 to 1000 for the others; with `stage_units` from 0 on for "
+        "the first", _STAGES,
         (FINITE, STAGE_STEP), 2,
     ),
     Field(

@@ -17,9 +17,9 @@ from .objective import Objective
 
 TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
-_AUTO_SHIFTS = 2  # that a fit tries
+_AUTO_SHIFTS = 3  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
-SHOWN_DIGITS, _RANGE_DIGITS = 6, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
+SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
 def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model:
@@ -31,20 +31,22 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
         return model
     judge = _Judge(model, data, threads)
     for dtype in reversed(DTYPES[1:]):
+        part = rounded(judge.columns, dtype)
+        if not is_finite(part, judge.columns) or not judge.accepts(part):
+            continue
+        shift = _largest_shift(part, judge) if dtype == "int8" else 0
         short = rounded(model.columns, dtype)
-        if is_finite(short, model.columns) and judge.accepts(part := rounded(judge.columns, dtype)):
-            if dtype == "int8":
-                short = _in_larger_units(short, part, judge)
-            return replace(model, columns=short)
+        if is_finite(short, model.columns):
+            return replace(model, columns=short.in_larger_units(shift) if shift else short)
     return model
 
 
-def _in_larger_units(columns: ForestColumns, part: ForestColumns, judge: _Judge) -> ForestColumns:
-    """Return trees of int8 in the largest units that are accepted: files are smaller."""
-    shift = 0
-    while shift < _AUTO_SHIFTS and judge.accepts(part.in_larger_units(shift + 1)):
-        shift += 1
-    return columns.in_larger_units(shift) if shift else columns
+def _largest_shift(part: ForestColumns, judge: _Judge) -> int:
+    """Return by how many powers of two units may be larger: files are smaller. Most often it is two or three."""
+    first = _AUTO_SHIFTS - 1
+    if judge.accepts(part.in_larger_units(first)):
+        return _AUTO_SHIFTS if judge.accepts(part.in_larger_units(_AUTO_SHIFTS)) else first
+    return next((n for n in range(first - 1, 0, -1) if judge.accepts(part.in_larger_units(n))), 0)
 
 
 class _Judge:

@@ -16,18 +16,18 @@ from .._model.model import Model, Stages, join
 from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
-from .trim import with_fewer_rounds
+from .trim import with_fewer_rounds, without_weak_chains
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
 _TRIAL_TREES = 16  # of each setting that a later stage tries
+_ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
 _SMALL_VARIANCE = 0.1  # of a mean score
-_LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
 
@@ -66,7 +66,8 @@ class StageGrower:
         """
         self._growth, self._objective = growth, growth.objective
         self._budget, self._n_stages, self._own = budget, n_stages, own
-        self._boosts, self._few_leaves = boost, few_leaves
+        self._few_leaves = few_leaves
+        self._booster = Booster(growth) if boost else None
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -85,18 +86,18 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
-        if self._boosts:
-            self._add_chains(grown)
+        if self._booster is not None:
+            self._add_chains(grown, self._booster)
         self._growth.finish()
         return grown
 
-    def _add_chains(self, grown: Grown) -> None:
+    def _add_chains(self, grown: Grown, booster: Booster) -> None:
         """Add boosted stages, if they are worth it; all steps are weighed anew."""
         forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
-        found = Booster(self._growth).grow(forest)
+        found = booster.grow(forest)
         if found is None:
             return
-        chains, weights = found
+        chains, weights = without_weak_chains(*found, forest, self._growth)
         chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
@@ -115,8 +116,7 @@ class StageGrower:
 
     def _excess_noise(self, grown: Grown) -> Floats:
         """Return twice what the loss of each row would fall by if all trees had been left to it."""
-        loss = self._objective.loss
-        curvature = loss.curvature(grown.scores)
+        curvature = self._objective.loss.curvature(grown.scores)
         noise, first = np.zeros(len(grown.scores)), 0
         for stage, ((begin, end), step) in enumerate(zip(grown.stages.parts, grown.stages.steps, strict=True)):
             last = first
@@ -124,12 +124,10 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            bent = curvature
-            if stage == 0 and loss.link == Link.LOG:  # outputs are averaged: a score is off by as much over the output
-                bent = curvature / np.maximum(loss.outputs(grown.scores), _LEAST_CURVATURE) ** 2
-            elif stage == 0 and loss.link != Link.IDENTITY:
-                bent = 1 / np.maximum(curvature, _LEAST_CURVATURE)
-            noise += step**2 * (bent * excess).sum(axis=1)
+            if stage == 0:  # outputs are averaged
+                noise += step**2 * self._objective.noise(grown.scores, excess)
+            else:
+                noise += step**2 * (curvature * excess).sum(axis=1)
         return noise
 
     # ------------------------------------------------------------------------------------------------- first stage
@@ -144,11 +142,16 @@ class StageGrower:
             more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
-        search = Search(growth, size, allowed_changes(self._own, growth.data, self._few_leaves), self._few_leaves)
+        changes = allowed_changes(self._own, growth.data, self._few_leaves)
+        company = None
+        if self._booster is not None and len(growth.data.y) >= _ROWS_OF_COMPANY:
+            company = self._booster.beside
+        search = Search(growth, size, changes, self._few_leaves, company)
         trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
         if share is None:
             share = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
-        return self._fill(trials, max(share - growth.n_grown, 0)), trials, share * parts
+        n_more = max(share - growth.n_grown + search.n_replaced, 0)
+        return self._fill(trials, n_more), trials, share * parts
 
     def _enough_trees(self, oob: OutOfBag) -> int:
         """Return how many trees make the noise of the forest a small share of its loss."""
@@ -191,7 +194,7 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
-        candidates, boosted = [best], self._boosts and len(scores) >= _ROWS_OF_BOOSTING
+        candidates, boosted = [best], self._booster is not None and len(scores) >= _ROWS_OF_BOOSTING
         if self._own is not None and not boosted:
             cut = {name: value for name, value in best.items() if name == "split_features"}
             cut |= ANY_LEAVES if self._few_leaves else {}

@@ -59,7 +59,7 @@ To* copy_rounded(const From* from, std::int64_t n, To* to) {
 }
 
 // Digits in base 2 of clip ranges, and of what is only looked at.
-constexpr int kRangeDigits = 4, kShownDigits = 6;
+constexpr int kRangeDigits = 4, kShownDigits = 4;
 
 template <class T>
 T to_few_digits(T value, int digits) {
