@@ -63,7 +63,7 @@ fuzz-c: $(VENV)/.stamp-build ## The same for the C header, with sanitizers and b
 
 wasm: js/boostforest.wasm ## Build the npm package in js/ with Emscripten
 
-js/boostforest.wasm: js/build.sh js/boostforest.c src/boostforest/include/boostforest.h
+js/boostforest.wasm: js/build.sh js/boostforest.c $(wildcard src/boostforest/include/*.h)
 	js/build.sh
 
 browser: $(VENV)/.stamp-build js/boostforest.wasm ## Write the page that predicts in a browser to docs/_build/browser

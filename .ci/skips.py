@@ -40,6 +40,8 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "onnxruntime": has_package("onnxruntime"),
     "skl2onnx": has_package("skl2onnx"),
     "shap": has_package("shap"),
+    "quantile_forest": has_package("quantile_forest"),
+    "ngboost": has_package("ngboost"),
     "emscripten": lambda: shutil.which("emcc") is not None,
     "node.js": lambda: shutil.which("node") is not None,
     "chromium": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),

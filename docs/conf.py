@@ -58,9 +58,11 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_title = f"boostforest {version}"
 html_theme_options = {
-    "logo": {"text": f"boostforest {version}"},
+    "logo": {"text": "boostforest"},
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-switcher", "theme-switcher"],
+    "switcher": {"json_url": "_static/versions.json", "version_match": version},
+    "check_switcher": False,  # it is a file of this site
     "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 6,
     "show_prev_next": True,

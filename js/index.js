@@ -38,10 +38,11 @@ async function start(wasm) {
     shared = null; // the next call tries again
     throw error;
   }
-  const imports = {};
+  let upper = 0; // of a 64-bit number that Emscripten hands over in two halves
+  const imports = { env: { setTempRet0: (value) => (upper = value), getTempRet0: () => upper } };
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     // Nothing is read, written or asked for: the functions that the C library names are not called.
-    if (kind === "function") (imports[from] ??= {})[name] = () => 0;
+    if (kind === "function") (imports[from] ??= {})[name] ??= () => 0;
   }
   const { exports } = await WebAssembly.instantiate(module, imports);
   exports._initialize?.();

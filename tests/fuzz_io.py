@@ -302,6 +302,9 @@ def use(model):
         if hasattr(model, "get_tree"):
             list(model.staged_predict(rows))
             model.get_tree(-1).predict(rows)
+            if (kept := getattr(model._model.known.left_out, "local", None)) is not None:
+                assert model.predict_interval(rows, 0.5).shape == (5, 2)
+                assert model.predict_distribution(rows).quantile([0.1, 0.9]).shape == (5, 2), kept
 
 
 def load_damaged(path, content, sealed):

@@ -119,6 +119,7 @@ def models():
             np.column_stack([np.exp(tables["regression"][1]), tables["binary"][1]]),
             "float64",
         ),
+        "local-regressor": (BoostForestRegressor(**staged, preset="paper"), *tables["regression"], "float64"),
         "table-regressor": (
             BoostForestRegressor(**FOREST, **categories, preset="paper"),
             mixed,
@@ -190,12 +191,20 @@ def results(fitted, rows):
         found["probabilities"] = fitted.predict_proba(rows).tolist()
     if getattr(fitted, "n_stages_", 1) > 1:
         found["out_of_bag"] = out_of_bag(fitted, rows).tolist()
+        if not hasattr(fitted, "classes_"):
+            found["local"] = local(fitted, rows).tolist()
     return found
+
+
+def local(fitted, rows):
+    """Return what a forest predicts from the leaves that rows share: intervals and quantiles."""
+    return np.column_stack([fitted.predict_interval(rows, method="local"), fitted.predict_quantiles(rows, [0.1, 0.7])])
 
 
 def out_of_bag(fitted, rows):
     """Return what a forest predicts from the rows that its trees have left out: intervals, or sets of classes."""
-    return fitted.predict_set(rows) if hasattr(fitted, "classes_") else fitted.predict_interval(rows)
+    is_classifier = hasattr(fitted, "classes_")
+    return fitted.predict_set(rows) if is_classifier else fitted.predict_interval(rows, method="jackknife+")
 
 
 def rows_for(X):
@@ -225,7 +234,7 @@ def main():
         fitted = round_model(fitted)
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
-        if name.startswith(("coded", "runs")):
+        if name.startswith(("coded", "runs", "local")):
             coding._SMALL, coding._GAIN = 0, np.inf  # otherwise so small a file has nothing coded
         fitted.save_model(path, dtype=dtype)
         values = rows.astype(object).where(rows.notna(), None).to_numpy() if isinstance(rows, pd.DataFrame) else rows

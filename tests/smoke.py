@@ -11,7 +11,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-MOST_SECONDS = 2.0  # of processor time to import it, on the slowest machines
+MOST_SECONDS = 0.4  # of processor time to import it
 IMPORT = "import time; start = time.process_time(); import boostforest; print(time.process_time() - start)"
 
 

@@ -132,3 +132,14 @@ def test_the_mixture_with_the_least_error_is_found():
     assert_allclose(_least_mixture(np.diag([1.0, 3.0])), [0.75, 0.25], atol=1e-5)
     assert_allclose(_least_mixture(np.array([[1.0, 1.0], [1.0, 9.0]])), [1, 0], atol=1e-5)
     assert_allclose(_least_mixture(np.zeros((2, 2))).sum(), 1)
+
+
+def test_many_classes_and_rows_have_fewer_trees_in_one_stage():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3200, 4))
+    y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=3200), np.linspace(-1.5, 1.5, 7))
+    forest = BoostForestClassifier(60, boost=False, random_state=0).fit(X, y)
+    assert forest.n_stages_ == 1
+    assert all(row["n_trees"] == 5 for row in forest.pool_report_)
+    tried = [row["settings"] for row in forest.pool_report_]
+    assert not any(settings.get("node_model") == "constant" for settings in tried)

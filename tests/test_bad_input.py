@@ -209,7 +209,7 @@ def test_wrong_shapes_and_kinds_are_refused(cls):
     assert_refused(cls, "0 feature", X=X[:, :0])
     assert_refused(cls, "0 sample", X=X[:0], y=y[:0])
     assert_refused(cls, "inconsistent numbers of samples", y=y[:-1])
-    assert_refused(cls, "y should be a 1d array", y=np.column_stack([y, y]))
+    assert_refused(cls, r"y must have shape \(n_samples,\) or \(n_samples, n_targets\)", y=y[:, None, None])
     assert_refused(
         cls, "X contains NaN: a sparse matrix must not have", X=sparse.csr_matrix(np.where(X > 1, np.nan, X))
     )

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -171,6 +172,22 @@ def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
     for other in others:
         for name in one:
             assert_array_equal(one[name], other[name])
+
+
+@pytest.mark.parametrize("oblivious", [0, 1])
+def test_bags_are_the_same_for_any_instruction_set(oblivious):
+    X, y = table(300, 0, missing=0.1)
+    seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
+    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 20}
+    try:
+        for name in ("generic", "avx2", "avx512"):
+            if _core.select_kernels(name):
+                found.append(boost(core_table(X, y, 0), len(y), seeds, **rules))
+    finally:
+        _core.select_kernels(before)
+    for other in found[1:]:
+        for name in ("feature", "threshold", "params"):
+            assert_array_equal(found[0][name], other[name])
 
 
 @pytest.mark.parametrize("overshoot", [0.0, 0.7])
@@ -452,8 +469,12 @@ def test_boosting_by_name_needs_two_classes():
         BoostForestClassifier(40, boost=True).fit(X, np.zeros(200))
 
 
+def test_few_rows_have_fewer_bins():
+    assert [boosted.LEAF_WISE.rules(n, 1)["most_bins"] for n in (100, 400, 2000)] == [31, 50, 127]
+
+
 def test_many_outputs_have_fewer_bins_and_bags():
-    assert [boosted.LEAF_WISE.rules(1000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    assert [boosted.LEAF_WISE.rules(2000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
     assert [boosted.number_of_bags(n) for n in (10_000, 10_001)] == [8, 4]
 
 
@@ -534,6 +555,24 @@ def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):
     useless = replace(chains[0], oob=replace(chains[0].oob, total=0 * chains[0].oob.total))
     kept, _ = trim.without_weak_chains([useless, chains[0]], np.array([weights[0], 0.0, weights[1]]), alone, growth)
     assert kept == [chains[0]]
+
+
+def test_noise_that_more_bags_take_away_does_not_cost_rounds(monkeypatch):
+    """Of whole bags a row has a mean of three with a variance of 1/3, but that of all eight has 1/8."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(9000, 1))
+
+    def mean_of_three(slope, noise):
+        bags = slope * y[:, :, None] + noise * rng.normal(size=(9000, 1, 3))
+        return OutOfBag(bags.sum(axis=2), (bags**2).sum(axis=2), np.full((9000, 1), 3.0))
+
+    shorter = mean_of_three(0.55, 0.3)  # squared errors of 0.23 by three bags, 0.21 by eight
+    monkeypatch.setattr(trim, "_after_shares", lambda chain, growth: [shorter] * len(trim._SHARES))
+    monkeypatch.setattr(trim, "_first_rounds", lambda chain, share: None)
+    forest = boosted.Forest(np.zeros((9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
+    growth = SimpleNamespace(objective=Objective(SquaredError(), y[:, 0]))
+    chains = [replace(chain_of(y), oob=mean_of_three(1.0, 1.0))]
+    assert trim.with_fewer_rounds(chains, np.array([0.0, 1.0]), forest, growth) is chains
 
 
 def test_a_forest_that_counts_nothing_is_one_tree(monkeypatch, tmp_path):

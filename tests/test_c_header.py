@@ -16,7 +16,7 @@ from scipy import sparse
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
 from fuzz_c import Header, build, compare, damaged_files
-from model_files import GOLDEN, with_metadata, with_tensors
+from model_files import GOLDEN, tensors_of, with_entry, with_metadata, with_tensors
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 pytestmark = pytest.mark.skipif(
@@ -94,7 +94,7 @@ def assert_same(program, path, model, tolerance, X=None):
         assert (interval_status == 3).all()
         return
     with warnings.catch_warnings(action="ignore"):
-        expected = model.predict_interval(table, 0.8)
+        expected = model.predict_interval(table, 0.8, method="jackknife+")
     assert not interval_status.any()
     finite = np.isfinite(expected)
     assert_array_equal(ends[~finite], expected[~finite])
@@ -214,13 +214,30 @@ def test_what_is_wrong_with_a_file_is_said(one_program, tmp_path):
     assert "newer format" in reason(with_metadata(content, format_version="9"))
     assert "networks" in reason(with_tensors(content, network=np.zeros(3, dtype=np.int64)))
     assert "does not know the loss" in reason(with_metadata(content, loss='{"gibbs":{}}'))
-    assert "header of the file" in reason(with_tensors(content, another=np.zeros(3)))
+    assert "header of the file" in reason(with_entry(content, "feature_mean", dtype="F65"))
     assert "a tensor" in reason(with_tensors(content, feature_scale=None))
     assert "a coded column" in reason(with_metadata(content, coded='{"params":["U8",9]}'))
     done = subprocess.run(
         [one_program, tmp_path], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1 and "the file cannot be read" in done.stderr
+
+
+def test_clip_ranges_coded_as_splits_are_refused(one_program, tmp_path):
+    contents = [path.read_bytes() for path in GOLDEN if path.stem.endswith("regressor")]
+    contents = [content for content in contents if b'"coded.lower"' in content and b'"monotonic_cst"' not in content]
+    assert contents
+    for content in contents:
+        column = tensors_of(content)["coded.lower"].copy()
+        for way in (1, 6):
+            column[0] = way
+            assert "a coded column" in said(one_program, with_tensors(content, **{"coded.lower": column}), tmp_path)
+
+
+def test_tensors_that_predictions_do_not_need_are_left_alone(one_program, tmp_path):
+    path = next(path for path in GOLDEN if path.stem == "v3-coded-regressor")
+    (tmp_path / "model.bf").write_bytes(with_tensors(path.read_bytes(), another=np.zeros(3)))
+    assert_same(one_program, tmp_path / "model.bf", load_model(path), GOLDEN_TOLERANCE)
 
 
 def test_dates_text_and_wide_sparse_matrices_are_refused_by_name(one_program, tmp_path):
@@ -235,6 +252,15 @@ def test_dates_text_and_wide_sparse_matrices_are_refused_by_name(one_program, tm
         forest.save_model(tmp_path / "m.safetensors")
         content = (tmp_path / "m.safetensors").read_bytes()
         assert "dates, free text or a wide sparse matrix" in said(one_program, content, tmp_path)
+
+
+def test_several_targets_are_refused_by_name(one_program, tmp_path):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(80, 2)), rng.normal(size=(80, 2))
+    for cls, targets in ((BoostForestRegressor, Y), (BoostForestClassifier, Y > 0)):
+        cls(3, preset="paper", random_state=0).fit(X, targets).save_model(tmp_path / "m.safetensors")
+        content = (tmp_path / "m.safetensors").read_bytes()
+        assert "the model has several targets" in said(one_program, content, tmp_path)
 
 
 def test_damaged_files_do_no_harm(tmp_path):
@@ -255,8 +281,9 @@ def test_python_and_c_agree_on_damaged_files(tmp_path):
 # ------------------------------------------------------------------------------------------------------------ packaging
 
 
-def test_the_header_is_where_it_is_said_to_be():
-    assert (Path(boostforest.get_include()) / "boostforest.h").is_file()
+def test_the_headers_are_where_they_are_said_to_be_and_short():
+    for name in ("boostforest.h", "boostforest_files.h"):
+        assert len((Path(boostforest.get_include()) / name).read_text().splitlines()) < 1000
 
 
 def test_implementation_in_one_file_and_declarations_in_another(tmp_path):

@@ -50,6 +50,10 @@ def client() -> Iterator[Any]:
         yield client
 
 
+def memory_of_workers(client: Any) -> float:
+    return float(sum(worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
+
+
 def saved(forest: Any, folder: Path) -> bytes:
     path = folder / "model.safetensors"
     forest.save_model(path)
@@ -70,7 +74,8 @@ def test_partitions_of_an_array_do_not_matter(client: Any, chunks: tuple[int, ..
 def test_pieces_of_many_partitions_are_joined_before_trees_grow(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostforest.dask._MOST_PIECES", 3)
+    monkeypatch.setattr("boostforest._grow.on_dask._MOST_PIECES", 3)
+    monkeypatch.setattr("boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client))  # no table
     expected = saved(BoostForestRegressor(**ARGUMENTS).fit(ArrayRows(X, Y)), tmp_path)
     table, target = da.from_array(X, chunks=(429, 4)), da.from_array(Y, chunks=429)
     assert saved(DaskBoostForestRegressor(**ARGUMENTS).fit(table, target).to_local(), tmp_path) == expected
@@ -102,10 +107,15 @@ def test_one_worker_gives_the_bytes_of_two(tmp_path: Path, client: Any) -> None:
     assert saved(one.to_local(), tmp_path) == saved(two.to_local(), tmp_path)
 
 
-def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("plan", "n_trees"), [("whole table", 300), ("passes", 40)])
+def test_a_killed_worker_costs_time_but_no_tree(
+    client: Any, tmp_path: Path, plan: str, n_trees: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if plan == "passes":
+        monkeypatch.setattr("boostforest._grow.on_dask._SHARE", 200_000 / memory_of_workers(client))
     table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
-    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 300})
-    expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": 300}).fit(ArrayRows(X, Y)), tmp_path)
+    forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees})
+    expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees}).fit(ArrayRows(X, Y)), tmp_path)
     pid = next(iter(client.run(os.getpid).values()))
 
     def kill() -> None:
@@ -126,7 +136,7 @@ def test_ctrl_c_leaves_no_tasks_behind(client: Any) -> None:
     def interrupt() -> None:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            if any("grow_group" in key for keys in client.processing().values() for key in map(str, keys)):
+            if any("boostforest-grow" in key for keys in client.processing().values() for key in map(str, keys)):
                 break
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)

@@ -187,6 +187,11 @@ def test_where_splits_differ_at_all_they_are_worth_the_same():
     assert_same_trees_but_for_ties(ours, core)
 
 
+def test_what_little_deep_nodes_leave_over_is_split_as_in_the_core():
+    core, ours = fit_both(BoostForestRegressor(4, reg_lambda=1e-4, min_samples_leaf=4), *table(100, 60))
+    assert_same_trees_but_for_ties(ours, core)
+
+
 def test_wide_tables_are_solved_in_the_rows():
     core, ours = fit_both(BoostForestRegressor(2, max_depth=2, reg_lambda=1.0), *table(40, 60))
     assert_same_trees(ours, core)

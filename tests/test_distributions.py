@@ -1,6 +1,7 @@
 """Quantiles, distributions and intervals of local width, from out-of-bag errors of rows that share leaves."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from boostforest import BoostForestRegressor, load_model
 from boostforest._model.distribution import Distribution
-from boostforest._model.local import LocalErrors
+from boostforest._model.local import MOST_TREES, LocalErrors
+from boostforest._model.model import Stages
+from model_files import GOLDEN
 from twin import example_data
 
 
@@ -34,7 +37,8 @@ def coverage_by_width(lower, upper, y, parts=3):
 def test_local_intervals_hold_their_share_where_noise_is_small_and_where_it_is_large(noisy):
     forest, X, y = noisy
     local = forest.predict_interval(X, 0.9, method="local")
-    same = forest.predict_interval(X, 0.9)
+    same = forest.predict_interval(X, 0.9, method="jackknife+")
+    assert_array_equal(forest.predict_interval(X, 0.9), local)  # the default
     assert np.abs(coverage_by_width(*local.T, y) - 0.9).max() < 0.05
     assert np.diff(local).mean() < 0.9 * np.diff(same).mean()
     quiet = X[:, 0] < 0.2
@@ -58,7 +62,7 @@ def test_scales_and_weights_are_those_of_shared_leaves():
     """Written out: in every tree the rows of the same leaf count alike, then the mean over the trees."""
     rng = np.random.default_rng(0)
     leaves, residuals, new = rng.integers(0, 3, (12, 5)), rng.normal(size=12), np.array([[0, 1, 2, 0, 7]])
-    local = LocalErrors(residuals, leaves)
+    local = LocalErrors(residuals, leaves, np.arange(5))
     shared = (new[:, None] == leaves[None])[0]
     weights = (shared / np.maximum(shared.sum(axis=0), 1)).mean(axis=1)
     mean = np.abs(residuals).mean()
@@ -66,7 +70,8 @@ def test_scales_and_weights_are_those_of_shared_leaves():
     power = local._own[1]
     assert_allclose(local.scales(new), scale**power)
     assert_allclose(local._weights(new)[0], weights[local._order])
-    alone = LocalErrors(np.delete(residuals, 4), np.delete(leaves, 4, axis=0))  # row 4 is judged by the others
+    # Row 4 is judged by the others.
+    alone = LocalErrors(np.delete(residuals, 4), np.delete(leaves, 4, axis=0), np.arange(5))
     total = (leaves == leaves[4]) / (leaves == leaves[4]).sum(axis=0)
     others = np.delete(total.mean(axis=1), 4)
     own = (others @ np.abs(alone.residuals) + 0.1 * mean) / (others.sum() + 0.1) / mean
@@ -76,8 +81,8 @@ def test_scales_and_weights_are_those_of_shared_leaves():
 def test_rows_of_weight_two_count_as_two_rows():
     rng = np.random.default_rng(1)
     leaves, residuals, weight = rng.integers(0, 3, (20, 4)), rng.normal(size=20), rng.integers(1, 3, 20)
-    once = LocalErrors(residuals, leaves, weight.astype(float))
-    twice = LocalErrors(np.repeat(residuals, weight), np.repeat(leaves, weight, axis=0))
+    once = LocalErrors(residuals, leaves, np.arange(4), weight.astype(float))
+    twice = LocalErrors(np.repeat(residuals, weight), np.repeat(leaves, weight, axis=0), np.arange(4))
     new = rng.integers(0, 3, (6, 4))
     assert_allclose(once._of_leaves[1], twice._of_leaves[1])
     assert_allclose(once._mean_error, twice._mean_error)
@@ -132,13 +137,13 @@ def test_exact_fits_have_distributions_without_width():
     assert_allclose(forest.predict_interval(X[:3], method="local"), 3)
 
 
-def test_what_cannot_be_had_is_refused_in_a_sentence(tmp_path):
+def test_what_cannot_be_had_is_refused_in_a_sentence():
     X, y = example_data("regression", n=60)
     forest = BoostForestRegressor(20, oob_score=True, preset="paper", random_state=0).fit(X, y)
     for levels in (0, 1.5, [], [0.1, np.nan], [[0.1]], "half", None):
         with pytest.raises(ValueError, match="levels must be a number above 0 and below 1, or a list of such; got"):
             forest.predict_quantiles(X, levels)
-    with pytest.raises(ValueError, match=r"method must be 'jackknife\+' or 'local'; got 'split'"):
+    with pytest.raises(ValueError, match=r"method must be None, 'local' or 'jackknife\+'; got 'split'"):
         forest.predict_interval(X, method="split")
     distribution = forest.predict_distribution(X)
     with pytest.raises(ValueError, match="n must be an integer of at least 1; got 0"):
@@ -147,10 +152,69 @@ def test_what_cannot_be_had_is_refused_in_a_sentence(tmp_path):
         distribution.crps(y[:3])
     with pytest.raises(AttributeError, match="predict_quantiles needs what the forest has learned out of bag"):
         BoostForestRegressor(5, preset="paper").fit(X, y).predict_quantiles(X, 0.5)
-    forest.save_model(tmp_path / "f.safetensors")
-    loaded = load_model(tmp_path / "f.safetensors")
-    assert_array_equal(loaded.predict_interval(X), forest.predict_interval(X))
-    with pytest.raises(AttributeError, match="predict_distribution needs the leaves of at least two training rows"):
-        loaded.predict_distribution(X)
+
+
+def test_forests_of_older_files_have_intervals_of_one_width_and_say_what_they_lack():
+    X, forest = np.zeros((2, 3)), load_model(next(path for path in GOLDEN if path.stem == "v2-stages-regressor"))
+    assert_array_equal(forest.predict_interval(X), forest.predict_interval(X, method="jackknife+"))
+    with pytest.raises(AttributeError, match=r"predict_distribution needs the leaves .* format 4 and older"):
+        forest.predict_distribution(X)
     with pytest.raises(AttributeError, match="predict_interval with method='local' needs the leaves"):
-        loaded.predict_interval(X, method="local")
+        forest.predict_interval(X, method="local")
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_files_keep_quantiles_distributions_and_local_intervals_to_the_bit(loss, tmp_path):
+    X, y = noisy_data(500)
+    y, weight = np.round(np.maximum(y, 0)), np.random.default_rng(0).uniform(1, 2, len(y))
+    for own in (None, weight):
+        forest = BoostForestRegressor(50, loss=loss, random_state=0).fit(X, y, sample_weight=own)
+        forest.save_model(tmp_path / "f.bf", dtype="int8")
+        loaded = load_model(tmp_path / "f.bf")
+        forest._model = replace(forest._model, columns=forest.forest_.astype("int8"))
+        assert_array_equal(loaded.predict_interval(X), forest.predict_interval(X))
+        expected, found = forest.predict_distribution(X), loaded.predict_distribution(X)
+        assert_array_equal(found.values, expected.values)
+        assert_array_equal(found.cumulative, expected.cumulative)
+        loaded.save_model(tmp_path / "again.bf")
+        assert (tmp_path / "again.bf").read_bytes() == (tmp_path / "f.bf").read_bytes()
+
+
+def test_files_are_little_larger_for_it(tmp_path):
+    X, y = noisy_data(2500)
+    forest = BoostForestRegressor(random_state=0).fit(X, y)
+    forest.save_model(tmp_path / "with.bf")
+    left_out = forest._model.known.left_out
+    assert left_out.local.leaves.shape == (2000, MOST_TREES)
+    known = replace(forest._model.known, left_out=replace(left_out, local=None))
+    forest._model = replace(forest._model, known=known)
+    forest.save_model(tmp_path / "without.bf")
+    more = (tmp_path / "with.bf").stat().st_size - (tmp_path / "without.bf").stat().st_size
+    assert more < left_out.residuals.size * MOST_TREES * 1.3  # 10 bits for each leaf
+
+
+def test_leaves_are_those_of_trees_from_the_whole_first_stage_and_then_from_others():
+    assert_array_equal(Stages((4, 10), (1.0, 0.5)).spread(3), [0, 1, 3])
+    assert_array_equal(Stages((4, 10), (1.0, 0.5)).spread(6), [0, 1, 2, 3, 4, 9])
+    assert_array_equal(Stages((4,)).spread(9), [0, 1, 2, 3])
+
+
+def test_rows_of_similar_scales_have_a_limit_of_their_own():
+    """Scales that say nothing of the errors, here in the middle, must not decide what intervals hold."""
+    rng = np.random.default_rng(0)
+    place = rng.uniform(size=2000)
+    leaves = np.floor(20 * place[:, None] + rng.uniform(size=(2000, 8))).astype(int)
+    local = LocalErrors((1 + 5 * place**4) * rng.normal(size=2000), leaves, np.arange(8))
+    held = np.abs(local.residuals) <= local.half_widths(leaves, 0.9)
+    by_scale = [held[part].mean() for part in np.array_split(np.argsort(local.scales(leaves)), 5)]
+    assert_allclose(by_scale, 0.9, atol=0.03)
+    assert len(local._limits(0.9)[0]) == 5 and len(local._limits(0.99)[0]) == 1  # 20 rows outside
+
+
+def test_weights_that_say_little_make_fewer_parts_but_no_infinite_intervals():
+    rng = np.random.default_rng(0)
+    leaves, residuals = rng.integers(0, 4, (900, 5)), rng.normal(size=900)
+    weight = np.ones(900)
+    weight[np.argmax(np.abs(residuals))] = 25.0
+    local = LocalErrors(residuals * (1 + leaves[:, 0]), leaves, np.arange(5), weight)
+    assert np.isfinite(local.half_widths(leaves, 0.95)).all()

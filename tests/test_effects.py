@@ -97,8 +97,13 @@ def test_levels_of_categories_are_the_grid():
 
 def test_effects_do_not_depend_on_threads():
     forest = BoostForestRegressor(6, random_state=0, n_jobs=1, preset="paper").fit(X, y)
-    one, many = forest.effects(X, 0), forest.set_params(n_jobs=4).effects(X, 0)
+    many_rows = np.random.default_rng(2).normal(size=(9000, 5))
+    weight = np.random.default_rng(3).random(len(many_rows))
+    one = forest.effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
+    many = forest.set_params(n_jobs=4).effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
     np.testing.assert_array_equal(one.average, many.average)
+    curves = forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual
+    np.testing.assert_allclose(one.average, np.average(curves, axis=0, weights=weight), rtol=1e-12)
 
 
 def test_effects_are_quick():

@@ -18,7 +18,9 @@ import pytest
 from sklearn.datasets import make_classification, make_regression
 from sklearn.model_selection import cross_val_score
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, _core
+from boostforest._base import engine
+from boostforest._base.engine import instructions
 
 pytestmark = pytest.mark.filterwarnings("default")  # the engines warn of what is theirs
 
@@ -65,6 +67,54 @@ def test_classes_weights_and_missing_values_go_to_dask(client: Any, tmp_path: Pa
     local = saved(forest.fit(holes, Y_CLASSES, weight), tmp_path)
     with joblib.parallel_config("dask"):
         assert saved(forest.fit(holes, Y_CLASSES, weight), tmp_path) == local
+
+
+@pytest.mark.skipif(_core.kernels() == "generic", reason="needs a processor with AVX2")
+def test_the_poorest_instructions_are_those_of_a_fit_and_not_of_what_follows(client: Any, tmp_path: Path) -> None:
+    def select(name: str) -> bool:
+        return _core.select_kernels(name)
+
+    def selected() -> str:
+        return _core.kernels()
+
+    here, poor = _core.kernels(), next(iter(client.run(os.getpid)))
+    forest, many = BoostForestRegressor(8, preset="paper", random_state=1), np.zeros((20_000, 6))
+    client.run(select, "generic", workers=[poor])
+    before = client.run(selected)
+    try:
+        with joblib.parallel_config("dask"):
+            found = saved(forest.fit(X, Y), tmp_path)
+            forest.predict(many)
+        assert _core.kernels() == here
+        assert client.run(selected) == before
+        _core.select_kernels("generic")
+        assert found == saved(forest.fit(X, Y), tmp_path)
+    finally:
+        _core.select_kernels(here)
+        client.run(select, here, workers=[poor])
+
+
+def test_instructions_last_until_the_last_task_ends() -> None:
+    here = _core.kernels()
+    with instructions("generic"):
+        with instructions("generic"):
+            pass
+        assert _core.kernels() == "generic"
+    assert _core.kernels() == here
+    with pytest.raises(RuntimeError, match="has no avx1024 instructions, only"), instructions("avx1024"):
+        pass
+    assert _core.kernels() == here
+
+
+@pytest.mark.parametrize(("n", "workers", "seconds"), [(250, 2, 0.1), (250, 100, 0.1), (7, 3, 5.0), (10_000, 4, 1e-4)])
+def test_tasks_take_about_two_seconds_and_the_last_ones_less(n: int, workers: int, seconds: float) -> None:
+    bounds = engine._bounds_of_groups(workers, n, workers, seconds)
+    sizes = np.diff(bounds)
+    assert bounds[0] == workers
+    assert bounds[-1] == n
+    assert sizes.max() * seconds <= max(2.0, seconds)
+    assert sizes[0] == sizes.max() <= -(-(n - workers) // workers)
+    assert sizes[-1] * seconds <= max(0.2, seconds)
 
 
 def test_predictions_of_many_rows_are_made_by_workers(client: Any) -> None:

@@ -243,6 +243,20 @@ def test_copies_and_files_predict_the_same(task, kind, tmp_path):
     assert clone(fitted).get_params() == fitted.get_params() and not hasattr(clone(fitted), "forest_")
 
 
+@pytest.mark.parametrize("task", list(FORESTS))
+def test_rows_are_predicted_alike_however_they_come(task):
+    X, y = example_data(task, n=60)
+    forest = FORESTS[task](5, random_state=0, preset="paper").fit(X, y)
+    expected = forest.predict(X)
+    assert_array_equal(np.concatenate([forest.predict(X[i : i + 1]) for i in range(len(X))]), expected)
+    for same in (X.tolist(), np.asfortranarray(X), X.astype(object), np.repeat(X, 2, axis=0)[::2]):
+        assert_array_equal(forest.predict(same), expected)
+    huge = np.full_like(X[:2], 1.7e308)  # the sum of which overflows
+    assert_array_equal(forest.predict(huge), forest.predict(huge.tolist()))
+    with pytest.raises(ValueError, match="features"):
+        forest.predict(X[:, :-1].copy())
+
+
 def test_forests_work_in_pipelines_and_cross_validation():
     X, y = example_data("regression", n=300)
     assert cross_val_score(make_pipeline(StandardScaler(), make_forest("regression", 20)), X, y, cv=3).mean() > 0.4

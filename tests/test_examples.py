@@ -70,7 +70,7 @@ def test_the_example_in_c(models, tmp_path):
     row = np.array([[0.5, None, "Köln"]], dtype=object)
     assert_allclose(float(lines[0]), houses.predict(row)[0], rtol=1e-13)
     ends = lines[1].removeprefix("90% interval: ").split(" to ")
-    assert_allclose(np.array(ends, dtype=float), houses.predict_interval(row)[0], rtol=1e-12)
+    assert_allclose(np.array(ends, dtype=float), houses.predict_interval(row, method="jackknife+")[0], rtol=1e-12)
     assert run(tmp_path / "predict", folder / "houses.bf", 1) == "the model has 3 columns; got 1 values\n"
     assert run(tmp_path / "predict", tmp_path / "none.bf") == "the file cannot be read\n"
 

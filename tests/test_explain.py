@@ -13,6 +13,7 @@ from boostforest import (
     BoostForestRegressor,
     BoostTreeClassifier,
     BoostTreeRegressor,
+    _core,
     load_model,
 )
 from coalitions import game, interaction, shapley
@@ -371,6 +372,23 @@ def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
     np.testing.assert_allclose(total, forest.predict(rows), rtol=1e-9)
     if settings.get("clip") is False:
         assert not explanation.noise.any()
+
+
+@pytest.mark.parametrize("n_columns", [5, 12, 13, 17])
+def test_values_are_the_same_on_every_instruction_set(n_columns):
+    X, y = table(n_columns)
+    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    before, found = _core.kernels(), []
+    try:
+        for name in ("generic", "avx2", "avx512"):
+            if _core.select_kernels(name):
+                own = [forest.explain(X[:3], X[20:43], algorithm=how).values for how in ("interventional", "path")]
+                found.append([*own, forest.effects(X, 0).average])
+    finally:
+        assert _core.select_kernels(before)
+    for other in found[1:]:
+        for values, expected in zip(other, found[0], strict=True):
+            np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_interactions_are_those_of_all_coalitions():

@@ -29,6 +29,8 @@ onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'boostforest[
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
+from boostforest.export._features import _largest_floats  # noqa: E402
+
 pytestmark = [
     pytest.mark.filterwarnings("ignore:min_samples_leaf=.* needs at least:UserWarning"),
     pytest.mark.filterwarnings("ignore:LinearSVR failed to converge"),
@@ -454,6 +456,31 @@ def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, monkeypatch, n_
     assert sizes[0] < 1.3 * sizes[1], sizes
 
 
+def test_a_file_of_boosted_trees_is_not_much_larger_either(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 6))
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=1500) > 0
+    forest = BoostForestClassifier(50, boost=True, dtype="int8", random_state=0).fit(X, y)
+    assert np.mean(forest.forest_.kind == 0) > 0.5, "the example must have boosted trees"
+    forest.save_model(tmp_path / "model.safetensors", dtype="float32")
+    export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
+    sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
+    assert sizes[0] < 1.3 * sizes[1], sizes
+
+
+@given(
+    st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5), st.booleans()
+)
+def test_floats_go_to_the_side_of_their_scaled_doubles(mean, scale, thresholds, is_on_a_float):
+    threshold = np.array(thresholds)
+    if is_on_a_float:
+        threshold = (np.float64(np.float32(threshold * scale + mean)) - mean) / scale
+    largest = _largest_floats(np.full(len(threshold), mean), np.full(len(threshold), scale), threshold)
+    above = np.nextafter(largest, np.float32(np.inf))
+    assert ((largest.astype(np.float64) - mean) / scale <= threshold).all()
+    assert ((above.astype(np.float64) - mean) / scale > threshold).all()
+
+
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_coefficients_of_one_byte_stay_so(rows, n_classes):
     X, y, labels = rows
@@ -549,7 +576,7 @@ def test_bad_arguments_are_refused(rows):
 def test_trees_beyond_the_whole_numbers_of_floats_need_the_newer_operators(rows, monkeypatch):
     X, y, _ = rows
     tree = BoostTreeRegressor(random_state=0).fit(X, y)
-    monkeypatch.setattr("boostforest.export._trees._EXACT_IN_FLOATS", 5)
+    monkeypatch.setattr("boostforest.export._trees.EXACT_IN_FLOATS", 5)
     with pytest.raises(ValueError, match=r"too large for version 3 of ai\.onnx\.ml"):
         to_onnx(tree, ml_opset=3)
     to_onnx(tree)

@@ -77,6 +77,17 @@ def test_figures_out_of_bag_are_those_of_the_targets_as_they_are():
     assert (width < 10).all()
 
 
+def test_compress_judges_by_the_rows_that_are_not_far_off():
+    X, y, X_test, y_test, _ = table("1e6")
+    with pytest.warns(UserWarning, match="far off"):
+        forest = BoostForestRegressor(**FEW).fit(X, y)
+    y_test[7] = -1e6
+    for rows in ((X, y), (X_test, y_test)):
+        small = forest.compress(X=rows[0], y=rows[1])
+        losses = [row["loss"] for row in small.compression_report_]
+        assert 0.5 < losses[0] * np.std(y_test[:7]) < 5 and losses[-1] <= 1.001 * losses[0]
+
+
 HONEST = {
     "heavy tails": lambda X, rng: X[:, 0] + 0.5 * rng.standard_t(2, size=len(X)),
     "amounts": lambda X, rng: np.exp(X[:, 0] + 1.5 * rng.normal(size=len(X))),

@@ -9,6 +9,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import house
 
+import boostforest
+
 # From the bottom up; a part may import what stands above it in this list, and nothing else. Lazy and type-only
 # imports count.
 LAYERS = [
@@ -44,7 +46,7 @@ HEAVY |= {"pandas", "polars", "pyarrow", "matplotlib", "torch", "scipy.stats"}
 NEWLY_LOADED = """
 import sys, sklearn.base, sklearn.utils.validation
 before = set(sys.modules)
-import boostforest
+from boostforest import *
 print(*set(sys.modules) - before)
 """
 MOST_FILES = {"fit": 14, "predict": 7, "load_model": 9}
@@ -94,3 +96,17 @@ def test_a_call_opens_few_files(walks, call):
 def test_the_core_knows_nothing_of_python():
     for path in (house.SOURCE.parent / "core").rglob("*.?pp"):
         assert not {"nanobind", "Python.h"} & set(path.read_text().replace("<", " ").replace(">", " ").split()), path
+
+
+def test_import_of_the_package_waits_for_no_other_package():
+    code = "import sys, boostforest; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"numpy", "scipy", "sklearn"} & set(loaded)
+
+
+def test_every_public_name_is_loaded_when_it_is_asked_for():
+    assert set(boostforest.__all__) <= set(dir(boostforest))
+    for name in boostforest.__all__:
+        assert getattr(boostforest, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'BoostForst'"):
+        _ = boostforest.BoostForst

@@ -23,7 +23,7 @@ from boostforest._files.networks import from_text
 from boostforest._grow.parameters import TREE_PARAMETERS
 from boostforest.nodes import ELM, LinearSVR, Ridge
 from boostforest.nodes.torch import MLP, TorchNode
-from make_golden import out_of_bag
+from make_golden import local, out_of_bag
 from model_files import GOLDEN, field, split, tensors_of, with_metadata
 from models import FORESTS, TREES, output
 from twin import example_data
@@ -228,6 +228,8 @@ def test_golden_files_of_every_version_load_and_predict_what_was_recorded():
             assert_allclose(model.predict_proba(rows), expected["probabilities"], rtol=1e-13)
         if "out_of_bag" in expected:
             assert_allclose(out_of_bag(model, rows), expected["out_of_bag"], rtol=1e-12)
+        if "local" in expected:
+            assert_allclose(local(model, rows), expected["local"], rtol=1e-12)
 
 
 def without(content, field_name, name):

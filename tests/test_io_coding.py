@@ -161,7 +161,7 @@ def test_boosted_trees_have_seeds_rows_and_parameters_once_per_bag(dtype, tmp_pa
     content = (tmp_path / "a").read_bytes()
     header, _ = split(content)
     stored, n_trees = tensors_of(content), forest.forest_.n_trees
-    assert n_trees > 300 and header["__metadata__"]["format_version"] == "4"
+    assert n_trees > 300 and header["__metadata__"]["format_version"] == "5"
     per_tree = stored["coded.absent"].nbytes + stored["coded.tree_seeds"].nbytes + stored["coded.tree_start"].nbytes
     assert per_tree < 6 * n_trees and len(header["__metadata__"]["tree_params"]) < 3 * n_trees
     loaded = load_model(tmp_path / "a")

@@ -30,7 +30,45 @@ BAD_REGRESSORS = {
     "losses of other stages": ({"oob_loss": lambda t: np.ones(5)}, "'oob_loss' must have the shape .2,.; got .5,."),
     "errors below zero": ({"residuals": lambda t: -1 - t["residuals"]}, "'residuals' has values below zero"),
     "errors without trees": ({"absent": lambda t: None}, "tensors are missing: absent"),
+    "one seed, other rows": (
+        {"tree_seeds": lambda t: np.zeros_like(t["tree_seeds"])},
+        "'absent' must be the same for all trees of a seed",
+    ),
     "bits of other rows": ({"absent": lambda t: t["absent"][:, :-1].copy()}, "'absent' must have the shape"),
+    "leaves that are not there": (
+        {"residual_leaf": lambda t: t["residual_leaf"] + np.uint8(99)},
+        "'residual_leaf' has leaves that the trees do not have",
+    ),
+    "leaves below zero": (
+        {"residual_leaf": lambda t: -1 - t["residual_leaf"].astype(np.int32)},
+        "'residual_leaf' has leaves that the trees do not have",
+    ),
+    "leaves of trees that are not there": (
+        {"leaf_tree": lambda t: t["leaf_tree"] + 40},
+        "'leaf_tree' must hold numbers of trees, ascending",
+    ),
+    "leaves of one tree twice": (
+        {"leaf_tree": lambda t: np.maximum(t["leaf_tree"], 3)},
+        "'leaf_tree' must hold numbers of trees, ascending",
+    ),
+    "leaves of other rows": (
+        {"residual_leaf": lambda t: t["residual_leaf"][:, 1:].copy()},
+        "'residual_leaf' must have the shape",
+    ),
+    "leaves without trees": ({"leaf_tree": lambda t: None}, "tensors are missing: leaf_tree"),
+    "leaves without errors": (
+        {name: lambda t: None for name in ("residuals", "absent")},
+        "tensors are missing: residuals",
+    ),
+    "leaves of a single row": (
+        {
+            "residuals": lambda t: t["residuals"][:1],
+            "absent": lambda t: t["absent"][:, :1].copy(),
+            "residual_negative": lambda t: t["residual_negative"][:1],
+            "residual_leaf": lambda t: t["residual_leaf"][:, :1].copy(),
+        },
+        "'residual_negative' needs at least two rows in 'residuals'",
+    ),
     "sets of classes": ({"conformity": lambda t: np.ones(3)}, "unknown for BoostForestRegressor: conformity"),
 }
 BAD_CLASSIFIERS = {
@@ -68,6 +106,14 @@ def test_a_damaged_file_is_refused_with_one_sentence(files, kind, case, tmp_path
     path.write_bytes(with_tensors(files[kind], **{name: change(tensors) for name, change in changes.items()}))
     with pytest.raises(ValueError, match=message):
         load_model(path)
+
+
+def test_a_stage_that_counts_more_than_the_first_is_saved(files, tmp_path):
+    (tmp_path / "model").write_bytes(with_tensors(files["r"], stage_step=np.array([1.0, 2.5])))
+    forest = load_model(tmp_path / "model")
+    forest.save_model(tmp_path / "again")  # classes that are apart are worth such steps
+    X = make_friedman1(20, random_state=1)[0]
+    np.testing.assert_array_equal(load_model(tmp_path / "again").predict(X), forest.predict(X))
 
 
 def test_the_files_are_good_before_they_are_damaged(files, tmp_path):

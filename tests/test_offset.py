@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, TweedieRegressor
+from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
 
 from boostforest import (
@@ -242,7 +243,7 @@ def test_bad_offsets_are_refused_and_the_fitted_model_stays(offset, says):
 
 def test_an_offset_of_several_classes_has_a_column_for_each():
     X, y, offset = classes(3)
-    with pytest.raises(ValueError, match=r"a number per row and class, shape \(400, 3\); got shape \(400,\)"):
+    with pytest.raises(ValueError, match=r"a number per row and output, shape \(400, 3\); got shape \(400,\)"):
         BoostTreeClassifier().fit(X, y, offset=offset[:, 0])
 
 
@@ -250,3 +251,43 @@ def test_forests_of_other_estimators_refuse_an_offset():
     X, y, offset = table("squared_error")
     with pytest.raises(ValueError, match="PoolForestRegressor takes no offset"):
         PoolForestRegressor(DecisionTreeRegressor()).fit(X, y, offset=offset)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_score_takes_an_offset(loss):
+    X, y, offset = table(loss)
+    forest = BoostForestRegressor(20, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    assert forest.score(X, y, offset=offset) == r2_score(y, forest.predict(X, offset=offset))
+    assert forest.score(X, y, offset=offset) > forest.score(X, y)
+    X, labels, of_classes = classes(3)
+    classifier = BoostTreeClassifier(random_state=0).fit(X, labels, offset=of_classes)
+    assert classifier.score(X, labels, offset=of_classes) == (classifier.predict(X, of_classes) == labels).mean()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_effects_with_an_offset_are_means_of_predictions_with_it(loss, weighted):
+    X, y, offset = table(loss, n=80)
+    weight = np.linspace(1, 3, len(X)) if weighted else None
+    forest = BoostForestRegressor(10, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    grid = [-1.0, 0.0, 1.0]
+    effect = forest.effects(X, 0, grid=grid, individual=True, sample_weight=weight, offset=offset)
+    for k, value in enumerate(grid):
+        changed = X.copy()
+        changed[:, 0] = value
+        predicted = forest.predict(changed, offset=offset)
+        assert_allclose(effect.individual[:, k], predicted, rtol=1e-8)
+        assert_allclose(effect.average[k], np.average(predicted, weights=weight), rtol=1e-8)
+    with pytest.raises(ValueError, match="offset needs kind='partial'"):
+        forest.effects(X, 0, kind="ale", offset=offset)
+
+
+def test_effects_of_classes_take_an_offset_for_the_score_of_a_tree():
+    X, labels, offset = classes(3, n=80)
+    tree = BoostTreeClassifier(random_state=0).fit(X, labels, offset=offset)
+    effect = tree.effects(X, 0, grid=[0.5], output="score", offset=offset)
+    changed = X.copy()
+    changed[:, 0] = 0.5
+    assert_allclose(effect.average[0], tree.decision_function(changed, offset=offset).mean(axis=0), rtol=1e-8)
+    with pytest.raises(ValueError, match="effects takes an offset of classes only"):
+        tree.effects(X, 0, offset=offset)

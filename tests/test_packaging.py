@@ -1,5 +1,6 @@
 """What is said in several places about the package is the same everywhere."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -22,6 +23,12 @@ def project():
 def test_recipe_and_citation_have_the_version_of_the_package(project):
     assert re.search(r'^  version: "(.*?)"', text("recipe/recipe.yaml"), re.M)[1] == project["version"]
     assert re.search(r"^version: (.*)$", text("CITATION.cff"), re.M)[1] == project["version"]
+
+
+def test_the_menu_of_the_site_has_the_version_of_the_package(project):
+    latest = json.loads(text("docs/_static/versions.json"))[0]
+    assert latest["version"] == ".".join(project["version"].split(".")[:2])
+    assert latest["url"] == f"/{latest['version']}/"
 
 
 def test_the_recipe_wants_what_the_package_wants(project):

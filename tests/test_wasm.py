@@ -81,7 +81,7 @@ def test_golden_files_predict_as_in_python(package):
             else:
                 assert_allclose(answer["predicted"], expected, rtol=0, atol=1e-15 * np.abs(expected).max())
             if answer["intervals"] is not None:
-                ends = model.predict_interval(table, 0.8)
+                ends = model.predict_interval(table, 0.8, method="jackknife+")
                 assert_allclose(answer["intervals"], ends, rtol=0, atol=4e-15 * np.abs(ends).max())
         assert len(answer["columns"]) == model.n_features_in_
 
@@ -121,7 +121,8 @@ def test_many_models_and_rows(package, tmp_path):
     forest.save_model(tmp_path / "model.bf")
     for answer in ask(package, *[question(tmp_path / "model.bf", X)] * 3):
         assert_allclose(answer["predicted"], forest.predict(X), rtol=1e-13, atol=1e-13)
-        assert_allclose(answer["intervals"], forest.predict_interval(X, 0.8), rtol=1e-13, atol=1e-13)
+        ends = forest.predict_interval(X, 0.8, method="jackknife+")
+        assert_allclose(answer["intervals"], ends, rtol=1e-13, atol=1e-13)
         assert answer["nTrees"] == len(forest._model.seeds) and answer["categories"] == [None] * 5
 
 
@@ -160,5 +161,5 @@ def test_the_page_predicts_in_a_browser(package, tmp_path):
     assert len(notes) == 2 and notes[0] != notes[1]
     for row, said in notes:
         with warnings.catch_warnings(action="ignore"):  # it was fitted with names
-            numbers = [*forest.predict([row]), *forest.predict_interval([row], 0.9)[0]]
+            numbers = [*forest.predict([row]), *forest.predict_interval([row], 0.9, method="jackknife+")[0]]
         assert said == "Prediction {:.1f}; with 90 % probability from {:.1f} to {:.1f}".format(*numbers)

@@ -5,9 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.speed import compare, kernels, memory, run, scaling
+from benchmarks.speed import boosting, compare, defaults, kernels, memory, run, scaling
 
-COMMANDS = {"run": run, "kernels": kernels, "scaling": scaling, "memory": memory, "compare": compare}
+COMMANDS = {
+    "run": run,
+    "defaults": defaults,
+    "kernels": kernels,
+    "boosting": boosting,
+    "scaling": scaling,
+    "memory": memory,
+    "compare": compare,
+}
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from benchmarks.speed import compare, kernels, scaling, tables, text
+from benchmarks.speed import boosting, compare, kernels, scaling, tables, text
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.children import Child
 from benchmarks.speed.learners import BASE, LEARNERS, make, model_bytes
@@ -252,6 +252,13 @@ def test_exponent():
     x = np.array([10, 100, 1_000])
     np.testing.assert_allclose(scaling.exponent(x, 3e-6 * x**1.25), 1.25)
     assert np.isnan(scaling.exponent([1], [0.1]))
+
+
+def test_boosting_is_timed_on_a_table_that_does_not_stop_early_and_compared_with_its_limit():
+    boosting.boost(*boosting.table(500, 3, 2), 2, leaves=4, rounds=5)
+    slow = boosting.Ratio(500, 4, 2, ours=3.2, lightgbm=2.0)
+    assert boosting.line(slow).split() == ["500", "4", "two", "classes", "3.20", "2.00", "1.60", "missed"]
+    assert boosting.line(slow._replace(ours=1.0, classes=0)).endswith("0.50  met")
 
 
 def test_kernel_operations_and_targets():

@@ -2,8 +2,8 @@
 Intervals and quantiles
 =======================
 
-``predict_interval`` of any forest has a guarantee for all rows together. ``loss="quantile"`` follows targets
-whose spread depends on the row.
+``predict_interval`` of any forest is as wide as errors are large for rows like the given one. ``loss="quantile"``
+fits the ends themselves.
 """
 
 import matplotlib.pyplot as plt
@@ -19,14 +19,14 @@ train = rng.random(x.size) < 0.7
 test = ~train
 
 # %%
-# Intervals of the mean forest: nine of ten targets on average, as wide on the left as on the right.
+# Intervals of the mean forest: nine of ten targets, narrow where targets are near together.
 
 forest = BoostForestRegressor(random_state=0).fit(X[train], y[train])
 lower, upper = forest.predict_interval(X[test], coverage=0.9).T
 print(f"predict_interval: {((lower <= y[test]) & (y[test] <= upper)).mean():.0%} of the test targets inside")
 
 # %%
-# Two forests of quantiles: narrow where targets are near together. Large leaves without slopes suit extreme quantiles.
+# Two forests of quantiles follow both ends of their own. Large leaves without slopes suit extreme quantiles.
 
 low, high = (
     BoostForestRegressor(loss="quantile", quantile=q, node_model="constant", min_samples_leaf=25, random_state=0)

@@ -11,6 +11,7 @@ from boostforest_paper.__main__ import main
 from boostforest_paper.data import paper
 from boostforest_paper.studies import categories, constraints, print_table
 from boostforest_paper.studies import intervals as interval_study
+from boostforest_paper.studies import quantiles as quantile_study
 
 NOWHERE = ["--data", "nowhere"]
 
@@ -40,7 +41,7 @@ def test_every_learner_is_measured():
     assert line["difference"].endswith("± 0.0000")
 
 
-@pytest.mark.parametrize("study", ["constraints", "intervals", "categories"])
+@pytest.mark.parametrize("study", ["constraints", "intervals", "quantiles", "categories"])
 def test_missing_data_is_one_sentence(study, capsys, monkeypatch):
     def unreachable(**options):
         raise URLError("no network")
@@ -73,6 +74,34 @@ def test_intervals_hold_about_what_they_promise():
         assert 0.8 <= held <= 1
         assert 0 < width < 4
     assert mean == {**first, "dataset": "mean"}
+
+
+def test_quantiles_and_distributions_are_measured_and_missing_packages_left_out(capsys, monkeypatch):
+    monkeypatch.setitem(quantile_study.LEARNERS, "LightGBM", (quantile_study.lightgbm, "no_such_package"))
+    args = argparse.Namespace(
+        datasets=["friedman1"], data=None, repeats=1, trees=40, rows=80, learners=["BoostForest", "LightGBM"]
+    )
+    first, mean = quantile_study.rows(args)
+    assert capsys.readouterr().err == "LightGBM is left out: no_such_package is not installed\n"
+    assert first["rows"] == 80 and mean == {**first, "dataset": "mean", "rows": ""}
+    assert 0 < first["pinball, BoostForest"] < 0.2 and 0 < first["CRPS, BoostForest"] < 0.4
+    assert all(0.7 <= first[f"{method}, held"] <= 1 for method in quantile_study.INTERVALS)
+
+
+def test_pinball_losses_are_those_of_the_definition():
+    y, quantiles = np.array([0.0, 3.0]), np.array([[1.0, 2.0], [1.0, 2.0]])
+    np.testing.assert_allclose(quantile_study.pinball(quantiles, y, (0.1, 0.5)), [[0.9, 1.0], [0.2, 0.5]])
+
+
+@pytest.mark.parametrize("name", ["quantile-forest", "NGBoost"])
+def test_other_libraries_have_quantiles_and_distributions(name):
+    learner, package = quantile_study.LEARNERS[name]
+    pytest.importorskip(package)
+    rng = np.random.default_rng(0)
+    part = quantile_study.fold(rng.normal(size=(100, 2)), rng.normal(size=100), 0)
+    forecast = learner(part, 0, 20)
+    assert forecast.quantiles.shape == (20, 3) and (np.diff(forecast.quantiles) >= 0).all()
+    assert 0.2 < forecast.crps.mean() < 1.2  # 0.56 if the distribution is known
 
 
 ARFF = """% a comment

@@ -67,11 +67,22 @@ inline std::int64_t whole(double value, std::int64_t low, std::int64_t high, con
     return static_cast<std::int64_t>(value);
 }
 
+// Labels of several targets, rows × targets; none: there is one.
+using Targets = std::optional<Array<double, 2>>;
+
 // A loss by its code; labels of classes must be their numbers.
 inline std::unique_ptr<Loss> loss_of(int code, int n_classes, const std::vector<double>& numbers,
-                                     const Array<double, 1>& y) {
+                                     const Array<double, 1>& y, const Targets& targets = {}) {
     for (const double number : numbers) require(std::isfinite(number), "loss_numbers must be finite");
-    auto loss = make_loss(code, n_classes, numbers);
+    require(!targets || (targets->shape(0) == y.shape(0) && targets->shape(1) > 0 && targets->shape(1) < 1 << 24),
+            "targets need a row for each of y, and 1 to 2^24 - 1 columns");
+    auto loss = targets ? make_loss(code, n_classes, numbers, targets->data(), static_cast<int>(targets->shape(1)))
+                        : make_loss(code, n_classes, numbers);
+    for (std::size_t i = 0; targets && !numbers.empty() && i < targets->size(); ++i) {
+        const double label = targets->data()[i];
+        require(label >= 0 && label < numbers[i % numbers.size()] && label == std::floor(label),
+                "targets must hold numbers of classes");
+    }
     for (std::size_t i = 0; n_classes > 0 && i < y.shape(0); ++i)
         require(y(i) >= 0 && y(i) < n_classes && y(i) == std::floor(y(i)), "y must hold numbers of classes");
     return loss;

@@ -95,7 +95,7 @@ void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<
 void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<double, 2>& grid,
                     const Array<bool, 1>& replaced, const Array<double, 1>& mean, const Array<double, 1>& scale,
                     const Fill& fill, int link, std::size_t first, std::size_t last, const Array<double, 1>& weights,
-                    int n_threads, Out& out) {
+                    int n_threads, Out& out, std::optional<Array<double, 1>> row_weights) {
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     const RawRows values = raw_rows(model, grid, mean, scale, normal.get());
@@ -110,10 +110,16 @@ void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<d
     for (const TreeView& tree : forest.trees)
         require(has_closed_forms(tree, forest.link) && (forest.link == Link::kIdentity || !tree.sum_path),
                 "a tree is not a sum of models");
-    require_size(out, x.shape(0) * grid.shape(0) * static_cast<std::size_t>(model.n_outputs()),
-                 "out has the wrong size");
+    require(!row_weights || row_weights->shape(0) == x.shape(0), "row_weights needs one value per row");
+    const std::size_t size = grid.shape(0) * static_cast<std::size_t>(model.n_outputs());
+    require_size(out, (row_weights ? 1 : x.shape(0)) * size, "out has the wrong size");
     run_without_gil(nb::none(), [&](Control& control) {
-        add_effects(forest, rows, Grid(values, replaced.data()), n_threads, control, out.data());
+        const Grid on_grid(values, replaced.data());
+        if (row_weights) {
+            add_summed_effects(forest, rows, on_grid, row_weights->data(), n_threads, control, out.data());
+        } else {
+            add_effects(forest, rows, on_grid, n_threads, control, out.data());
+        }
     });
 }
 
@@ -143,7 +149,9 @@ void register_explain(nb::module_& module) {
                nb::arg("replaced").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
                nb::arg("fill").noconvert().none(), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                nb::arg("weights").noconvert(), nb::arg("n_threads"), nb::arg("out").noconvert(),
-               "Add the weighted outputs of the trees first … last - 1 for rows whose replaced features are a grid's.");
+               nb::arg("row_weights").noconvert().none() = nb::none(),
+               "Add the weighted outputs of the trees first … last - 1 for rows whose replaced features are a grid's: "
+               "of each row, or their sum with row_weights.");
     module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
     module.attr("MOST_PAIRED") = kMostPaired;

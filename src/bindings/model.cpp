@@ -82,6 +82,7 @@ StoredColumns read_columns(ColumnReader& from, int n_features, int n_outputs) {
             .hidden = from.column<double>("hidden"),
             .model_features = from.optional_column<std::int32_t>("model_features"),
             .monotone = from.optional_column<std::int8_t>("monotonic_cst"),
+            .target_end = from.optional_column<std::int32_t>("target_end"),
             .n_features = n_features,
             .n_outputs = n_outputs};
 }
@@ -172,8 +173,19 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
 }
 
 void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
-           int n_threads, nb::ndarray<std::int32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out) {
-    const std::vector<TreeView> trees = model.trees(0, out.shape(1), false);
+           int n_threads, nb::ndarray<std::int32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out,
+           const std::optional<Array<std::int64_t, 1>>& numbers) {
+    std::vector<TreeView> trees;
+    if (numbers) {
+        for (std::size_t k = 0; k < numbers->shape(0); ++k) {
+            const std::int64_t number = numbers->data()[k];
+            require(number >= 0, "numbers of trees must not be negative");
+            trees.push_back(
+                model.trees(static_cast<std::size_t>(number), static_cast<std::size_t>(number) + 1, false)[0]);
+        }
+    } else {
+        trees = model.trees(0, out.shape(1), false);
+    }
     const RawRows rows = raw_rows(model, x, mean, scale);
     require_shape(out, x.shape(0), trees.size());
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
@@ -188,7 +200,7 @@ auto quantised(const Array<float, 1>& values, std::size_t group, const std::opti
     if (left) {
         children = {left->data(), left->shape(0)};
         const std::size_t n_models = std::max<std::size_t>(left->shape(0), 2) - 1;
-        require(left->shape(0) > 0 && values.shape(0) / group % n_models == 0,
+        require(left->shape(0) % 2 == 1 && values.shape(0) / group % n_models == 0,
                 "values must have a model for every node but the root");
         for (std::size_t node = 0; node < children.size(); ++node) {
             const std::int64_t child = children[node];
@@ -229,7 +241,8 @@ void register_model(nb::module_& module) {
              "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs. "
              "The rows are the training table, or those of its n_rows rows that numbers names.")
         .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("n_threads"), nb::arg("out").noconvert(), "Write the leaf of every row in every tree to out.");
+             nb::arg("n_threads"), nb::arg("out").noconvert(), nb::arg("numbers").noconvert().none() = nb::none(),
+             "Write the leaf of every row in every tree, or in those of these numbers, to out.");
 }
 
 }  // namespace boostforest

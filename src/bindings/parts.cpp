@@ -152,16 +152,19 @@ nb::tuple linear_svr(const Array<double, 2>& x, const Array<double, 1>& z, const
 
 // Value, gradient and hessian of a loss at scores (outputs × rows), and its pseudo-labels with their weights.
 nb::tuple loss(int code, int n_classes, const Array<double, 2>& scores, const Array<double, 1>& y,
-               const Array<double, 1>& w, const std::vector<double>& loss_numbers) {
-    const auto loss = loss_of(code, n_classes, loss_numbers, y);
+               const Array<double, 1>& w, const std::vector<double>& loss_numbers, const Targets& targets) {
+    const auto loss = loss_of(code, n_classes, loss_numbers, y, targets);
     require(static_cast<int>(scores.shape(0)) == loss->n_outputs() && y.shape(0) == scores.shape(1) &&
                 w.shape(0) == scores.shape(1),
             "scores (outputs × rows), y and w need a value per row");
     const auto n = static_cast<std::int64_t>(scores.shape(1));
     const auto n_outputs = static_cast<std::int64_t>(scores.shape(0));
     const Padded f(scores), labels(y), weights(w), ones(std::vector<double>(n, 1.0));
+    std::vector<std::int32_t> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
     Buffer<double> state;
-    Sample sample{.n = n,
+    Sample sample{.rows = rows.data(),
+                  .n = n,
                   .w = weights.data(),
                   .y = labels.data(),
                   .state = state.get(loss->n_state() * padded_rows(n)),
@@ -224,6 +227,7 @@ void register_parts(nb::module_& module) {
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
     module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
                nb::arg("y").noconvert(), nb::arg("w").noconvert(), nb::arg("loss_numbers") = std::vector<double>(),
+               nb::arg("targets").noconvert().none() = nb::none(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
     module.def("outputs", &outputs, nb::arg("scores").noconvert(), nb::arg("link"),
                "What the link makes of the scores, outputs × rows.");

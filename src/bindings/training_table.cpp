@@ -125,12 +125,12 @@ using Signs = std::optional<Array<std::int8_t, 1>>;
 
 void build(TrainingTable* place, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
            const Array<double, 1>& y, int loss, int n_classes, const Fill& fill, const FeatureNumbers& model_features,
-           const Signs& monotone, int n_threads, const std::vector<double>& loss_numbers) {
+           const Signs& monotone, int n_threads, const std::vector<double>& loss_numbers, const Targets& targets) {
     require(x.shape(0) > 0 && x.shape(0) < std::size_t{1} << 31 && x.shape(1) > 0 && x.shape(1) < std::size_t{1} << 30,
             "1 to 2^31 - 1 rows, 1 to 2^30 - 1 features");
     require(mean.shape(0) == x.shape(1) && scale.shape(0) == x.shape(1), "mean and scale need one value per feature");
     require(y.shape(0) == x.shape(0), "y needs one value per row");
-    auto of_trees = loss_of(loss, n_classes, loss_numbers, y);
+    auto of_trees = loss_of(loss, n_classes, loss_numbers, y, targets);
     require(!monotone || (monotone->shape(0) == x.shape(1) && of_trees->n_outputs() == 1),
             "monotone needs one value per feature, and no more than two classes");
     for (std::size_t j = 0; monotone && j < monotone->shape(0); ++j)
@@ -484,7 +484,8 @@ void register_training_table(nb::module_& module) {
              nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),
              nb::arg("fill").noconvert().none() = nb::none(), nb::arg("model_features").noconvert().none() = nb::none(),
              nb::arg("monotone").noconvert().none() = nb::none(), nb::arg("n_threads") = 1,
-             nb::arg("loss_numbers") = std::vector<double>(), nb::keep_alive<1, 5>())  // reads y, and copies all else
+             nb::arg("loss_numbers") = std::vector<double>(), nb::arg("targets").noconvert().none() = nb::none(),
+             nb::keep_alive<1, 5>(), nb::keep_alive<1, 13>())  // reads y and targets, and copies all else
         .def("grow", &grow, nb::arg("params"), nb::arg("bootstrap"), nb::arg("n_draws"),
              nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(), nb::arg("balance_classes"),
              nb::arg("n_threads"), nb::arg("progress").none(),

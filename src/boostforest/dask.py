@@ -6,225 +6,13 @@ bag; every tree gets the rows that it has drawn from wherever they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import pairwise
-from operator import itemgetter
 from typing import Any, Self
 
-import numpy as np
-
+from ._base.dask_engine import DaskEngine
 from ._base.declare import argument, declared
-from ._base.engines import DaskEngine
-from ._base.typing import Floats, Labels, Seeds, TreeParams
-from ._features.sources import Rows, RowSource
-from ._grow.data import TrainingData
-from ._grow.gathered import Drawn, GrowOne, part_as_features, rows_of_tree
+from ._estimator.base import engine_of
+from ._grow.on_dask import DaskRows, is_collection, partitions
 from .forest import BoostForestClassifier, BoostForestRegressor
-
-_SHARE = 0.25  # of the workers' memory, for the rows that were gathered for the trees of one pass
-_GROUPS_PER_WORKER = 4  # groups of trees that are grown by one task each
-_MOST_PIECES = 64  # of a group of trees: more are joined first, since every piece of every group is a task
-_TRIES = 4  # of a pass over the partitions, if workers are lost
-
-
-class DaskRows(RowSource):
-    """The partitions of a Dask collection."""
-
-    def __init__(self, X: Any, y: Any, client: Any) -> None:
-        self._engine, self._client = DaskEngine(client), client
-        self._X, self._y = _partitions(X, "X"), _partitions(y, "y")
-        counts = [_known_lengths(given) or self._map(_lengths, p) for given, p in ((X, self._X), (y, self._y))]
-        if counts[0] != counts[1]:
-            raise ValueError(
-                f"X and y must have partitions of the same lengths; got {_shown(counts[0])} and {_shown(counts[1])}."
-            )
-        if sum(counts[0]) == 0:
-            raise ValueError("X must have rows; all of its partitions are empty.")
-        self._lengths = counts[0]
-
-    @property
-    def lengths(self) -> Sequence[int]:  # noqa: D102 - as in RowSource
-        return self._lengths
-
-    def read(self, part: int) -> tuple[Any, Labels]:  # noqa: D102
-        table, target = self._client.gather(self._client.compute([self._X[part], self._y[part]]))
-        return table, np.asarray(target)
-
-    def take(self, table: Any, rows: Rows) -> Any:  # noqa: D102
-        return _take(table, rows)
-
-    def join(self, tables: list[Any]) -> Any:  # noqa: D102
-        return _join(tables)
-
-    def rows(self, numbers: Rows) -> tuple[Any, Labels]:  # noqa: D102
-        wanted = [numbers[slice(*np.searchsorted(numbers, bounds))] - bounds[0] for bounds in pairwise(self.starts)]
-        used = [part for part, own in enumerate(wanted) if len(own)]
-        arguments = [(self._X[part], self._y[part], wanted[part]) for part in used]
-        tables, targets = zip(*self._run(_take_both, arguments), strict=True)
-        return _join(list(tables)), np.concatenate(targets)
-
-    def labels(self) -> Labels:  # noqa: D102
-        return np.unique(np.concatenate(self._map(_labels, [self._y[p] for p in self._used])))
-
-    @cached_property
-    def _used(self) -> list[int]:
-        return [part for part, length in enumerate(self._lengths) if length]
-
-    def _map(self, function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
-        return self._run(function, [(part,) for part in parts])
-
-    def _run(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return what a function makes of partitions, on the workers that have them."""
-        import dask
-
-        futures = self._client.compute([dask.delayed(function)(*own) for own in arguments])
-        return [self._engine.wait(future) for future in futures]
-
-    def grow(
-        self,
-        data: TrainingData,
-        params: TreeParams,
-        seeds: Seeds,
-        grow_one: GrowOne,
-        threads: int,
-        progress: Callable[[int], None] | None,
-    ) -> list[dict[str, Any]]:
-        """Grow a tree for each seed where the partitions are; see ``grow_gathered``."""
-        from distributed import CancelledError, KilledWorker
-
-        per_tree = 8.0 * data.sampling.n_draws * (data.X.shape[1] + 3)
-        at_once = max(1, int(_SHARE * self._memory / per_tree))
-        columns: list[dict[str, Any]] = []
-        while len(columns) < len(seeds):
-            first, end = len(columns), min(len(columns) + at_once, len(seeds))
-            own = {name: values[first:end] for name, values in params.items()}
-            for left in reversed(range(_TRIES)):
-                try:
-                    columns += self._grow_some(data, own, seeds[first:end], grow_one)
-                    break
-                except (CancelledError, KilledWorker) as error:
-                    if left == 0:
-                        raise RuntimeError(f"The Dask cluster has lost a task {_TRIES} times: {error}") from error
-            if progress is not None:
-                progress(len(columns))
-        return columns
-
-    @property
-    def _memory(self) -> float:
-        """Bytes that all workers may use."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return float(sum(worker["memory_limit"] or 2**32 for worker in workers)) or 2.0**32
-
-    def _grow_some(
-        self, data: TrainingData, params: TreeParams, seeds: Seeds, grow_one: GrowOne
-    ) -> list[dict[str, Any]]:
-        """Grow trees whose rows fit into the workers' memory: parts are split, groups of trees take their pieces."""
-        client, n = self._client, len(seeds)
-        n_groups = min(n, _GROUPS_PER_WORKER * self._engine.n_workers)
-        bounds = np.linspace(0, n, n_groups + 1).astype(int).tolist()
-        groups = list(pairwise(bounds))
-        shared = self._engine.share(replace(data, source=None, kept=None)).handle
-        drawn = [client.submit(_draw, shared, seeds[a:b], pure=False, priority=1) for a, b in groups]
-        parts = [client.compute([self._X[p], self._y[p]]) for p in self._used]
-        pieces = [  # before the next part is made, so that parts do not wait for each other in memory
-            client.submit(
-                _split, shared, *part, int(self.starts[p]), int(self.starts[p + 1]), drawn, pure=False, priority=1
-            )
-            for p, part in zip(self._used, parts, strict=True)
-        ]
-        del parts
-        size = -(-len(pieces) // _MOST_PIECES)
-        if size > 1:
-            joined = [pieces[i : i + size] for i in range(0, len(pieces), size)]
-            pieces = [client.submit(_join_pieces, some, pure=False) for some in joined]
-            del joined
-        trees = [
-            client.submit(
-                _grow_group,
-                shared,
-                [client.submit(itemgetter(g), piece, pure=False) for piece in pieces],
-                drawn[g],
-                {name: values[a:b] for name, values in params.items()},
-                seeds[a:b],
-                grow_one,
-                pure=False,
-            )
-            for g, (a, b) in enumerate(groups)
-        ]
-        del pieces
-        try:
-            return [tree for group in trees for tree in self._engine.wait(group)]
-        finally:
-            client.cancel([group for group in trees if not group.done()], force=True)
-
-
-# ------------------------------------------------------------------------------------------------- what workers do
-
-
-def _lengths(part: Any) -> int:
-    return len(part)
-
-
-def _labels(part: Any) -> Labels:
-    return np.unique(np.asarray(part))
-
-
-def _take(table: Any, rows: Rows) -> Any:
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
-
-
-def _join(tables: list[Any]) -> Any:
-    if not hasattr(tables[0], "iloc"):
-        return np.concatenate(tables)
-    import pandas as pd
-
-    return pd.concat(tables, ignore_index=True)
-
-
-def _take_both(table: Any, target: Any, rows: Rows) -> tuple[Any, Labels]:
-    return _take(table, rows), np.asarray(target)[rows]
-
-
-def _draw(data: TrainingData, seeds: Seeds) -> list[Drawn]:
-    return [Drawn(data.sampling, seed) for seed in seeds]
-
-
-def _split(
-    data: TrainingData, table: Any, target: Any, first: int, end: int, drawn: list[list[Drawn]]
-) -> list[list[tuple[Floats, Floats]]]:
-    """Return the rows of a part that each tree of each group has drawn."""
-    X, y = part_as_features(data, first, table, np.asarray(target))
-    rows = [[tree.within(first, end) for tree in group] for group in drawn]
-    return [[(X[own], y[own]) for own in group] for group in rows]
-
-
-def _join_pieces(pieces: list[list[list[tuple[Floats, Floats]]]]) -> list[list[tuple[Floats, Floats]]]:
-    """Return what some splits have for each tree of each group, joined."""
-    return [
-        [
-            (np.concatenate([X for X, _ in tree]), np.concatenate([y for _, y in tree]))
-            for tree in zip(*own, strict=True)
-        ]
-        for own in zip(*pieces, strict=True)
-    ]
-
-
-def _grow_group(
-    data: TrainingData,
-    pieces: list[list[tuple[Floats, Floats]]],
-    drawn: list[Drawn],
-    params: TreeParams,
-    seeds: Seeds,
-    grow_one: GrowOne,
-) -> list[dict[str, Any]]:
-    trees = []
-    for t, tree in enumerate(drawn):
-        X, y = (np.concatenate([piece[t][i] for piece in pieces]) for i in (0, 1))
-        own = {name: values[t : t + 1] for name, values in params.items()}
-        trees.append(grow_one(rows_of_tree(data, X, y, tree.counts), own, seeds[t : t + 1]))
-    return trees
 
 
 def _predict(forest: Any, method: str, table: Any) -> Any:
@@ -236,32 +24,6 @@ def _predict(forest: Any, method: str, table: Any) -> Any:
     if outputs.ndim == 1:
         return pd.Series(outputs, index=table.index)
     return pd.DataFrame(outputs, index=table.index, columns=[str(c) for c in forest.classes_])
-
-
-# ------------------------------------------------------------------------------------------------- Dask collections
-
-
-def _is_collection(X: Any) -> bool:
-    return hasattr(X, "to_delayed")
-
-
-def _partitions(X: Any, name: str) -> list[Any]:
-    """Return the partitions of a collection; those of an array hold whole rows."""
-    if not _is_collection(X):
-        raise TypeError(f"{name} must be a Dask array, data frame or series; got {type(X).__name__}.")
-    if hasattr(X, "rechunk") and X.ndim == 2:
-        X = X.rechunk({1: -1})
-    return list(np.ravel(X.to_delayed()))
-
-
-def _known_lengths(X: Any) -> list[int] | None:
-    """Return the lengths of an array's chunks, unless they would have to be computed."""
-    chunks = X.chunks[0] if hasattr(X, "rechunk") else (np.nan,)
-    return None if np.isnan(chunks).any() else [int(n) for n in chunks]
-
-
-def _shown(lengths: Sequence[int]) -> str:
-    return f"{list(lengths[:5])}{' …' if len(lengths) > 5 else ''}"
 
 
 class _DaskForest:
@@ -300,7 +62,8 @@ class _DaskForest:
                 raise ValueError("client must be a Dask client, or there must be one: Client() starts one.") from error
         if client.status != "running":
             raise ValueError(f"client must be running; it is {client.status}.")
-        self._model = self._fit_model(DaskRows(X, y, client), None, None, None)  # type: ignore[attr-defined]
+        with DaskEngine(client) as engine, engine_of(self.n_jobs) as other:  # type: ignore[attr-defined]
+            self._model = self._fit_model(DaskRows(X, y, engine), None, None, None, other)  # type: ignore[attr-defined]
         return self
 
     def to_local(self) -> Any:
@@ -313,12 +76,12 @@ class _DaskForest:
     def _lazily(self, method: str, X: Any, dtype: Any, n_columns: int | None = None) -> Any:
         """Return a collection of what the local forest predicts for each partition; of a table in memory, an array."""
         local = self.to_local()
-        if not _is_collection(X):
+        if not is_collection(X):
             return getattr(local, method)(X)
         import dask
 
         forest = dask.delayed(local, pure=True)
-        parts = [dask.delayed(_predict)(forest, method, part) for part in _partitions(X, "X")]
+        parts = [dask.delayed(_predict)(forest, method, part) for part in partitions(X, "X")]
         if hasattr(X, "chunks") and not hasattr(X, "divisions"):
             import dask.array as da
 

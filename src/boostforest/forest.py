@@ -13,23 +13,24 @@ from ._base.declare import BOOL, argument, declared, pooled
 from ._base.typing import Floats, Ints, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
-from ._estimator.classifier import StagedLabelsMixin, classes_of
+from ._estimator.classifier import StagedLabelsMixin, classes_of, labels_of_all
 from ._estimator.fitted import FromModel
 from ._estimator.fitted_forest import learned
 from ._estimator.forest import ForestMixin
-from ._estimator.scoring import score_rows
+from ._estimator.scoring import score_rows, score_several
+from ._estimator.targets import all_classes, require_one
 from ._grow.data import TrainingData
-from ._losses import AcceleratedFailureTime
+from ._losses import AcceleratedFailureTime, ClassTargets, Several
 from ._losses.aft import concordance
 from ._model.conformal import conformal_sets, conformity
 from ._model.distribution import Distribution, check_levels
 from ._model.intervals import LeftOut, left_out
-from ._model.local import LocalErrors
+from ._model.local import MOST_TREES, LocalErrors
 from ._model.model import Known, Model
 from ._report.mixin import ReportMixin
 from .tree import BoostTreeClassifier, BoostTreeRegressor
 
-INTERVALS = ("jackknife+", "local")
+INTERVALS = (None, "local", "jackknife+")
 T = TypeVar("T")
 
 
@@ -79,27 +80,35 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
             return replace(model.known, prediction=prediction, score=concordance(y, prediction, weight))
         bags = model.stages.bags(model.seeds)
         residuals, threads = (y - prediction) / model.loss.output_unit, self._threads()
+        trees = model.stages.spread(MOST_TREES)
 
         def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
-            return model.first_leaves(np.ascontiguousarray(data.X[rows]), threads)
+            return model.leaves(np.ascontiguousarray(data.X[rows]), threads, trees)
 
-        kept = left_out(model.seeds, bags, sampling, residuals, seen, leaves_of)
-        known = replace(model.known, left_out=kept)
+        def left_out_of(errors: Floats) -> LeftOut | None:
+            return left_out(model.seeds, bags, sampling, np.ascontiguousarray(errors), seen, trees, leaves_of)
+
+        if isinstance(model.loss, Several):
+            each = tuple(kept for errors in residuals.T if (kept := left_out_of(errors)) is not None)
+            known = replace(model.known, left_outs=each if len(each) == residuals.shape[1] else ())
+        else:
+            known = replace(model.known, left_out=left_out_of(residuals))
         if not self.oob_score:
             return known
         score = score_rows(self.oob_score, y, prediction, None, seen, sampling.sample_weight)
         return replace(known, prediction=prediction, score=score)
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.9, offset: Any = None, *, method: str = "jackknife+"
+        self, X: Any, coverage: float = 0.9, offset: Any = None, *, method: str | None = None
     ) -> Floats:
         """Predict intervals that hold the target with the given probability.
 
-        By jackknife+ after bootstrap [1]_: the trees that have not drawn a training row are a forest that does not
-        know it; what these forests predict, plus and minus their errors on the rows that they do not know, gives the
-        interval. These have about the same width everywhere. Those of ``method="local"`` are as wide as the errors are
-        large in the leaves that a row falls into. Needs a forest that was fitted with ``oob_score=True``, or with
-        stages, an adaptive pool or boosted trees, as the default has them from 40 trees on.
+        They are around the prediction, and as wide as the errors of training rows were out of bag, where these share
+        leaves with the new row (conformal prediction with local widths). Those of ``method="jackknife+"`` have about
+        the same width everywhere: the trees that have not drawn a training row are a forest that does not know it; what
+        these forests predict, plus and minus their errors on the rows that they do not know, gives the interval [1]_.
+        Needs a forest that was fitted with ``oob_score=True``, or with stages, an adaptive pool or boosted trees, as
+        the default has them from 40 trees on.
 
         Parameters
         ----------
@@ -110,8 +119,9 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
             few training rows to tell.
         offset : float or array-like of shape (n_samples,), default=None
             As in `fit`; None: 0.
-        method : {"jackknife+", "local"}, default="jackknife+"
-            How widths are found; "local" needs what model files do not keep, so loaded forests have the other alone.
+        method : {"local", "jackknife+"} or None, default=None
+            How widths are found. None: "local", but "jackknife+" where a forest is from a model file without leaves of
+            training rows (format 4 and older).
 
         Returns
         -------
@@ -134,11 +144,11 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         True
         """
         check_coverage(coverage)
-        if not isinstance(method, str) or method not in INTERVALS:
-            raise ValueError(f"method must be 'jackknife+' or 'local'; got {method!r}.")
-        model, X, in_scores = self._read_with(X, offset)
+        if not isinstance(method, str | None) or method not in INTERVALS:
+            raise ValueError(f"method must be None, 'local' or 'jackknife+'; got {method!r}.")
+        model, X, in_scores = self._read_with(X, offset, "predict_interval")
         kept = _kept(model, "predict_interval")
-        if method == "local":
+        if method == "local" or (method is None and kept.local is not None):
             local = _local(model, "predict_interval with method='local'")
             ends = model.local_intervals(X, kept, local, coverage, self._threads(), in_scores)
         else:
@@ -187,7 +197,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         The errors of training rows out of bag, around the prediction. They count by the leaves that their rows share
         with the new one [1]_ and are scaled by how large errors are there; the levels are corrected so that the
         training rows, each judged by the others, are spread evenly over them [2]_. Needs a forest as
-        `predict_interval` does; model files do not keep what it takes.
+        `predict_interval` does; model files of format 4 and older do not have what it takes.
 
         Parameters
         ----------
@@ -224,7 +234,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
     def _distributions(self, X: Any, offset: Any, method: str, take: Callable[[Distribution], T]) -> Iterator[T]:
         """Yield what is taken of the distributions, some rows at a time."""
-        model, X, in_scores = self._read_with(X, offset)
+        model, X, in_scores = self._read_with(X, offset, method)
         local = _local(model, method)
         return map(take, model.distributions(X, local, self._threads(), in_scores))
 
@@ -260,8 +270,8 @@ def _local(model: Model, method: str) -> LocalErrors:
     local = _kept(model, method).local
     if local is None:
         raise AttributeError(
-            f"{method} needs the leaves of at least two training rows that some tree has left out: a forest that was "
-            "fitted here has them, one from a model file does not."
+            f"{method} needs the leaves of at least two training rows that some tree has left out; model files of "
+            "format 4 and older do not have them: fit the forest again."
         )
     return local
 
@@ -326,7 +336,13 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
     )
 
     def _learned_out_of_bag(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Known:
-        p, weight = model.loss.decode(outputs), data.sampling.sample_weight
+        p: Any = model.loss.decode(outputs)
+        weight = data.sampling.sample_weight
+        if isinstance(model.loss, ClassTargets):
+            if not self.oob_score:
+                return model.known
+            score = score_several(self.oob_score, y, labels_of_all(all_classes(model.loss), p), seen, weight)
+            return replace(model.known, prediction=p, score=score)
         scores, of_rows = conformity(p, model.loss.encode(y).astype(np.intp), seen, weight)
         known = replace(model.known, conformity=scores, conformity_weight=of_rows)
         if not self.oob_score:
@@ -366,10 +382,11 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
         array([[ True, False, False]])
         """
         check_coverage(coverage)
+        require_one(self._fitted(), "predict_set")
         model, outputs = self._outputs(X, offset)
         scores = learned(model.known.conformity, "predict_set")
         return conformal_sets(model.loss.decode(outputs), scores, model.known.conformity_weight, coverage)
 
     def _staged_probabilities(self, X: Any) -> Iterator[tuple[Labels, Floats]]:
         for model, outputs in self._staged_outputs(X):
-            yield classes_of(model.loss), model.loss.decode(outputs)
+            yield all_classes(model.loss), model.loss.decode(outputs)

@@ -11,6 +11,7 @@ from ._base.typing import Ints
 from ._estimator import docs
 from ._estimator.base import BoostClassifier, BoostEstimator, BoostRegressor, stored
 from ._estimator.show import ShownNode
+from ._estimator.targets import require_one
 from ._estimator.tree_words import CLIPPED, shown_nodes
 from ._report.mixin import ReportMixin
 
@@ -42,7 +43,7 @@ class TreeMixin(ReportMixin, BoostEstimator):
 
     def _shown_nodes(self, feature_names: list[str], digits: int) -> list[ShownNode]:
         """Return the nodes in words; see ``_show``."""
-        return shown_nodes(self._fitted(), feature_names, digits)
+        return shown_nodes(require_one(self._fitted(), "a tree that is shown"), feature_names, digits)
 
     @property
     def _shown_remark(self) -> str:

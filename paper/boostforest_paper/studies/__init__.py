@@ -45,12 +45,14 @@ def print_table(rows: Iterable[dict[str, Any]]) -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
-from boostforest_paper.studies import categories, constraints, dtypes, intervals, small  # noqa: E402
+from boostforest_paper.studies import categories, constraints, dtypes, intervals, quantiles, sizes, small  # noqa: E402
 
 STUDIES = {
     "categories": categories,
     "constraints": constraints,
     "dtypes": dtypes,
     "intervals": intervals,
+    "quantiles": quantiles,
+    "sizes": sizes,
     "small": small,
 }

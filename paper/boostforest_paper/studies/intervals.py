@@ -22,12 +22,13 @@ Intervals = Callable[[Fold, int, int], Floats]  # fold, seed, trees -> lower and
 def boost_forest(part: Fold, seed: int, trees: int) -> Floats:
     """Predict by jackknife+ after bootstrap on the paper's forest."""
     forest = BoostForestRegressor(trees, preset="paper", oob_score=True, random_state=seed)
-    return forest.fit(*part[:2]).predict_interval(part.X_test)
+    return forest.fit(*part[:2]).predict_interval(part.X_test, method="jackknife+")
 
 
 def boost_forest_best(part: Fold, seed: int, trees: int) -> Floats:
     """Take the same of a forest with stages and an adaptive pool."""
-    return BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2]).predict_interval(part.X_test)
+    forest = BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2])
+    return forest.predict_interval(part.X_test, method="jackknife+")
 
 
 def boost_forest_local(part: Fold, seed: int, trees: int) -> Floats:

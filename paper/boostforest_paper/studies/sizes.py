@@ -1,4 +1,4 @@
-"""How large single models are, in memory and in files, and what that costs: the second table of docs/results/small.md."""
+"""How large single models are, in memory and in files: the second table of docs/results/small.md."""
 
 from __future__ import annotations
 

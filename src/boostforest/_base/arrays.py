@@ -49,7 +49,7 @@ def check_offset(offset: Any, n_rows: int, n_outputs: int) -> Floats | None:
         raise ValueError("offset must hold numbers.") from error
     expected = (n_rows,) if n_outputs == 1 else (n_rows, n_outputs)
     if values.shape != expected:
-        per = "a number per row" if n_outputs == 1 else "a number per row and class"
+        per = "a number per row" if n_outputs == 1 else "a number per row and output"
         raise ValueError(f"offset must have {per}, shape {expected}; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("offset must be finite; it contains missing values or infinity.")

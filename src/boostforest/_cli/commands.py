@@ -328,6 +328,9 @@ def _loaded(model: Path, jobs: int) -> Any:
     if str(model) == "-":
         raise Refused("MODEL cannot be standard input; name a model file")
     estimator = load_model(model)
+    mean = getattr(estimator, "target_mean_", 0.0)
+    if isinstance(getattr(estimator, "n_classes_", 1), list) or not isinstance(mean, float):
+        raise Refused(f"{model} has several targets, and this command takes one: save get_target(i) in Python")
     if "n_jobs" in estimator.get_params():
         estimator.set_params(n_jobs=_jobs(jobs))
     return estimator

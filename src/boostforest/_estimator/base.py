@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -15,6 +17,7 @@ import joblib.parallel
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import check_offset, check_sample_weight, weight_in_rows
@@ -28,13 +31,23 @@ from .._features.encoder import check_encoding
 from .._features.features import fit_features, read_training
 from .._features.roles import read_roles
 from .._features.sources import RowSource
+from .._features.targets import check_numbers, read_known, read_several
 from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, Logistic, Loss, OwnLoss, Softmax
+from .._losses import (
+    REGRESSION_LOSSES,
+    AcceleratedFailureTime,
+    ClassTargets,
+    Loss,
+    OwnLoss,
+    Several,
+    SquaredErrors,
+)
 from .._losses.aft import concordance, read_times
+from .._losses.several import classes_loss
 from .._model import inspection
 from .._model.background import Background
 from .._model.model import Model
@@ -44,9 +57,20 @@ from .arguments import ClassArguments, LossArguments, TableArguments
 from .classifier import LabelsMixin, classes_of, combine_class_weight, find_classes, most_probable
 from .explained import ExplainedMixin
 from .fitted import FittedMixin, FromModel
+from .targets import (
+    all_classes,
+    all_right,
+    check_several,
+    class_targets,
+    count_classes,
+    number_of_target,
+    require_one,
+    weights_of_classes,
+    why_not_several,
+)
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine
+    from .._base.engine import Engine
 
 Class = TypeVar("Class", bound=type)
 
@@ -70,6 +94,8 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
     if n_jobs is not None and n_jobs >= 2**31:
         raise ValueError(f"n_jobs must be below 2**31, and -1 stands for all cores; got {n_jobs!r}.")
+    if n_jobs == 1:  # a question that joblib takes longer to answer than some predictions do
+        return 1
     return 1 if _other_engine() is not None else int(joblib.effective_n_jobs(n_jobs))
 
 
@@ -79,14 +105,14 @@ def _other_engine() -> Any:
     return None if type(backend).__module__ == "joblib._parallel_backends" else backend
 
 
-def engine_of(n_jobs: int | None) -> Engine | None:
-    """Return the engine of joblib whose workers do the work; None: our own threads."""
+def engine_of(n_jobs: int | None) -> AbstractContextManager[Engine | None]:
+    """Return the context of joblib's engine whose workers do the work; None: our own threads."""
     backend = None if n_jobs == 1 else _other_engine()
     if backend is None:
-        return None
+        return nullcontext()
     from .._base.engines import make_engine
 
-    return make_engine(backend)
+    return make_engine(backend) or nullcontext()
 
 
 def _outputs_on_worker(model: Model, X: Floats, offset: Floats | None) -> Floats:
@@ -115,8 +141,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             Training table: NumPy, pandas, polars, pyarrow, nested lists, or a sparse matrix of SciPy. Missing values
             and, in frames, categories and dates are taken as they are. Of forests also a table that is read in parts,
             with its target, from `boostforest.sources`.
-        y : array-like of shape (n_samples,)
-            Target values, or class labels; None if X has them.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values, or class labels; None if X has them. Several targets are learned together, by one forest.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, not negative; only their ratios matter, and rows of weight 0 are as good as left out.
             With bootstrap they are the probabilities that a row is drawn, as in scikit-learn's forests, and what the
@@ -127,18 +153,19 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
             What is added to the score of each row before any tree: to the prediction itself under squared error and
             losses like it, to its logarithm under those with a log link (the logarithm of the exposure of counts), to
-            the log-odds of the second of two classes, or to the scores of each of more classes. Predictions without
-            an offset are those at 0.
+            the log-odds of the second of two classes, or to the scores of each of more classes; of several targets
+            side by side. Predictions without an offset are those at 0.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        self._model = self._fit_model(X, y, sample_weight, offset)
+        with engine_of(getattr(self, "n_jobs", 1)) as engine:
+            self._model = self._fit_model(X, y, sample_weight, offset, engine)
         return self
 
-    def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Model:
+    def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any, engine: Engine | None) -> Model:
         pools = tree_pools(self, self._task, self._left_open)
         if self.interaction_cst is not None:
             pools["clip"] = [False]  # what is clipped is not a sum
@@ -151,15 +178,19 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             rows = choose_rows(entropy, source.n_rows, MOST_JUDGES, None)
             X, y = source.rows(rows)
         y = self._read_target(y)
+        several = self._read_several(y, before)
+        if several is not None and source is not None:
+            raise ValueError("A source of rows must have one target; give several as a table in memory.")
         X, y, columns = read_training(
             X,
-            y,
+            y if several is None else np.zeros(len(several)),
             numeric=self._task == "regression",
             categorical=self.categorical_features,
             text=self.text,
             owner=type(self).__name__,
             known=None if before is None else before.features.columns,
         )
+        y = y if several is None else several
         own_weight = check_sample_weight(sample_weight, len(y))
         if own_weight is not None and not getattr(self, "bootstrap", False):
             own_weight = weight_in_rows(own_weight)
@@ -206,7 +237,6 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
         asked, pools = pools, self._pools_for(pools, loss, len(y))
         verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
-        engine = engine_of(getattr(self, "n_jobs", 1))
         request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
         request.check_device(data, asked)
         request.warn_if_unsplittable(data)
@@ -231,8 +261,18 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         return str(self.dtype)
 
     def _read_target(self, y: Any) -> Any:
-        """Return a target as one value per row."""
+        """Return a target as one value per row, or several."""
         return y
+
+    def _read_several(self, y: Any, before: Model | None) -> Any:
+        """Return several targets, checked but for classes; None: there is one."""
+        several = read_several(y)
+        if several is not None:
+            check_several(self, several.shape[1], before)
+        elif before is not None and isinstance(before.loss, Several):
+            first = len(before.loss.parts)
+            raise ValueError(f"warm_start=True goes on with the targets of the first fit, {first}; y has 1 target.")
+        return several
 
     def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
@@ -291,7 +331,8 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _fitted(self) -> Model:
         """Return the model; a method asks once, so that a fit in another thread cannot come between."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # asked first: scikit-learn's check makes all tags
+            check_is_fitted(self)
         model, device = self._model, getattr(self, "device", "cpu")
         return model if model.device == device else replace(model, device=device)
 
@@ -303,8 +344,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         model = self._fitted()
         return model, model.features.transform(X, type(self).__name__)
 
-    def _read_with(self, X: Any, offset: Any) -> tuple[Model, Floats, Floats | None]:
-        """Return the model, the features of some rows and their offset in scores."""
+    def _read_with(self, X: Any, offset: Any, alone: str | None = None) -> tuple[Model, Floats, Floats | None]:
+        """Return the model, the features of some rows and their offset in scores; ``alone``: what needs one target."""
+        if alone is not None:
+            require_one(self._fitted(), alone)
         model, X = self._read(X)
         own = None if offset is None else check_offset(offset, len(X), model.loss.n_outputs)
         return model, X, None if own is None else model.loss.offset_scores(own)
@@ -312,16 +355,18 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
     def _outputs(self, X: Any, offset: Any = None) -> tuple[Model, Floats]:
         """Return the model and what it predicts, rows × outputs."""
         model, X, in_scores = self._read_with(X, offset)
-        engine = engine_of(getattr(self, "n_jobs", 1)) if len(X) >= _MANY_ROWS else None
-        if engine is None:
-            return model, model.outputs(X, self._threads(), in_scores)
 
         def block(a: int, b: int) -> tuple[Floats, Floats | None]:
             rows = slice(a * _BLOCK_ROWS, b * _BLOCK_ROWS)
             return X[rows], None if in_scores is None else np.ascontiguousarray(in_scores[rows])
 
-        parts = engine.run_in_groups(_outputs_on_worker, [engine.share(model)], -(-len(X) // _BLOCK_ROWS), block)
-        return model, np.concatenate(parts)
+        with engine_of(getattr(self, "n_jobs", 1) if len(X) >= _MANY_ROWS else 1) as engine:
+            if engine is None:
+                return model, model.outputs(X, self._threads(), in_scores)
+            n_blocks = -(-len(X) // _BLOCK_ROWS)
+            return model, np.concatenate(
+                [*engine.run_in_groups(_outputs_on_worker, [engine.share(model)], n_blocks, block)]
+            )
 
     def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
         model = self._fitted()
@@ -382,6 +427,41 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             raise ValueError(f"save_model can store {', '.join(STORED)}, but not a class of your own; got {name}.")
         save(name, STORED, self.get_params(deep=False), self._fitted(), path, dtype)
 
+    def get_target(self, i: int) -> Self:
+        """Return the model of one of several targets as an estimator of its own.
+
+        What needs a single target (explanations, effects, intervals, quantiles, sets of classes, reports, exports) can
+        be had of it.
+
+        Parameters
+        ----------
+        i : int
+            Number of the target, its column in `y`; negative ones count from the end.
+
+        Returns
+        -------
+        estimator : object
+            The same trees, with the predictions of this target alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from boostforest import BoostForestRegressor
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> targets = np.column_stack([y, X[:, 2]])
+        >>> forest = BoostForestRegressor(20, random_state=0).fit(X[:, [0, 3, 8]], targets)
+        >>> forest.predict(X[:5, [0, 3, 8]]).shape
+        (5, 2)
+        >>> forest.get_target(0).explain(X[:5, [0, 3, 8]]).values.shape
+        (5, 3)
+        """
+        model = self._fitted()
+        number = number_of_target(model, i)
+        own = copy.copy(self)
+        own._model = model.of_target(number) if isinstance(model.loss, Several) else model
+        return own
+
     def _check_arguments(self) -> None:
         """Check all arguments as a fit does."""
         tree_pools(self, self._task, self._left_open)
@@ -401,9 +481,19 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         tags = super().__sklearn_tags__()
         positive_only = [name for name, loss in REGRESSION_LOSSES.items() if loss.positive_only]
         tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in positive_only
+        tags.target_tags.multi_output = why_not_several(self) is None
         return tags
 
+    def _read_several(self, y: Any, before: Model | None) -> Any:
+        several = super()._read_several(y, before)
+        return None if several is None else check_numbers(several)
+
+    def _n_scores(self, y: Any, before: Model | None) -> int:
+        return 1 if y.ndim == 1 else int(y.shape[1])
+
     def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
+        if y.ndim == 2:
+            return SquaredErrors.fit(y, weight, self.scale, offset) if before is None else before.loss
         if not isinstance(self.loss, str):
             if before is not None and getattr(before.loss, "function", None) is not self.loss:
                 raise ValueError("warm_start=True goes on with the loss of the first fit; got another one.")
@@ -430,7 +520,7 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
             )
         return read_times(y)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the coefficient of determination R² or, with `loss="aft"`, the concordance index.
 
         Parameters
@@ -441,17 +531,21 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
             Their target.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        offset : float or array-like of shape (n_samples,), default=None
+            As in `predict`.
 
         Returns
         -------
         score : float
-            At most 1; the concordance index is the share of pairs of rows, of those whose order is known, that are
-            predicted in their order.
+            At most 1; of several targets the mean over them. The concordance index is the share of pairs of rows, of
+            those whose order is known, that are predicted in their order.
         """
         if not isinstance(self._fitted().loss, AcceleratedFailureTime):
-            return float(super().score(X, y, sample_weight))
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
         times = read_times(y)
-        return concordance(times, self.predict(X), check_sample_weight(sample_weight, len(times)))
+        return concordance(times, self.predict(X, offset), check_sample_weight(sample_weight, len(times)))
 
     def predict(self, X: Any, offset: Any = None) -> Floats:
         """Predict the target.
@@ -460,16 +554,23 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows with the columns of the training table.
-        offset : float or array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             As in `fit`; None: 0.
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predicted values, in the units of the training target.
         """
         model, outputs = self._outputs(X, offset)
         return model.loss.decode(outputs)
+
+
+def _has_one_target(estimator: Any) -> bool:
+    """Tell whether there is a decision function: scikit-learn's checks allow none beside a list of classes."""
+    if estimator.__sklearn_is_fitted__() and isinstance(estimator._model.loss, Several):
+        raise AttributeError("decision_function needs one target: get_target(i) is the model of one.")
+    return True
 
 
 class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, ClassificationTreeArguments):
@@ -478,29 +579,69 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
     _words = docs.CLASSIFICATION
     _attributes = docs.CLASS_ATTRIBUTES
 
-    classes_ = FromModel[Labels](lambda m: classes_of(m.loss), "The classes, in ascending order.")
-    n_classes_ = FromModel[int](lambda m: m.loss.n_classes, "Number of classes.")
+    classes_ = FromModel[Any](lambda m: all_classes(m.loss), "The classes, in ascending order; a list of several.")
+    n_classes_ = FromModel[Any](lambda m: count_classes(m.loss), "Number of classes; a list of several targets.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = why_not_several(self) is None
+        return tags
 
     def _n_scores(self, y: Any, before: Model | None) -> int:
+        if y.ndim == 2:
+            return class_targets(y, None if before is None else before.loss).n_outputs
         labels = [label for label in y if label is not None]  # missing ones are refused later
         n_classes = len(np.unique(labels)) if before is None else before.loss.n_classes
         return 1 if n_classes <= 2 else n_classes
 
     def _make_loss(self, y: Any, weight: Floats | None, offset: Floats | None, before: Model | None) -> Loss:
+        if y.ndim == 2:
+            return class_targets(y, None if before is None else before.loss)
         classes = find_classes(y, None if before is None else classes_of(before.loss))
         if before is not None:
             return before.loss
         classes_as_numbers(classes)  # what can be fitted can be saved
-        return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+        return classes_loss(classes)
 
     def _combine_class_weight(self, loss: Loss, y: Floats, weight: Floats | None) -> tuple[Floats | None, bool]:
+        if isinstance(loss, ClassTargets):
+            return weights_of_classes(self.class_weight, loss, y, weight), False
         return combine_class_weight(self.class_weight, classes_of(loss), y, weight, getattr(self, "bootstrap", False))
 
     def _probabilities(self, X: Any, offset: Any = None) -> tuple[Labels, Floats]:
         model, outputs = self._outputs(X, offset)
-        return classes_of(model.loss), model.loss.decode(outputs)
+        return all_classes(model.loss), model.loss.decode(outputs)
 
-    def predict_proba(self, X: Any, offset: Any = None) -> Floats:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with the columns of the training table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            As in `predict`.
+
+        Returns
+        -------
+        score : float
+            From 0 to 1; of several targets the share of rows whose classes are all predicted.
+        """
+        from sklearn.metrics import accuracy_score
+
+        predicted = self.predict(X, offset)
+        if predicted.ndim == 1:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        loss = self._fitted().loss
+        assert isinstance(loss, ClassTargets)
+        weight = check_sample_weight(sample_weight, len(predicted))
+        return all_right(read_known(loss, y, len(predicted)), predicted, weight)
+
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Predict the probability of each class.
 
         Parameters
@@ -512,8 +653,9 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
 
         Returns
         -------
-        p : ndarray of shape (n_samples, n_classes)
-            Probabilities, classes in the order of ``classes_``. Those of a forest are the mean over its trees.
+        p : ndarray of shape (n_samples, n_classes), or a list of them
+            Probabilities, classes in the order of ``classes_``. Those of a forest are the mean over its trees. Several
+            targets have a list of such arrays.
         """
         return self._probabilities(X, offset)[1]
 
@@ -529,11 +671,12 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             The most probable class of each row.
         """
         return most_probable(self._probabilities(X, offset))
 
+    @available_if(_has_one_target)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, offset: Any = None) -> Floats:
         """Compute the decision function: scores of the classes.
 
@@ -548,7 +691,8 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
             A tree's own scores (the log-odds of the second of two classes; the arguments of the softmax of more). A
-            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages.
+            forest averages probabilities, so there it is the log-odds, or the logarithms, of these averages. There is
+            none of several targets.
         """
         model, X, in_scores = self._read_with(X, offset)
         if model.n_trees == 1:

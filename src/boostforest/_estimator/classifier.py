@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._base.arrays import class_weights
 from .._base.typing import Floats, Labels
 from .._base.validation import warn_if_one_class
+from .._features.targets import joined
 from .._losses import CrossEntropy, Loss
 
 
@@ -66,7 +67,7 @@ class LabelsMixin(ClassifierMixin):
         """
         return self._probabilities(X)[1]
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class.
 
         Returns
@@ -74,9 +75,9 @@ class LabelsMixin(ClassifierMixin):
         log_p : ndarray of shape (n_samples, n_classes)
             Logarithms of ``predict_proba``; -inf where a probability has rounded to 0.
         """
+        p = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            log_p: Floats = np.log(self.predict_proba(X))
-        return log_p
+            return [np.log(each) for each in p] if isinstance(p, list) else np.log(p)
 
     def predict(self, X: Any) -> Labels:
         """Predict the class.
@@ -120,8 +121,16 @@ class StagedLabelsMixin(LabelsMixin):
 def most_probable(probabilities: tuple[Labels, Floats]) -> Labels:
     """Return the most probable class of each row, given the classes and their probabilities."""
     classes, p = probabilities
+    if isinstance(p, list):
+        return labels_of_all(classes, p)
     labels: Labels = classes[p.argmax(axis=1)]
     return labels
+
+
+def labels_of_all(classes: Sequence[Labels], probabilities: Sequence[Floats]) -> Labels:
+    """Return the most probable class of every target, rows × targets; those of different kinds as objects."""
+    columns = [own[p.argmax(axis=1)] for own, p in zip(classes, probabilities, strict=True)]
+    return joined(columns)
 
 
 def classes_of(loss: Loss) -> Labels:

@@ -13,6 +13,7 @@ from .._explain.explanation import Explanation
 from .._explain.judged import JudgedRows
 from .._explain.permutation import PermutationImportances, permutation_importances
 from .._model.model import Model
+from .targets import require_one
 
 
 class ExplainedMixin:
@@ -93,7 +94,7 @@ class ExplainedMixin:
         ((2, 4, 3), ['0', '1', '2'])
         """
         request = Request(output, algorithm, interactions)
-        model, name = self._fitted(), type(self).__name__
+        model, name = require_one(self._fitted(), "explain"), type(self).__name__
         verbose = int(getattr(self, "verbose", 0))
         return explain(model, X, background, request, name, self._threads(), verbose, offset)
 
@@ -141,6 +142,7 @@ class ExplainedMixin:
         output: str = "prediction",
         individual: bool = False,
         sample_weight: Any = None,
+        offset: Any = None,
     ) -> Effect:
         """Compute the effect of one column, or of two together: how the mean output follows their values.
 
@@ -172,6 +174,8 @@ class ExplainedMixin:
             Return the output of each row as well: individual conditional expectation.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows in the mean.
+        offset : float or array-like of shape (n_samples,), default=None
+            Of the rows of X, as in `predict`. It needs ``kind="partial"``, and a forest of classes takes none.
 
         Returns
         -------
@@ -193,13 +197,15 @@ class ExplainedMixin:
         >>> bool((effect.average[1:] > effect.average[:-1]).all())
         True
         """
-        model, name, threads = self._fitted(), type(self).__name__, self._threads()
+        model, name, threads = require_one(self._fitted(), "effects"), type(self).__name__, self._threads()
         check_effect(kind, output, individual)
         if kind == "ale":
+            if offset is not None:
+                raise ValueError("offset needs kind='partial': accumulated local effects are differences of rows.")
             how = grid, grid_resolution, percentiles, output, sample_weight
             return accumulated_effect(model, X, columns, *how, name, threads)
         options = grid, grid_resolution, percentiles, output, individual, sample_weight
-        return effect(model, X, columns, *options, name, threads)
+        return effect(model, X, columns, *options, name, threads, offset)
 
     def permutation_importances(
         self,

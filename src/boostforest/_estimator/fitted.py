@@ -12,9 +12,11 @@ from sklearn.base import BaseEstimator
 from .._base.typing import Floats, Labels, Longs, Mask, Seeds
 from .._features.encoder import TableEncoder
 from .._grow.parameters import max_features_count
+from .._losses import Several
 from .._model import inspection
 from .._model.columns import ForestColumns
 from .._model.model import Model
+from .targets import require_one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +86,10 @@ class FittedMixin(BaseEstimator):
         of the sum of squares over them, with the sign of the number if it is one. Clipping is ignored. ELM models have
         no slopes: with them there is no such attribute.
         """
-        return inspection.slope_importances(self._fitted())
+        model = self._fitted()
+        if isinstance(model.loss, Several):
+            raise AttributeError("slope_importances_ needs one target: get_target(i) is the model of one.")
+        return inspection.slope_importances(model)
 
     @property
     def is_categorical_(self) -> Mask | None:
@@ -137,4 +142,4 @@ class FittedMixin(BaseEstimator):
             prediction may be from that of the node above (the root's: the mean of the target). Models in Python have no
             slopes: ``model`` shows them as they are. ``gain`` and ``loss`` are in scaled units.
         """
-        return inspection.nodes_frame(self._fitted())
+        return inspection.nodes_frame(require_one(self._fitted(), "to_dataframe"))

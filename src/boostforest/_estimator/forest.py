@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import numbers
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,16 +18,17 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
+from .._grow.adaptive import affordable_trees
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
-from .._grow.far_off import bounded_labels
+from .._grow.far_off import bounded_targets
 from .._grow.groups import Growth
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
-from .._losses import Loss
+from .._losses import ClassTargets, Loss
 from .._model.model import CALIBRATIONS, Calibration, Known, Model
 from ..nodes._native import FOREST_SHORTHANDS, has_python_models
 from .arguments import BaggingArguments, ForestArguments
@@ -226,7 +228,10 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
             with np.errstate(invalid="ignore"):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
-            request.check_memory(data, plan.budget, copies=2)  # groups, and the trees joined
+            searches = self.preset == "best" and plan.own is not None
+            n_trees = affordable_trees(plan.budget, data) if searches else plan.budget
+            plan = replace(plan, budget=n_trees)
+            request.check_memory(data, n_trees, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
         boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
         few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
@@ -243,12 +248,12 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _bounded_target(self, request: Request, data: TrainingData, before: Model | None) -> Floats | None:
         if self.preset == "paper" or self.warm_start or before is not None or data.source is not None:
             return None
-        labels = bounded_labels(request, data)
+        labels = bounded_targets(request, data)
         if labels is None:
             return None
         n = int(np.count_nonzero(labels != data.y))
         warn(
-            f"{n} of {len(labels)} targets are far off what the other rows say, and count as if they were nearer: the "
+            f"{n} of {labels.size} targets are far off what the other rows say, and count as if they were nearer: the "
             "predictions of all other rows would suffer. preset='paper' takes all targets as they are."
         )
         return labels
@@ -353,9 +358,13 @@ def _excluded(forest: Any) -> Set[str]:
 
 def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[str, Any]:
     """Return the tree parameters that the preset has of its own, unless they were set."""
-    if forest.preset == "paper" or loss.n_classes == 0:
+    if loss.n_classes == 0:
         return {}
     settings: dict[str, Any] = {}
+    if isinstance(loss, ClassTargets) and forest.shared_hessian is None:
+        settings["shared_hessian"] = True  # one Gram matrix for all targets
+    if forest.preset == "paper":
+        return settings
     few = forest.preset == "best" and loss.n_classes <= _FEW_CLASSES
     if plan.calibrate and loss.n_classes > 2 and not few and forest.shared_hessian is None:  # quick, but too cautious
         settings["shared_hessian"] = True
@@ -404,12 +413,17 @@ def _check_out_of_bag(forest: Any, plan: Plan, judged: Set[str]) -> None:
 
 def _set_parameters(forest: Any) -> Set[str]:
     """Return the tree parameters that are not at their defaults."""
-    defaults = inspect.signature(type(forest).__init__).parameters
+    defaults = _signature(type(forest).__init__)
     return {
         p.name
         for p in TREE_PARAMETERS
         if p.name in defaults and not _same(getattr(forest, p.name), defaults[p.name].default)
     }
+
+
+@cache
+def _signature(function: Callable[..., None]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
 def _same(value: Any, default: Any) -> bool:

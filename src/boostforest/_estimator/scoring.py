@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from .._base.typing import Floats, Mask
+from .targets import all_right
 
 _PROBABILITIES = ("y_proba", "y_prob", "y_score")  # what metrics of probabilities call their second argument
 
@@ -84,6 +85,26 @@ def score_rows(
         return _by_scorer(get_scorer(how), y, estimator, weight)
     predicted = outputs if classes is None else classes[outputs.argmax(axis=1)]
     return how(y, predicted, **_weights(how, weight))  # type: ignore[no-any-return]
+
+
+def score_several(
+    how: Any, y: npt.NDArray[Any], predicted: npt.NDArray[Any], rows: Mask, weight: Floats | None
+) -> float:
+    """Score the classes of several targets of some rows: the share of rows that have all of them right, or a metric."""
+    if weight is not None:
+        rows = rows & (weight > 0)
+        weight = weight[rows]
+    if not rows.any():
+        return float("nan")
+    y, predicted = y[rows], predicted[rows]
+    if callable(how) and not _is_scorer(how) and not _wants_probabilities(how):
+        return how(y, predicted, **_weights(how, weight))  # type: ignore[no-any-return]
+    if isinstance(how, str) or callable(how):
+        raise ValueError(
+            "oob_score must be True, False or a function of y_true and y_pred with several classifications; got "
+            f"{how!r}."
+        )
+    return all_right(y, predicted, weight)
 
 
 def _by_scorer(scorer: Any, y: npt.NDArray[Any], estimator: Any, weight: Floats | None) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats.mstats import mquantiles
 
 from .. import _core
-from .._base.arrays import check_sample_weight
+from .._base.arrays import check_offset, check_sample_weight
 from .._base.declare import is_integer
 from .._base.memory import refuse_if_too_much
 from .._base.typing import Floats, Labels, Mask
@@ -67,12 +67,14 @@ def effect(
     sample_weight: Any,
     owner: str,
     threads: int,
+    offset: Any = None,
 ) -> Effect:
     """Return the effect of one column or two on the outputs of the rows of a table."""
     columns_of_features(model)  # raises where features are not of one column
     numbers_of_columns = find_columns(model.features, columns)
     table = read_rows(X, model.features.columns, owner)
     weight = check_sample_weight(sample_weight, len(table))
+    of_rows = _read_offset(model, output, offset, len(table))
     axes = _axes(model.features, table, numbers_of_columns, grid, grid_resolution, percentiles)
     link = find_link(model, output, additive=False)
     shown, numbers_on_grid = zip(*axes, strict=True)
@@ -81,7 +83,9 @@ def effect(
     size = 8.0 * len(mesh) * n_outputs * (len(table) if individual else 1)
     refuse_if_too_much(3 * size, f"Effects at {len(mesh):,} values", ["fewer values", "fewer rows"])
     shape = tuple(len(values) for values in shown)
-    average, rows = _evaluate(_Replaced(model, link, numbers_of_columns, mesh, threads), table, weight, individual)
+    replaced = _Replaced(model, link, numbers_of_columns, mesh, threads)
+    average, rows = _evaluate(replaced, table, of_rows.weight(weight), individual)
+    average, rows = of_rows.added(average, rows, weight)
     names = column_names(model.features)
     return Effect(
         tuple(names[j] for j in numbers_of_columns),
@@ -90,6 +94,47 @@ def effect(
         None if rows is None else rows.reshape(len(rows), *shape, *rows.shape[2:]),
         output_names(model, average),
     )
+
+
+@dataclass(frozen=True)
+class _OffsetOfRows:
+    """What the offset of each row makes of its outputs: a factor, or something that is added."""
+
+    factor: Floats | None = None  #: rows
+    more: Floats | None = None  #: rows × outputs
+
+    def weight(self, weight: Floats | None) -> Floats | None:
+        """Return what rows count in a mean of outputs without an offset."""
+        if self.factor is None:
+            return weight
+        return self.factor if weight is None else weight * self.factor
+
+    def added(self, average: Floats, rows: Floats | None, weight: Floats | None) -> tuple[Floats, Floats | None]:
+        """Return the mean and the outputs of rows with the offset; ``average`` is by the weights above."""
+        if self.factor is not None:
+            mean = float(np.average(self.factor, weights=weight))
+            return average * mean, None if rows is None else rows * self.factor.reshape(-1, *[1] * (rows.ndim - 1))
+        if self.more is not None:
+            mean_more = np.average(self.more, axis=0, weights=weight)
+            more = self.more[:, None]
+            average = average + (mean_more if average.ndim == 2 else mean_more[0])
+            return average, None if rows is None else rows + (more if rows.ndim == 3 else more[:, :, 0])
+        return average, rows
+
+
+def _read_offset(model: Model, output: str, offset: Any, n_rows: int) -> _OffsetOfRows:
+    added, loss = check_offset(offset, n_rows, model.loss.n_outputs), model.loss
+    if added is None:
+        return _OffsetOfRows()
+    if loss.n_classes and (output != "score" or model.n_trees > 1):
+        raise ValueError(
+            "effects takes an offset of classes only for output='score' of a single tree: the mean probabilities of a "
+            "forest do not add up with it; leave out the offset."
+        )
+    is_factor = loss.link == _core.Link.LOG or getattr(loss, "predicts_exponential", False)
+    if is_factor and output == "prediction":
+        return _OffsetOfRows(factor=np.exp(added[:, 0]))
+    return _OffsetOfRows(more=loss.offset_scores(added) * loss.unit)
 
 
 def check_effect(kind: Any, output: Any, individual: Any) -> None:
@@ -222,6 +267,10 @@ class _Replaced:
     def n_values(self) -> int:
         return len(self._mesh)
 
+    @property
+    def is_linear(self) -> bool:
+        return self._link.is_linear
+
     def _features(self, table: Floats) -> Floats:
         """Return the features of all mixtures, rows after rows."""
         mixed = np.repeat(table, len(self._mesh), axis=0)
@@ -229,36 +278,63 @@ class _Replaced:
         encoder = self._model.features.encoder
         return mixed if encoder is None else encoder.transform(mixed)
 
+    def average(self, table: Floats, weight: Floats) -> Floats:
+        """Return the weighted mean of the outputs over rows, of a link that is linear: values, or values × outputs."""
+        total = np.zeros((self.n_values, self._model.columns.n_outputs))
+        for block in self.blocks(len(table)):
+            rows, slow = self._read(table[block])
+            for trees, is_quick in self._runs[0]:
+                if is_quick and not slow.any():
+                    total += self._at_once(trees, rows, weight[block])
+                else:
+                    total += np.tensordot(weight[block], self._sums([(trees, is_quick)], table[block], rows, slow), 1)
+        return self._link.outputs(Level(total / weight.sum(), None))
+
+    def blocks(self, n_rows: int) -> Iterator[slice]:
+        """Return rows that are taken at a time."""
+        size = max(1, _VALUES_AT_ONCE // self.n_values)
+        return (slice(first, first + size) for first in range(0, n_rows, size))
+
     def outputs(self, table: Floats) -> Floats:
         """Return the outputs of some rows: rows × values, or rows × values × outputs."""
+        rows, slow = self._read(table)
+        parts = []
+        for runs in self._runs:
+            total = self._sums(runs, table, rows, slow)
+            parts.append(total.reshape(-1, total.shape[2]))
+        seen = self._link.outputs(Level(parts[0], parts[1] if len(parts) > 1 else None))
+        return seen.reshape(len(rows), self.n_values, *seen.shape[1:])
+
+    def _read(self, table: Floats) -> tuple[Floats, Mask]:
+        """Return the features of rows, and which of them have to be predicted value by value."""
         encoder = self._model.features.encoder
         rows = table if encoder is None else encoder.transform(table)
         slow = np.zeros(len(rows), dtype=bool)
         if self._model.features.fill is not None:  # what fills the others depends on the value
             slow |= np.isnan(rows[:, ~self._replaced]).any(axis=1)
-        parts = []
-        for runs in self._runs:
-            total = np.zeros((len(rows), self.n_values, self._model.columns.n_outputs))
-            if not slow.all():
-                total[~slow] = sum(
-                    self._at_once(trees, rows[~slow]) if is_quick else self._one_by_one(trees, table[~slow])
-                    for trees, is_quick in runs
-                )
-            if slow.any():
-                total[slow] = sum(self._one_by_one(trees, table[slow]) for trees, _ in runs)
-            parts.append(total.reshape(-1, total.shape[2]))
-        seen = self._link.outputs(Level(parts[0], parts[1] if len(parts) > 1 else None))
-        return seen.reshape(len(rows), self.n_values, *seen.shape[1:])
+        return rows, slow
 
-    def _at_once(self, part: Part, rows: Floats) -> Floats:
-        """Let rows of features go down the trees with all values: rows × values × outputs."""
+    def _sums(self, runs: list[tuple[Part, bool]], table: Floats, rows: Floats, slow: Mask) -> Floats:
+        """Return what trees add up to: rows × values × outputs."""
+        total = np.zeros((len(rows), self.n_values, self._model.columns.n_outputs))
+        if not slow.all():
+            total[~slow] = sum(
+                self._at_once(trees, rows[~slow]) if is_quick else self._one_by_one(trees, table[~slow])
+                for trees, is_quick in runs
+            )
+        if slow.any():
+            total[slow] = sum(self._one_by_one(trees, table[slow]) for trees, _ in runs)
+        return total
+
+    def _at_once(self, part: Part, rows: Floats, weight: Floats | None = None) -> Floats:
+        """Let rows of features go down the trees with all values: (rows ×) values × outputs, their sum with weights."""
         f, n_outputs = self._model.features, self._model.columns.n_outputs
-        sums = np.zeros(len(rows) * self.n_values * n_outputs)
+        sums = np.zeros((len(rows) if weight is None else 1) * self.n_values * n_outputs)
         _core.add_effects(
             self._model.columns.model, np.ascontiguousarray(rows), self._grid, self._replaced, f.mean, f.scale, f.fill,
-            part.link, part.first, part.last, part.weights, self._threads, sums,
+            part.link, part.first, part.last, part.weights, self._threads, sums, weight,
         )  # fmt: skip
-        return sums.reshape(-1, self.n_values, n_outputs)
+        return sums.reshape(*([-1] if weight is None else []), self.n_values, n_outputs)
 
     def _one_by_one(self, part: Part, table: Floats) -> Floats:
         """Predict all mixtures of rows of a table and values."""
@@ -284,19 +360,16 @@ def _runs(model: Model, part: Part) -> list[tuple[Part, bool]]:
     return runs
 
 
-def _blocks(n_rows: int, per_row: int) -> Iterator[slice]:
-    size = max(1, _VALUES_AT_ONCE // per_row)
-    return (slice(first, first + size) for first in range(0, n_rows, size))
-
-
 def _evaluate(
     replaced: _Replaced, table: Floats, weight: Floats | None, individual: bool
 ) -> tuple[Floats, Floats | None]:
     """Return the mean over rows, and the rows if asked for."""
-    weight = np.ones(len(table)) if weight is None else weight
+    weight = np.ones(len(table)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    if replaced.is_linear and not individual:
+        return replaced.average(table, weight), None
     total: Any = 0.0
     kept = []
-    for block in _blocks(len(table), replaced.n_values):
+    for block in replaced.blocks(len(table)):
         seen = replaced.outputs(table[block])
         total = total + np.tensordot(weight[block], seen, axes=1)
         if individual:

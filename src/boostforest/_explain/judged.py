@@ -14,7 +14,8 @@ from .._base.arrays import check_sample_weight
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Longs, Mask
 from .._features.features import read_rows
-from .._losses import CrossEntropy, Loss
+from .._features.targets import read_known
+from .._losses import CrossEntropy, Loss, Several
 from .._model.model import Model, Places
 
 #: The weights of a fit, and how its trees got their rows, None: not so that they can be judged out of bag. They follow
@@ -48,6 +49,8 @@ class JudgedRows:
 
 def read_target(loss: Loss, y: Any, n_rows: int) -> Any:
     """Return a target as the user has it, checked."""
+    if isinstance(loss, Several):
+        return read_known(loss, y, n_rows)
     y = column_or_1d(y)
     check_consistent_length(np.empty((n_rows, 0)), y)
     if not isinstance(loss, CrossEntropy):

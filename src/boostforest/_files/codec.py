@@ -27,9 +27,23 @@ from .._features.features import Features
 from .._features.sparse import SparseColumns
 from .._features.text import LeftOutColumn, TextColumn
 from .._grow.parameters import TREE_PARAMETERS, check_criteria
-from .._losses import REGRESSION_LOSSES, CrossEntropy, Logistic, Loss, OwnLoss, RegressionLoss, Softmax, SquaredError
+from .._losses import (
+    REGRESSION_LOSSES,
+    ClassTargets,
+    CrossEntropy,
+    Logistic,
+    Loss,
+    OwnLoss,
+    RegressionLoss,
+    Several,
+    Softmax,
+    SquaredError,
+    SquaredErrors,
+)
+from .._losses.several import classes_loss
 from .._model.columns import ForestColumns, is_finite
 from .._model.intervals import LeftOut
+from .._model.local import LocalErrors
 from .._model.model import Calibration, Known, Model, Stages
 from .container import Metadata, Tensors
 from .field import (
@@ -114,6 +128,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         tensors["params"] = _shorten(tensors["params"], dtype)
     if isinstance(model.loss, RegressionLoss):
         tensors |= {"target_mean": model.loss.origin, "target_scale": model.loss.unit}
+    if isinstance(model.loss, SquaredErrors):
+        tensors |= {"target_mean": 0.0, "target_scale": 1.0}
     if model.columns.in_python.any():
         tensors |= encode_networks(model.columns, model.params["node_model"], dtype)
     tensors |= _encode_columns(features.encoder) if features.encoder is not None else {}
@@ -124,6 +140,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
     if known.left_out is not None:
         tensors["residuals"], tensors["residual_weight"] = known.left_out.residuals, known.left_out.weight
         tensors["absent"] = known.left_out.bits[known.left_out.seed_of_tree]
+        if known.left_out.local is not None:
+            tensors |= _encode_local(known.left_out.local, model.columns)
     metadata = {
         "params": stored,
         "not_stored": lost,
@@ -198,13 +216,28 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1:
-        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": stages.units or None}
+        long = max(stages.steps) > 1  # of classes: such steps need units
+        units = stages.counts if long else stages.units or None
+        tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": units}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
     if calibration.knots:
         tensors["knot_start"] = np.cumsum([0, *(len(x) for x, _ in calibration.knots)])
         tensors["knot_x"], tensors["knot_y"] = map(np.concatenate, zip(*calibration.knots, strict=True))
     return tensors
+
+
+def _encode_local(local: LocalErrors, columns: ForestColumns) -> dict[str, Any]:
+    """Return the signs of out-of-bag errors, and the leaves of their rows, which are numbered without other nodes."""
+    start = columns.tree_start[local.trees, None]
+    before = np.append(0, np.cumsum(columns.feature < 0))
+    numbers = before[start + local.leaves.T] - before[start]
+    short = np.uint8 if numbers.max() < 2**8 else np.uint16 if numbers.max() < 2**16 else np.int32
+    return {
+        "residual_negative": np.packbits(np.signbit(local.residuals)),
+        "leaf_tree": local.trees,
+        "residual_leaf": numbers.astype(short),
+    }
 
 
 def _encode_drawn(values: list[Any]) -> Any:
@@ -220,16 +253,24 @@ def _encode_drawn(values: list[Any]) -> Any:
     return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
 
 
-def is_newer(metadata: Metadata) -> bool:
-    """Tell whether there is metadata that came with version 4 of the format."""
-    return "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"]
+def version(metadata: Metadata) -> int:
+    """Return the version of the format that knows this metadata, from 2 on."""
+    return 4 if "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"] else 2
 
 
-def _encode_loss(loss: Loss) -> dict[str, dict[str, float]] | None:
-    """Return the loss of a regressor; those that files had from the beginning are told by other fields."""
+def _encode_loss(loss: Loss) -> dict[str, Any] | None:
+    """Return the loss of a regressor or of several targets; others are told by other fields."""
+    if isinstance(loss, SquaredErrors):
+        return {loss.name: {"mean": loss.origin.tolist(), "scale": loss.unit.tolist()}}
+    if isinstance(loss, ClassTargets):
+        return {loss.name: [{_kind_of_labels(part.classes): part.classes.tolist()} for part in loss.parts]}
     if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
         return None
     return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+
+
+def _kind_of_labels(classes: npt.NDArray[Any]) -> str:
+    return "str" if classes.dtype.kind == "U" else str(classes.dtype)
 
 
 def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
@@ -364,6 +405,9 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
     left_out = None
     if "absent" in t:
         left_out = LeftOut.of_trees(t["residuals"], t["absent"], t["tree_seeds"], t.get("residual_weight"))
+        if not np.array_equal(left_out.bits[left_out.seed_of_tree], t["absent"]):
+            raise ValueError("tensor 'absent' must be the same for all trees of a seed")
+        left_out.local = _decode_local(t, columns) if "residual_leaf" in t else None
     entropy, draws = metadata["entropy"], metadata["draws"]
     return Model(
         features,
@@ -388,6 +432,8 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
 
 def _decode_loss(content: Content) -> Loss:
     t = content.tensors
+    if "target_end" in t:
+        return _decode_several(content)
     if content.task == "regression":
         name, numbers = next(iter((content.metadata["loss"] or {SquaredError.name: {}}).items()))
         known_losses = REGRESSION_LOSSES | {OwnLoss.name: OwnLoss}
@@ -404,6 +450,41 @@ def _decode_loss(content: Content) -> Loss:
     classes = classes if kind == "number" else strings(classes)
     classes = classes.astype(object) if kind == "object" else classes
     return Logistic(classes) if len(classes) <= 2 else Softmax(classes)
+
+
+def _decode_several(content: Content) -> Loss:
+    name, told = next(iter((content.metadata["loss"] or {"": None}).items()))
+    loss: Several[Any]
+    if content.task == "regression" and name == SquaredErrors.name:
+        means, scales = (told.get(key) if isinstance(told, dict) else None for key in ("mean", "scale"))
+        if not isinstance(means, list) or not isinstance(scales, list) or not len(means) == len(scales) > 0:
+            raise ValueError("several targets need a list of their means, and of as many scales")
+        if not all(type(x) is float and math.isfinite(x) for x in (*means, *scales)) or min(scales) <= 0:
+            raise ValueError("several targets need finite means, and scales above 0")
+        loss = SquaredErrors(tuple(SquaredError(mean, scale) for mean, scale in zip(means, scales, strict=True)))
+    elif content.task == "classification" and name == ClassTargets.name and isinstance(told, list) and told:
+        loss = ClassTargets(tuple(classes_loss(_decode_labels(labels)) for labels in told))
+    else:
+        raise ValueError(f"it has several targets, and the loss {name!r} is not of such")
+    if not np.array_equal(loss.target_end, content.tensors["target_end"]):
+        raise ValueError("target_end does not fit the targets")
+    return loss
+
+
+def _decode_labels(told: Any) -> npt.NDArray[Any]:
+    """Return the labels of one of several targets, ascending."""
+    kind, labels = next(iter(told.items())) if isinstance(told, dict) and len(told) == 1 else ("", None)
+    types = {"str": str, "object": str, "bool": bool, "float64": float, "float32": float, "float16": float}
+    of_type = types.get(kind, int if re.fullmatch(r"u?int(8|16|32|64)", kind) else None)
+    if of_type is None or not isinstance(labels, list) or not labels or any(type(x) is not of_type for x in labels):
+        raise ValueError("a target of several needs labels: numbers, booleans or strings of one type")
+    try:
+        classes = np.array(labels, dtype=None if kind == "str" else kind)
+    except OverflowError as error:
+        raise ValueError(f"a label does not fit into {kind}") from error
+    if classes.tolist() != labels or any(not a < b for a, b in itertools.pairwise(labels)):
+        raise ValueError("the labels of a target must ascend")
+    return classes
 
 
 def _decode_forest(content: Content) -> ForestColumns:
@@ -423,6 +504,18 @@ def _decode_forest(content: Content) -> ForestColumns:
     if "param_start" in t and not np.array_equal(t["param_start"], forest.param_start):
         raise ValueError("damaged model: param_start is not where the parameters of the nodes are")
     return forest
+
+
+def _decode_local(t: Tensors, columns: ForestColumns) -> LocalErrors:
+    size, numbers, trees = t["residuals"], t["residual_leaf"], t["leaf_tree"]
+    start, end = columns.tree_start[trees, None], columns.tree_start[trees + 1, None]
+    before = np.append(0, np.cumsum(columns.feature < 0))
+    if (numbers < 0).any() or (numbers >= before[end] - before[start]).any():
+        raise ValueError("tensor 'residual_leaf' has leaves that the trees do not have")
+    leaves = np.flatnonzero(columns.feature < 0)[before[start] + numbers] - start
+    negative = np.unpackbits(t["residual_negative"], count=len(size)).astype(np.bool_)
+    rows_first = np.ascontiguousarray(leaves.T, dtype=np.int32)
+    return LocalErrors.of(np.where(negative, -size, size), rows_first, trees, t.get("residual_weight"))
 
 
 def _decode_columns(content: Content) -> TableEncoder:

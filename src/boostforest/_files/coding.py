@@ -26,8 +26,8 @@ MAX_EXPANSION = 256  # bytes of a column for each of its coded ones; fewer are f
 _SMALL = 4096  # bytes: shorter columns stay as they are
 _GAIN = 0.9  # of the bytes, at most: others do too
 
-# How a column is coded; from _RUNS on: since version 4 of the format.
-_PLAIN, _OF_SPLITS, _STRUCTURE, _MODELS, _DIFFERENCES, _RUNS, _LEVELS, _TABLE, _STEPS, _LEFT_ONLY = range(10)
+# How a column is coded; from _RUNS on: since version 4 of the format, from _BY_TREE on: since version 5.
+_PLAIN, _OF_SPLITS, _STRUCTURE, _MODELS, _DIFFERENCES, _RUNS, _LEVELS, _TABLE, _STEPS, _LEFT_ONLY, _BY_TREE = range(11)
 _RAW, _ALONE, _BY_BYTE_ABOVE, _KNOWN = range(4)  # how a plane is
 _COLUMNS = {
     "tree_start",
@@ -45,6 +45,7 @@ _COLUMNS = {
     "upper",
     "params",
     "exponent",
+    "residual_leaf",
 }  # that may be coded
 _SHAPES = (
     ("tree_start", np.int64),
@@ -53,6 +54,7 @@ _SHAPES = (
     ("exponent", np.int8),
     ("sum_path", np.bool_),
 )  # what the parameters' places follow from
+_TABLES = {"absent", "residual_leaf"}  # a row for each tree
 _RUNS_OF = {"tree_seeds", "absent", "loss", "lower", "upper", "exponent"}  # boosted trees have long ones
 _MOST_ENTRIES = 2**16 - 1  # of a feature in a table of thresholds
 _LEAST_REPEATED = 3  # times that a threshold occurs to be in the table
@@ -85,9 +87,10 @@ def _type_name(dtype: np.dtype[Any]) -> str:
     return next(name for name, item in ITEMS.items() if item == dtype.newbyteorder("<"))
 
 
-def is_newer(tensors: Tensors) -> bool:
-    """Tell whether a column is coded in a way that came with version 4 of the format."""
-    return any(name.startswith(PREFIX) and array[0] >= _RUNS for name, array in tensors.items())
+def version(tensors: Tensors) -> int:
+    """Return the version of the format that knows how columns are coded, from 2 on."""
+    way = max((array[0] for name, array in tensors.items() if name.startswith(PREFIX)), default=0)
+    return 5 if way >= _BY_TREE else 4 if way >= _RUNS else 2
 
 
 def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Bytes:
@@ -113,6 +116,8 @@ def _ways(name: str, array: npt.NDArray[Any], tensors: Tensors) -> list[Bytes]:
         bits, values = _runs(array)
         plain = _joined(_PLAIN, _encode_planes(array.reshape(-1)))
         return [plain, _joined(_RUNS, [*_encode_planes(bits), *_encode_planes(values.reshape(-1))])]
+    if name == "residual_leaf":
+        return [_joined(_BY_TREE, _encode_planes(array.reshape(-1), _trees_as_contexts(*array.shape)))]
     if name in _AT_LEAVES and (array[tensors["left"] == 0] == _AT_LEAVES[name]).all():
         coded = [_joined(_OF_SPLITS, _encode_planes(array[tensors["left"] > 0]))]
         order = _level_order(tensors)
@@ -171,6 +176,12 @@ def _contexts(above: npt.NDArray[Any]) -> tuple[Bytes, int]:
     return context[above], _core.MAX_CONTEXTS
 
 
+def _trees_as_contexts(n_trees: int, n_rows: int) -> tuple[Bytes, int]:
+    """Return a context for each tree, if they are few; each has a value per row."""
+    trees = np.arange(n_trees) % _core.MAX_CONTEXTS
+    return np.repeat(trees.astype(np.uint8), n_rows), _core.MAX_CONTEXTS
+
+
 def _runs(array: npt.NDArray[Any]) -> tuple[Bytes, npt.NDArray[Any]]:
     """Return a bit per row, whether it differs from the row before it, and the rows that do."""
     if len(array) == 0:
@@ -216,7 +227,7 @@ def decode_columns(tensors: Tensors, text: str | None) -> Tensors:
     for name in (name for name in (*_FIRST_COLUMNS, *others, "params") if name in table):
         array = _decode_column(name, coded[name], dtypes[name], table[name][1], plain)
         array = array.astype(dtypes[name].newbyteorder("="), copy=False)
-        plain[name] = _in_rows(array, plain) if name == "absent" else array
+        plain[name] = _in_rows(name, array, plain) if name in _TABLES else array
     return plain
 
 
@@ -254,6 +265,10 @@ def _decode_column(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain:
         return _decode_runs(coded, dtype, n, _n_trees(plain) if name == "absent" else n)
     if way in (_LEVELS, _TABLE) and name in _AT_LEAVES:
         return _decode_levels(name, coded, dtype, n, plain)
+    if way == _BY_TREE and name == "residual_leaf":
+        n_trees = _n_rows(name, n, plain)
+        contexts = _trees_as_contexts(n_trees, n // n_trees)
+        return _decode_planes(_streams(coded, dtype.itemsize), dtype, n, contexts)
     if way == _STEPS and name == "tree_start" and dtype == np.int64 and n > 0:
         steps = _decode_planes(_streams(coded, 8), dtype, n - 1)
         return np.append(0, np.cumsum(steps))
@@ -379,12 +394,17 @@ def _n_trees(plain: Tensors) -> int:
     return len(_column("tree_start", np.int64, plain)) - 1
 
 
-def _in_rows(array: npt.NDArray[Any], plain: Tensors) -> npt.NDArray[Any]:
+def _n_rows(name: str, n: int, plain: Tensors) -> int:
+    """Return how many trees a column of n values has a row for."""
+    n_trees = _n_trees(plain) if name == "absent" else len(_column("leaf_tree", np.int64, plain))
+    if n_trees < 1 or n % n_trees:
+        raise ValueError(f"tensor '{PREFIX}{name}' must have as many values for each tree")
+    return n_trees
+
+
+def _in_rows(name: str, array: npt.NDArray[Any], plain: Tensors) -> npt.NDArray[Any]:
     """Return values of trees in a row for each tree."""
-    n_trees = _n_trees(plain)
-    if n_trees < 1 or array.size % n_trees:
-        raise ValueError("tensor 'coded.absent' must have as many values for each tree")
-    return array.reshape(n_trees, -1)
+    return array.reshape(_n_rows(name, array.size, plain), -1)
 
 
 def _all_but_right(tree_start: npt.NDArray[Any], left: npt.NDArray[Any]) -> Mask:
@@ -441,7 +461,12 @@ def _model_shapes(tensors: Tensors) -> tuple[Longs, Longs, int, Longs, npt.NDArr
     shape: dict[str, Any] = dict.fromkeys(f.name for f in fields(ForestColumns))
     shape |= {"tree_start": start, "kind": kind, "sum_path": sum_path, "hidden_start": hidden_start, **roles}
     shape |= {"feature": np.where(left > 0, 0, -1), "n_features": len(_column("feature_mean", np.float64, tensors))}
-    forest = ForestColumns(**shape | {"n_outputs": len(classes) if classes.ndim and len(classes) > 2 else 1})
+    n_outputs = len(classes) if classes.ndim and len(classes) > 2 else 1
+    if "target_end" in tensors:
+        n_outputs = int(_column("target_end", np.int32, tensors)[-1:].sum())
+        if not 0 < n_outputs < 2**24:
+            raise ValueError("target_end must end with the number of outputs")
+    forest = ForestColumns(**shape | {"n_outputs": n_outputs})
     number = np.full(len(dfs), -1, dtype=np.int64)  # of a node's model in its tree
     has_model = forest.has_model
     number[has_model] = np.cumsum(has_model)[has_model] - 1

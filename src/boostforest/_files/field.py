@@ -66,6 +66,7 @@ ALWAYS = When("always", optional=False)
 
 # ----------------------------------------------------------------------------------------------------- what is checked
 
+_SEVERAL = "target_end"  # a tensor that models of several targets have
 NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS, LEFT_OUT, CALENDAR, TEXT = range(7)  # what may become of a column
 
 
@@ -107,14 +108,22 @@ STAGE_END = rule(
     "tensor '{name}' must ascend from above 0 to the number of trees",
     lambda a, c: len(a) > 0 and a[0] > 0 and a[-1] == c.sizes["trees"] and _ascends(a, strictly=True),
 )
+SOME_TREES = rule(
+    "tensor '{name}' must hold numbers of trees, ascending",
+    lambda a, c: len(a) > 0 and a[0] >= 0 and a[-1] < c.sizes["trees"] and _ascends(a, strictly=True),
+)
+TWO_ROWS = rule("tensor '{name}' needs at least two rows in 'residuals'", lambda _, c: c.sizes["residuals"] > 1)
+TARGET_END = rule(
+    "tensor '{name}' must ascend from above 0",
+    lambda a, _: len(a) > 0 and a[0] > 0 and _ascends(a, strictly=True) and a[-1] < 2**24,
+)
 _LEAST = 1e-100  # of what trees are multiplied with: a fit finds more, and products of smaller numbers can be 0
 _MOST = 1000.0
 
 
 def _are_steps(steps: npt.NDArray[Any], content: Content) -> bool:
-    if "stage_units" not in content.tensors:
-        return bool(steps[0] == 1 and ((steps >= _LEAST) & (steps <= _MOST)).all())
-    return bool(steps[0] >= 0 and (steps[1:] >= _LEAST).all() and (steps <= _MOST).all())
+    first = steps[0] >= 0 if "stage_units" in content.tensors else steps[0] == 1
+    return bool(first and (steps[1:] >= _LEAST).all() and (steps <= _MOST).all())
 
 
 def _are_units(units: npt.NDArray[Any], content: Content) -> bool:
@@ -251,7 +260,9 @@ IS_NULL_OR_NUMBER = rule("{name} must be null or a number", lambda v, _: v is No
 IS_OBJECT = rule("{name} must be an object", lambda v, _: isinstance(v, dict))
 LOSS = rule(
     "{name} must be null, or an object from the name of a regressor's loss to its numbers",
-    lambda v, c: v is None or (isinstance(v, dict) and len(v) == 1 and c.task == "regression"),
+    lambda v, c: (
+        v is None or (isinstance(v, dict) and len(v) == 1 and (c.task == "regression" or _SEVERAL in c.tensors))
+    ),
 )
 NO_REGRESSOR = rule("a regressor has no classes", lambda v, c: v is None or c.task != "regression")
 
@@ -356,6 +367,7 @@ class Schema:
             raise ValueError(f"tensors are unknown for {content.estimator}: {', '.join(sorted(unknown))}")
         has = {self._field(name).when for name in names}
         missing = {f.name for f in may if (f.when in has or not f.when.optional) and "<" not in f.name} - names
+        missing -= {"classes"} if _SEVERAL in names else set()
         missing |= {when.needs for when in has if when.needs is not None} - names
         if missing:
             raise ValueError(f"tensors are missing: {', '.join(sorted(missing))}")
@@ -370,6 +382,9 @@ class Schema:
                 sizes.setdefault(field.shape, content.tensors[field.name].size)
         n_classes = len(classes) if classes.ndim else 0
         sizes["outputs"] = n_classes if n_classes > 2 else 1
+        ends = content.tensors.get(_SEVERAL)
+        if ends is not None and ends.ndim == 1 and len(ends) and 0 < ends[-1] < 2**24:
+            sizes["outputs"] = int(ends[-1])
         sizes.setdefault("columns", sizes["features"])
         if sizes["trees"] < 1 or not 1 <= sizes["features"] < 2**31:
             raise ValueError("a model needs at least one tree and one feature")

@@ -28,12 +28,15 @@ from .field import (
     NOT_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    SOME_TREES,
     SPARSE_CHOSEN,
     SPLIT_FEATURES,
     STAGE_END,
     STAGE_STEP,
     STAGE_UNITS,
     TARGET,
+    TARGET_END,
+    TWO_ROWS,
     WEIGHTS,
     Field,
     Schema,
@@ -58,6 +61,7 @@ _NETWORKS = When("with networks")
 _STAGES = When("several stages", forests=True)
 _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
+_LOCAL = When("with intervals of local width", task="regression", forests=True, needs="residuals")
 _SETS = When("with sets of classes", task="classification", forests=True)
 _COLUMNS = When("if a column is not one feature")
 _SPARSE = When("fitted on a wide sparse matrix")
@@ -146,16 +150,20 @@ TENSORS = (
     Field(
         "target_mean", "F64", "()",
         "score × scale + mean is the prediction or, where the loss has a log link, its logarithm (a forest averages "
-        "the predictions of its trees)", _REGRESSORS, (FINITE,),
+        "the predictions of its trees); 0, and the scale 1, with several targets", _REGRESSORS, (FINITE,),
     ),
     Field("target_scale", "F64", "()", "likewise", _REGRESSORS, (FINITE, POSITIVE)),
+    Field(
+        "target_end", "I32", "targets", "number of outputs up to the end of each target; `loss` has the rest of them",
+        When("with several targets"), (TARGET_END,), 4,
+    ),
     Field(
         "stage_end", "I64", "stages", "number of trees up to the end of each stage", _STAGES, (STAGE_END,), 2,
     ),
     Field(
         "stage_step", "F64", "stages",
-        "what each stage counts: 1 for the first, from 1e-100 to 1000 for the others; with `stage_units` from 0 on for "
-        "the first", _STAGES,
+        "what each stage counts: 1 for the first (with `stage_units` from 0 on), from 1e-100 to 1000 for the others",
+        _STAGES,
         (FINITE, STAGE_STEP), 2,
     ),
     Field(
@@ -190,6 +198,19 @@ TENSORS = (
     Field(
         "residual_weight", "F64", "residuals", "weights of these rows, if not all the same",
         When("with `residuals`", task="regression", forests=True, needs="residuals"), (FINITE, WEIGHTS), 2,
+    ),
+    Field(
+        "residual_negative", "U8", "⌈residuals / 8⌉",
+        "a bit per row of `residuals`, highest first, 1: its target is below what was predicted out of bag", _LOCAL,
+        (TWO_ROWS,), 5,
+    ),
+    Field(
+        "leaf_tree", "I64", "sharing", "trees whose leaves tell which of these rows are near to another, ascending",
+        _LOCAL, (SOME_TREES,), 5,
+    ),
+    Field(
+        "residual_leaf", "I32, U16, U8", "(sharing, residuals)",
+        "for each of these trees and rows the leaf of the row, counted among the leaves of the tree", _LOCAL, since=5,
     ),
     Field(
         "conformity", "F64", "conformity",
@@ -245,7 +266,7 @@ TENSORS = (
     Field(
         "class_basis", "F64", "any",
         "for every class what it counts in each of the combinations of classes whose means stand for levels",
-        When("with means and more than 8 classes", task="classification", needs="level_means"),
+        When("with means and more than 8 classes or targets", needs="level_means"),
         (FINITE, check_basis), 3,
     ),
     Field(
@@ -263,7 +284,7 @@ TENSORS = (
     Field(
         "classes", "any", "classes; (classes, width)",
         "the labels, ascending: numbers or booleans of any type. Strings are U32, rows of code points, filled up with "
-        "0", _CLASSIFIERS, (check_classes,),
+        "0. Several targets have theirs in `loss`", _CLASSIFIERS, (check_classes,),
     ),
     Field(
         "coded.<name>", "U8", "any",
@@ -283,7 +304,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`4`, or the lowest from `2` on that has all that is there", _HEAD),
+    Field("format_version", "text", "", "`5`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "
@@ -344,7 +365,10 @@ METADATA = (
     Field(
         "loss", "JSON", "",
         'the regressor\'s loss and the numbers that it keeps, `{"poisson": {"information": …}}`; not there for squared '
-        "error, nor in classifiers", ALWAYS, (LOSS,), since=2, default="null",
+        "error, nor in classifiers. Several targets: "
+        '`{"squared_errors": {"mean": […], "scale": […]}}`, or `{"class_targets": [{"int64": [0, 1]}, …]}`, for every '
+        "target the type of its labels (one of NumPy's, `str` or `object`) and these, ascending",
+        ALWAYS, (LOSS,), since=2, default="null",
     ),
     Field(
         "coded", "text", "",

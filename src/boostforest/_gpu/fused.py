@@ -73,7 +73,7 @@ class FusedNodes:
             number,
             table.x,
             self._missing,
-            table.y,
+            table.aim,
             rows.row,
             rows.weight,
             rows.scores,

@@ -89,7 +89,7 @@ class Grower:
 
     def _start_loss(self, rows: Rows, nodes: Nodes) -> torch.Tensor:
         sample, chosen = self._sample(rows, nodes, child(nodes.key, MODEL_BATCH))
-        each = sample.weight * row_losses(self._table.loss, self._table.y[sample.row], sample.scores)
+        each = sample.weight * row_losses(self._table.loss, self._table.aim[sample.row], sample.scores)
         return segment_sums(each, chosen.size) * nodes.weight / segment_sums(sample.weight, chosen.size)
 
     def _fit_lonely_roots(self, rows: Rows, nodes: Nodes, level: Level) -> None:

@@ -40,7 +40,7 @@ def gather_rows(table: Table, rows: Rows, nodes: Nodes, size: int) -> tuple[Node
     place = nodes.begin[:, None] + torch.where(valid, offset, 0)
     row = rows.row[place]
     weight = torch.where(valid, rows.weight[place], 0.0)
-    return NodeRows(row, weight, table.y[row], rows.scores[place]), place
+    return NodeRows(row, weight, table.aim[row], rows.scores[place]), place
 
 
 def owners(nodes: Nodes) -> tuple[torch.Tensor, torch.Tensor]:

@@ -45,7 +45,7 @@ class NodeRows:
 
     row: torch.Tensor
     w: torch.Tensor
-    y: torch.Tensor
+    y: torch.Tensor  #: what the scores are compared with
     scores: torch.Tensor  #: nodes × rows × outputs
 
 
@@ -188,7 +188,7 @@ def _statistics(table: Table, criterion: str, rows: NodeRows) -> torch.Tensor:
         pairs = torch.stack([w * g, w * h], dim=3).flatten(2)
         return torch.cat([w, pairs], dim=2)
     if criterion == "mse":
-        return torch.cat([w, w * rows.y.unsqueeze(2)], dim=2)
+        return torch.cat([w, w * table.y[rows.row].unsqueeze(2)], dim=2)
     classes = torch.arange(table.n_classes, device=table.device, dtype=rows.y.dtype)
     return w * (rows.y.unsqueeze(2) == classes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -49,11 +50,22 @@ class Table:
         x = self.x[rows]
         return x if self.model_features is None else x[..., self.model_features]
 
+    @cached_property
+    def aim(self) -> torch.Tensor:
+        """What the scores of rows are compared with.
+
+        Scores under squared errors are the error itself, as in the core, and aim at zero: of the little that is left
+        over in deep nodes, a difference of large numbers would keep no digits.
+        """
+        return torch.zeros_like(self.y) if self.loss == "squared" else self.y
+
     def start_of(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the scores that rows start from."""
         if self.start is None:
-            return torch.zeros(len(rows), self.n_outputs, dtype=torch.float64, device=self.device)
-        return self.start[rows]
+            start = torch.zeros(len(rows), self.n_outputs, dtype=torch.float64, device=self.device)
+        else:
+            start = self.start[rows]
+        return start - self.y[rows].unsqueeze(1) if self.loss == "squared" else start
 
 
 class Path(NamedTuple):

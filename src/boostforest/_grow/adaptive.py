@@ -38,6 +38,7 @@ _CHANGES: tuple[Settings, ...] = (
     {"node_model": "elm"},
     PLAIN_TREES,
 )
+_QUICK_CHANGES = _CHANGES[:1] + _CHANGES[2:3] + _CHANGES[5:6]
 _FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a change has proved good
     ({"n_cuts": 4}, {"n_cuts": 16}),
     (PLAIN_TREES, {"n_cuts": 32}),
@@ -50,6 +51,8 @@ _ACCEPTED, _HOPEFUL, _MUCH_WORSE = -0.5, 1.0, 2.0  # t values of the change of t
 _DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t value of -2
 _MOST_ELM_FEATURES = 60
 _LEAST_FEATURES = 8  # to choose from
+_FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
+_LEAST_BUDGET = 65
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves
 _AS_GOOD, _HARDLY_TELLS = 0.005, 1.0  # what the loss may rise by for them, and its t value
@@ -79,9 +82,22 @@ class Trial:
         return len(self.group.model.columns.feature)
 
 
+def is_slow(data: TrainingData) -> bool:
+    """Tell whether every tree takes its time, as there are many classes and rows; each tree then tells more, too."""
+    return data.loss.n_outputs > _FEW_OUTPUTS and len(data.X) * data.loss.n_outputs > _MANY_SCORES
+
+
+def affordable_trees(n_trees: int, data: TrainingData) -> int:
+    """Return how many of so many trees are grown: fewer where they are slow, for a single stage."""
+    if not is_slow(data):
+        return n_trees
+    share = _MANY_SCORES / (len(data.X) * data.loss.n_outputs)
+    return max(int(share * n_trees / 2), min(n_trees, _LEAST_BUDGET))
+
+
 def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool) -> list[Settings]:
     """Return the changes that may be tried; ``own``: what the user has set, ``few_leaves``: first settings have few."""
-    allowed = [change for change in _CHANGES if not change.keys() & own]
+    allowed = [change for change in (_QUICK_CHANGES if is_slow(data) else _CHANGES) if not change.keys() & own]
     if few_leaves:
         allowed = [change | ANY_LEAVES if change == PLAIN_TREES else change for change in allowed]
         allowed.append(ANY_LEAVES)

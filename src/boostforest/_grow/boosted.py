@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 from .._base.typing import Floats, Ints, Mask, Seeds
 from .._core import Link
 from .._features.roles import Roles
-from .._losses import OutOfBag
+from .._losses import OutOfBag, Several
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from .data import TrainingData
@@ -41,6 +41,7 @@ _SMALL_NOISE = 0.1  # of a row's loss
 _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
 _LEAST_BINS, _MOST_BINS, _MOST_CELLS = 31, 127, 5 * 127  # of a feature; cells are bins times outputs
+_ROWS_OF_BIN = 8  # on average, at least
 _MOST_OUTPUTS = 8000  # rounds times outputs
 _LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
@@ -63,11 +64,12 @@ class Kind:
         """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees.
 
         Many outputs have fewer rounds and bins: each bin has sums for every output, and adding them up takes the time.
+        So do few rows: most bins of a leaf would be empty.
         """
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
         rounds = min(self.max_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
-        bins = int(np.clip(_MOST_CELLS // n_outputs, _LEAST_BINS, _MOST_BINS))
+        bins = int(np.clip(min(_MOST_CELLS // n_outputs, n_rows // _ROWS_OF_BIN), _LEAST_BINS, _MOST_BINS))
         return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins}
 
 
@@ -107,6 +109,8 @@ def why_not_boosted(data: TrainingData) -> str | None:
 def can_boost(data: TrainingData) -> bool:
     """Tell whether boosted stages can be had at all, and in reasonable time."""
     n_rows, n_features = data.X.shape
+    if isinstance(data.loss, Several):  # a bag takes as long for each target: only if it is asked for by name
+        return False
     quick = n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
     return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 
@@ -124,10 +128,9 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
         shared = [data.shared(request.engine), request.engine.share(data.start)]
         tasks = [(data.roles, kind, seeds[b : b + 1], request.dtype) for b in range(len(seeds))]
         parts = list(request.engine.run(_bag_on_worker, shared, tasks))
-    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
     oob = reduce(add, (oob for _, _, oob in parts))
     sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns.grown(columns, **data.kept_roles, **shape) for columns, _, _ in parts]
+    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, _, _ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     own = {
         "node_model": "constant",
@@ -167,6 +170,8 @@ def _bags_in_core(
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
+    if dtype == "int8":
+        columns["loss"] = None
     for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
         columns.pop(name)
     return columns, sizes, OutOfBag(*sums)

@@ -14,11 +14,13 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
-from .._losses import AcceleratedFailureTime, CrossEntropy
+from .._features.targets import read_known
+from .._losses import AcceleratedFailureTime, CrossEntropy, Loss, Several, SquaredError
 from .._losses.aft import read_times
 from .._model.columns import ForestColumns, is_finite
 from .._model.model import Known, Model
 from .._model.pruning import with_members, without_weak_subtrees
+from .far_off import LEAST_ROWS, bounded_by
 from .objective import Objective
 from .rounding import MOST_SHIFTS, SHOWN_DIGITS, few_digits, rounded
 
@@ -36,14 +38,21 @@ class Judge:
     sampling: Sampling | None  #: how trees have drawn from these rows; None: they have not
     threads: int
 
+    def outputs(self, model: Model) -> tuple[Floats, Mask]:
+        """Return what a model predicts, and for which rows."""
+        if self.sampling is None:
+            return model.outputs(self.X, self.threads, self.objective.offset), np.ones(len(self.X), dtype=bool)
+        return model.out_of_bag_outputs(self.X, self.sampling, self.threads, self.objective.offset)
+
     def loss(self, model: Model) -> float:
         """Return the loss as people read it (see `Objective.figure`)."""
-        if self.sampling is None:
-            outputs, seen = model.outputs(self.X, self.threads, self.objective.offset), np.ones(len(self.X), dtype=bool)
-        else:
-            offset = self.objective.offset
-            outputs, seen = model.out_of_bag_outputs(self.X, self.sampling, self.threads, offset)
-        return self.objective.figure(outputs, seen)
+        return self.objective.figure(*self.outputs(model))
+
+    def bounded(self, model: Model) -> Judge:
+        """Return a judge who bounds targets that are far off what the model predicts, as a fit does."""
+        outputs, seen = self.outputs(model)
+        labels = bounded_by(outputs[:, 0], self.objective.y, seen)
+        return replace(self, objective=replace(self.objective, y=labels))
 
 
 def check_compression(tolerance: Any, max_bytes: Any) -> None:
@@ -58,24 +67,35 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
 
 def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
     """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = read_times(y) if isinstance(model.loss, AcceleratedFailureTime) else column_or_1d(y)
-    check_consistent_length(X, y)
-    if isinstance(model.loss, CrossEntropy):
-        unknown = y[~np.isin(y, model.loss.classes)]
-        if len(unknown):
-            raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
-    else:
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    y = _read_target(model.loss, X, y)
     objective = Objective(model.loss, model.loss.encode(y), offset=offset)
     if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
-        return Judge(X, objective, None, threads)
+        return _bounded(Judge(X, objective, None, threads), model)
     unweighted = hashlib.sha256(b"").digest()
     if model.draws is None or not model.draws[0] or model.draws[3] != unweighted or model.draws[1] != len(y):
         raise ValueError(
             "compress cannot judge the training rows out of bag: all trees must have drawn from them with "
             "bootstrap=True and without weights; give rows that the forest has not seen."
         )
-    return Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads)
+    return _bounded(Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads), model)
+
+
+def _bounded(judge: Judge, model: Model) -> Judge:
+    return judge.bounded(model) if isinstance(model.loss, SquaredError) and len(judge.X) >= LEAST_ROWS else judge
+
+
+def _read_target(loss: Loss, X: Floats, y: Any) -> Any:
+    """Return the target of the rows to judge by, checked."""
+    if isinstance(loss, Several):
+        return read_known(loss, y, len(X))
+    y = read_times(y) if isinstance(loss, AcceleratedFailureTime) else column_or_1d(y)
+    check_consistent_length(X, y)
+    if not isinstance(loss, CrossEntropy):
+        return check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+    unknown = y[~np.isin(y, loss.classes)]
+    if len(unknown):
+        raise ValueError(f"y has the class {unknown[0]!r}, which the forest does not know.")
+    return y
 
 
 def compress(
@@ -153,6 +173,7 @@ def _fewer_trees(
 ) -> tuple[str, Model, float]:
     """Return trees that fit, the best ones first, with as many nodes and digits as are best for so many bytes."""
     found = []
+    model = replace(model, known=Known(target=model.known.target))  # what was learned out of bag is of all trees
     for share in (0.0,) if model.columns.in_python.any() else _PRUNED:
         fewer = replace(model, columns=without_weak_subtrees(model.columns, share)) if share else model
         candidates = [(says, replace(fewer, columns=columns)) for says, columns in _coefficients(fewer)]
@@ -185,8 +206,8 @@ def _most_trees(model: Model, order: list[int], max_bytes: int, size_of: Callabl
 
 
 def _best_trees(model: Model, order: list[int], n: int) -> Model:
-    """Return the first members of an order as a forest; what was learned out of bag is of all trees, and gone."""
-    return replace(with_members(model, np.sort(order[:n])), known=Known(target=model.known.target))
+    """Return the first members of an order as a forest."""
+    return replace(with_members(model, np.sort(order[:n])), known=model.known)
 
 
 def tree_order(model: Model, judge: Judge, most: int) -> list[int]:

@@ -14,10 +14,10 @@ from .._base.typing import Floats
 from .._features.features import Features
 from .._features.roles import ROLES, Roles
 from .._features.sources import RowSource
-from .._losses import Loss
+from .._losses import Loss, Several
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine, Shared
+    from .._base.engine import Engine, Shared
 
 
 class Replica(NamedTuple):
@@ -57,7 +57,9 @@ class TrainingData:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes as the core takes it: a single one is the first of two; 0 in regression."""
+        """Number of classes as the core takes it: a single one is the first of two; 0 of numbers or several targets."""
+        if isinstance(self.loss, Several):
+            return 0
         return max(self.loss.n_classes, 2) if self.loss.n_classes else 0
 
     @property
@@ -74,6 +76,12 @@ class TrainingData:
     def kept_roles(self) -> dict[str, Any]:
         """What a forest keeps of the roles."""
         return {name: getattr(self.roles, name) for name in ROLES}
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """Features and outputs of a forest."""
+        several = self.loss.target_end if isinstance(self.loss, Several) else None
+        return {"n_features": self.X.shape[1], "n_outputs": self.loss.n_outputs, "target_end": several}
 
     @property
     def interactions(self) -> _core.Interactions | None:
@@ -93,12 +101,12 @@ class TrainingData:
         """Return the compiled table, which grows trees: features scaled, missing values filled."""
         if self.kept is not None and self.kept.table is not None:
             return self.kept.table
-        f, roles = self.features, self.roles
+        f, roles, several = self.features, self.roles, isinstance(self.loss, Several)
         table = _core.TrainingTable(
             self.X,
             f.mean,
             f.scale,
-            self.y,
+            np.ascontiguousarray(self.y[:, 0]) if several else self.y,
             self.loss.code,
             self.n_classes,
             f.fill,
@@ -106,6 +114,7 @@ class TrainingData:
             roles.monotonic_cst,
             threads,
             self.loss.numbers,
+            self.y if several else None,
         )
         if self.kept is not None:
             self.kept.table = table

@@ -14,14 +14,14 @@ import numpy as np
 
 from .._base.draws import tree_seeds
 from .._base.typing import Floats, Mask
-from .._losses import Huber, SquaredError
+from .._losses import Huber, SquaredError, SquaredErrors
 from .._losses.robust import TO_DEVIATIONS, weighted_quantile
 from .data import TrainingData
 from .native import Request
 from .parameters import TREE_PARAMETERS
 
 _TREES = 40  # of each forest that is compared
-_LEAST_ROWS = 30
+LEAST_ROWS = 30
 _SUSPECT = 10.0  # standard deviations of a normal distribution: a target from the median, a residual from 0
 _APART = 5.0  # times the largest residual of the others,
 _BY_CHANCE = 50.0  #   and to the power of their number: heavy tails have one residual apart now and then
@@ -29,6 +29,20 @@ _MOST = 0.05  # share of the rows that can be far off
 _BOUND = 3.0  # standard deviations of the other residuals that far-off targets are taken to be away
 _BETTER = 1.1  # mean squared error of the other rows, before over after
 _PREDICTED = 0.8  # of the squared errors of far-off rows that are left where they can be predicted
+
+
+def bounded_targets(request: Request, data: TrainingData) -> Floats | None:
+    """Return one target or several with what is far off nearer to what other rows say; None: all stay as they are."""
+    if not isinstance(data.loss, SquaredErrors):
+        return bounded_labels(request, data)
+    found = []
+    for k, outputs, loss in data.loss.each():
+        offset = None if data.offset is None else np.ascontiguousarray(data.offset[:, outputs])
+        own = replace(data, y=np.ascontiguousarray(data.y[:, k]), loss=loss, offset=offset)
+        found.append(bounded_labels(request, own))
+    if all(labels is None for labels in found):
+        return None
+    return np.column_stack([data.y[:, k] if labels is None else labels for k, labels in enumerate(found)])
 
 
 def bounded_labels(request: Request, data: TrainingData) -> Floats | None:
@@ -42,7 +56,7 @@ def bounded_labels(request: Request, data: TrainingData) -> Floats | None:
     if data.sampling.cumulative is not None:
         counted = np.diff(data.sampling.cumulative, prepend=0.0) > 0
     y = data.y if data.offset is None else data.y - data.offset[:, 0]
-    if counted.sum() < _LEAST_ROWS or not _spread_over(y[counted] - np.median(y[counted])):
+    if counted.sum() < LEAST_ROWS or not _spread_over(y[counted] - np.median(y[counted])):
         return None
     labels = np.where(counted, data.y, 0.0)
     robust = Huber.fit(labels[counted], None, scale=True, offset=None if data.offset is None else data.offset[counted])
@@ -58,6 +72,12 @@ def bounded_labels(request: Request, data: TrainingData) -> Floats | None:
     gain = np.mean((before - labels)[near] ** 2) / max(np.mean((after - labels)[near] ** 2), np.finfo(np.float64).tiny)
     unknown = np.sum((before - labels)[far] ** 2) > _PREDICTED * np.sum((after - labels)[far] ** 2)
     return np.where(far, bounded, data.y) if gain > _BETTER and unknown else None
+
+
+def bounded_by(expected: Floats, labels: Floats, rows: Mask) -> Floats:
+    """Return labels with those of some rows that are far off nearer to what is expected of them."""
+    far, spread = _apart(labels - expected, rows)
+    return np.where(far, expected + np.clip(labels - expected, -_BOUND * spread, _BOUND * spread), labels)
 
 
 def _spread_over(distances: Floats) -> bool:

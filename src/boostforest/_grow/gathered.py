@@ -26,6 +26,8 @@ from .._features.sources import RowSource
 from .data import TrainingData
 
 _SHARE = 0.25  # of the available memory, for what was gathered and for the numbers of rows
+_DENSE = 10  # a table with so many times as many rows as are drawn is counted through more slowly than draws are sorted
+_MARGIN = 1.2  # room for trees that are larger than the first
 
 GrowOne = Callable[[TrainingData, TreeParams, Seeds], dict[str, Any]]
 
@@ -34,7 +36,13 @@ class Drawn:
     """The rows of one tree: their numbers, and how often each was drawn."""
 
     def __init__(self, sampling: Sampling, seed: np.uint64) -> None:
-        self.rows, counts = np.unique(sampling.draws(seed), return_counts=True)
+        draws = sampling.draws(seed)
+        if sampling.n_all > _DENSE * len(draws):
+            self.rows, counts = np.unique(draws, return_counts=True)
+        else:  # the same without sorting
+            of_all = np.bincount(draws, minlength=sampling.n_all)
+            self.rows = np.flatnonzero(of_all)
+            counts = of_all[self.rows]
         self.counts: npt.NDArray[np.int32] = counts.astype(np.int32)
 
     def within(self, first: int, end: int) -> npt.NDArray[np.int64]:
@@ -77,22 +85,47 @@ def grow_gathered(
                         progress(done)
 
 
-def join_in_place(trees: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the columns of all trees, each added to the others as it comes: never are all trees there twice."""
-    joined: dict[str, Any] = {}
-    for tree in trees:
-        if not joined:
-            joined = {name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in tree.items()}
-            continue
-        for name, values in tree.items():
-            if isinstance(values, np.ndarray):
-                before, is_start = joined[name], name in ("tree_start", "hidden_start")
-                n = len(before)
-                before.resize(n + len(values) - is_start, refcheck=False)  # large arrays grow without a copy
-                before[n:] = before[n - 1] + values[1:] if is_start else values
-            else:
-                joined[name] += values
-    return joined
+class JoinedColumns:
+    """Columns of trees, joined as they come: never are all trees there twice."""
+
+    def __init__(self, n_trees: int) -> None:
+        self._n_trees = n_trees
+        self._columns: dict[str, Any] = {}
+        self._used: dict[str, int] = {}
+
+    def add(self, trees: dict[str, Any]) -> None:
+        """Append trees; of the first ones it is seen how much room all will take."""
+        share = (len(trees["tree_start"]) - 1) / self._n_trees
+        for name, values in trees.items():
+            if not isinstance(values, np.ndarray):
+                self._columns[name] = self._columns.get(name, 0) + values
+                continue
+            is_start = name in ("tree_start", "hidden_start")
+            n = self._used.get(name, int(is_start))
+            end = n + len(values) - is_start
+            if name not in self._columns:  # what is not touched costs nothing
+                room = end if share == 1 else int(_MARGIN * end / share) + 1
+                self._columns[name] = np.empty(room, dtype=values.dtype)
+                self._columns[name][:n] = 0
+            column = self._columns[name]
+            if len(column) < end:
+                column.resize(int(_MARGIN * end), refcheck=False)  # large arrays grow without a copy
+            column[n:end] = column[n - 1] + values[1:] if is_start else values
+            self._used[name] = end
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of all trees."""
+        for name, n in self._used.items():
+            self._columns[name].resize(n, refcheck=False)
+        return self._columns
+
+
+def join_in_place(trees: Iterable[dict[str, Any]], n_trees: int) -> dict[str, Any]:
+    """Return the columns of all trees."""
+    joined = JoinedColumns(n_trees)
+    for some in trees:
+        joined.add(some)
+    return joined.columns()
 
 
 def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: npt.NDArray[np.int32]) -> TrainingData:

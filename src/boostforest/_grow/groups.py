@@ -44,7 +44,7 @@ class Growth:
         cumulative = data.sampling.cumulative
         weight = None if cumulative is None else np.diff(cumulative, prepend=0.0)
         # Targets that count nothing may be anything: their losses must not overflow.
-        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        y = data.y if weight is None else np.where(weight > 0, data.y.T, 0.0).T
         self.objective = Objective(data.loss, y, weight, data.offset)
         self.data, self.request = data.keeping_table(), request
         self.n_grown = 0

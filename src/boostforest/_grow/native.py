@@ -28,7 +28,7 @@ from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
 
 if TYPE_CHECKING:
-    from .._base.engines import Engine
+    from .._base.engine import Engine
 
 #: Trees of a forest, by their numbers, ascending.
 Piece = tuple[list[int], ForestColumns]
@@ -175,32 +175,32 @@ def _grow_in_core(
     engine: Engine | None,
 ) -> ForestColumns:
     progress = Progress(len(seeds)) if verbose else None
-    if data.source is not None:
+    if data.source is None and engine is None:
+        columns = _core_columns(data, params, seeds, dtype, threads, progress)
+    else:
         from .gathered import grow_gathered, join_in_place
 
-        grow = data.source.grow or grow_gathered
-        trees = grow(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
-        parts = [join_in_place(trees)]
-    elif engine is None:
-        parts = [_core_columns(data, params, seeds, dtype, threads, progress)]
-    else:
-        parts = engine.run_in_groups(
-            _grow_on_worker,
-            [data.shared(engine), engine.share(data.start)],
-            len(seeds),
-            lambda a, b: ({name: values[a:b] for name, values in params.items()}, seeds[a:b], data.roles, dtype),
-            progress,
-        )
+        if data.source is not None:
+            grow = data.source.grow or grow_gathered
+            trees = grow(data, params, seeds, partial(_core_columns, dtype=dtype, threads=1), threads, progress)
+        elif engine is not None:
+            trees = engine.run_in_groups(
+                _grow_on_worker,
+                [data.shared(engine), engine.share(data.start)],
+                len(seeds),
+                lambda a, b: ({name: values[a:b] for name, values in params.items()}, seeds[a:b], data.roles, dtype),
+                progress,
+            )
+        columns = join_in_place(trees, len(seeds))
     if progress is not None:
         progress.close()
-    if n_unconverged := sum(columns.pop("n_unconverged") for columns in parts):
+    if n_unconverged := columns.pop("n_unconverged"):
         failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
         warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
-    shape = {"n_features": data.X.shape[1], "n_outputs": data.loss.n_outputs}
-    for columns in parts:
-        _check_columns(columns, dtype)
-    made = [ForestColumns.grown(columns, **data.kept_roles, **shape) for columns in parts]
-    return made[0] if len(made) == 1 else ForestColumns.concatenate(made)
+    _check_columns(columns, dtype)
+    if dtype == "int8":
+        columns["loss"] = None  # it is only looked at
+    return ForestColumns(**columns, **data.kept_roles, **data.shape)
 
 
 def _core_columns(

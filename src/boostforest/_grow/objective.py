@@ -14,6 +14,8 @@ from .._model.conformal import effective_rows
 
 PRIOR = 3.0  # rows' worth of belief that scores are right as they are
 FACTORS = 2.0  # of the scores: logarithm of the largest, and of the smallest below 0
+_MOST_JUDGED = 50_000  # scores that a factor is found by
+_SETTLED = 0.01  # logarithm of a factor
 _LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 
 
@@ -50,17 +52,21 @@ class Objective:
         scores = self.loss.scores(oob.mean)
         variance = oob.variance_of_mean / np.maximum(self.loss.curvature(scores), _LEAST_CURVATURE) ** 2
 
-        def losses(log_factor: float) -> Floats:
+        def losses(of: Objective, scores: Floats, variance: Floats, log_factor: float) -> Floats:
             factor = np.exp(log_factor)
-            losses = self.losses(factor * scores)
-            noise = factor**2 * (self.loss.curvature(factor * scores) * variance).sum(axis=1)
+            losses = of.losses(factor * scores)
+            noise = factor**2 * (of.loss.curvature(factor * scores) * variance).sum(axis=1)
             return np.asarray(losses - np.minimum(noise, np.minimum(1.0, losses)) / 2)
 
-        held = PRIOR / self.n_rows(rows)
-        found = minimize_scalar(
-            lambda u: self.average(losses(u), rows) + held * u**2, bounds=(-FACTORS, FACTORS), method="bounded"
-        )
-        return losses(found.x)
+        judges = self.judges(rows)
+        part, held = self.part(judges), PRIOR / self.n_rows(rows)
+        share, own_scores, own_variance = part.shares(part.all_rows), scores[judges], variance[judges]
+
+        def loss(log_factor: float) -> float:
+            return weighted_sum(share, losses(part, own_scores, own_variance, log_factor)) + held * log_factor**2
+
+        found = minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded", options={"xatol": _SETTLED})
+        return losses(self, scores, variance, found.x)
 
     def noise(self, scores: Floats, variance: Floats) -> Floats:
         """Return each row's second derivative of the loss times the variance of its score; ``variance``: of outputs."""
@@ -75,6 +81,25 @@ class Objective:
         """Return those of some rows that have any weight; what the others' losses are must not matter."""
         return rows if self.weight is None else rows & (self.weight > 0)
 
+    def judges(self, rows: Mask) -> Mask:
+        """Return some rows, of very many only as many as it takes to find a factor by."""
+        step = int(rows.sum()) * self.loss.n_outputs // _MOST_JUDGED
+        if step < 2:
+            return rows
+        judges = np.zeros_like(rows)
+        judges[np.flatnonzero(rows)[::step]] = True
+        return judges
+
+    def part(self, rows: Mask) -> Objective:
+        """Return the objective of some rows alone."""
+        weight, offset = (None if of_row is None else of_row[rows] for of_row in (self.weight, self.offset))
+        return Objective(self.loss, self.y[rows], weight, offset)
+
+    @property
+    def all_rows(self) -> Mask:
+        """All of its rows."""
+        return np.ones(len(self.y), dtype=bool)
+
     def n_rows(self, rows: Mask) -> float:
         """Return how many rows of the same weight would tell as much as some rows."""
         return int(rows.sum()) if self.weight is None else effective_rows(self.weight[rows])
@@ -82,7 +107,7 @@ class Objective:
     def average(self, losses: Floats, rows: Mask) -> float:
         """Return the weighted mean over some rows; NaN if none of them has any weight."""
         rows = self.counted(rows)
-        return float(losses[rows] @ self.shares(rows)) if rows.any() else float("nan")
+        return weighted_sum(self.shares(rows), losses[rows]) if rows.any() else float("nan")
 
     def figure(self, outputs: Floats, rows: Mask) -> float:
         """Return the loss of outputs as people read it, in the target's units: log-loss, RMSE, deviance and others."""
@@ -97,6 +122,11 @@ class Objective:
         """Return the mean of differences in multiples of its standard error; 0 if there are none."""
         rows = self.counted(rows)
         values, share = differences[rows], self.shares(rows)
-        mean = share @ values
-        error = np.sqrt((share**2) @ (values - mean) ** 2)
-        return float(mean) / max(float(error), float(np.finfo(np.float64).tiny))
+        mean = weighted_sum(share, values)
+        error = np.sqrt(weighted_sum(share**2, (values - mean) ** 2))
+        return mean / max(float(error), float(np.finfo(np.float64).tiny))
+
+
+def weighted_sum(weight: Floats, values: Floats) -> float:
+    """Return a scalar product without BLAS, whose threads take longer to start than this does."""
+    return float(np.einsum("i,i", weight, values))

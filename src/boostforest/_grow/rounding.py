@@ -60,7 +60,7 @@ class _Judge:
         self._data, self._threads = data, threads
         weight = data.sampling.sample_weight
         # Targets that count nothing may be anything: their losses must not overflow.
-        y = data.y if weight is None else np.where(weight > 0, data.y, 0.0)
+        y = data.y if weight is None else np.where(weight > 0, data.y.T, 0.0).T
         self._objective = Objective(data.loss, y, weight, data.offset)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])

@@ -13,20 +13,24 @@ from .._base.typing import Floats, Mask
 from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
-from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, trees_by_share
+from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
+from .objective import weighted_sum
 from .trim import with_fewer_rounds, without_weak_chains
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
+_SLOW_GROUP_TREES = 5  # where trees are slow
 _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
+_HOPEFUL = -0.2  # the same in its trial, whose few trees do not tell much
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
+_STEP_SETTLED = 1e-3
 _SMALL_VARIANCE = 0.1  # of a mean score
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
@@ -72,6 +76,8 @@ class StageGrower:
     def grow(self) -> Grown:
         """Grow all stages."""
         most = MOST_STAGES if self._n_stages == "auto" else int(self._n_stages)
+        if self._n_stages == "auto" and is_slow(self._growth.data):  # what time there is is better spent on the first
+            most = 1
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
@@ -142,6 +148,7 @@ class StageGrower:
             more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
+        size = min(size, _SLOW_GROUP_TREES) if is_slow(growth.data) else size
         changes = allowed_changes(self._own, growth.data, self._few_leaves)
         company = None
         if self._booster is not None and len(growth.data.y) >= _ROWS_OF_COMPANY:
@@ -194,33 +201,45 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
-        candidates, boosted = [best], self._booster is not None and len(scores) >= _ROWS_OF_BOOSTING
-        if self._own is not None and not boosted:
-            cut = {name: value for name, value in best.items() if name == "split_features"}
-            cut |= ANY_LEAVES if self._few_leaves else {}
-            plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
-            candidates += [s for s in plain if s != best and not s.keys() & self._own]
-        if len(candidates) == 1 and not boosted:
+        plain = self._plain_trees(best, len(scores))
+        if self._n_stages != "auto" and not plain:  # there is nothing to choose
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
         seeds = growth.seeds(_TRIAL_TREES)
-        tried = [growth.grow(settings, seeds, start) for settings in candidates]
-        changes = [self._change(scores, group.oob) for group in tried]
-        chosen = tried[int(np.argmin(changes))]
-        if min(changes) == 0:
+        chosen = growth.grow(best, seeds, start)
+        change, n_tried = self._change(scores, chosen.oob), len(seeds)
+        for settings in plain:
+            tried = growth.grow(settings, seeds, start)
+            of_tried, n_tried = self._change(scores, tried.oob), n_tried + len(seeds)
+            if not of_tried[0] < change[0]:
+                break
+            chosen, change = tried, of_tried
+        if change[0] == 0 or (self._n_stages == "auto" and change[1] > _HOPEFUL):
             return chosen, 0.0, chosen.oob.seen
-        n_more = max(n_trees - len(tried) * _TRIAL_TREES, LEAST_TREES)
-        more = growth.grow(chosen.settings, growth.seeds(n_more), start)
+        more = growth.grow(chosen.settings, growth.seeds(max(n_trees - n_tried, LEAST_TREES)), start)
         group = Group(chosen.settings, chosen.model + more.model, chosen.oob + more.oob)
         return group, *self._step(scores, group.oob)
 
+    def _plain_trees(self, best: Settings, n_rows: int) -> list[Settings]:
+        """Return settings of trees without slopes to try, those with more thresholds if the first are good."""
+        if self._own is None or (self._booster is not None and n_rows >= _ROWS_OF_BOOSTING):
+            return []
+        cut = {name: value for name, value in best.items() if name == "split_features"}
+        cut |= ANY_LEAVES if self._few_leaves else {}
+        plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
+        return [s for s in plain if s != best and not s.keys() & self._own]
+
     def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
         """Return the losses after a step, were there infinitely many such trees."""
-        objective, variance = self._objective, oob.variance_of_mean
-        if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
+        noise = self._noise(scores, oob.variance_of_mean)
+        return np.asarray(self._objective.losses(scores + step * oob.mean) - step**2 * noise / 2)
+
+    def _noise(self, scores: Floats, variance: Floats) -> Floats:
+        """Return twice what the loss of each row rises by, as the mean of few trees has this variance."""
+        loss = self._objective.loss
+        if loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
             variance = np.minimum(variance, _SMALL_VARIANCE)
-        noise = (objective.loss.curvature(scores) * variance).sum(axis=1)
-        return np.asarray(objective.losses(scores + step * oob.mean) - step**2 * noise / 2)
+        return np.asarray((loss.curvature(scores) * variance).sum(axis=1))
 
     def _step(self, scores: Floats, oob: OutOfBag) -> tuple[float, Any]:
         """Return the factor with the least out-of-bag loss, 0 to 1 or a little more, and the rows that judge it."""
@@ -228,18 +247,21 @@ class StageGrower:
         if not rows.any():
             return 0.0, rows
         longest = _LONGEST_OF_CLASSES if self._objective.loss.n_classes else 1
-        found = minimize_scalar(
-            lambda step: self._objective.average(self._losses(scores, oob, step), rows),
-            bounds=(0, longest),
-            method="bounded",
-        )
-        step = float(found.x)
-        better = found.fun < self._objective.average(self._objective.losses(scores), rows)
-        return (step if better and step > 1e-3 else 0.0), rows
+        judges = self._objective.judges(rows)
+        part, noise = self._objective.part(judges), self._noise(scores[judges], oob.variance_of_mean[judges])
+        share, start, change = part.shares(part.all_rows), scores[judges], oob.mean[judges]
 
-    def _change(self, scores: Floats, oob: OutOfBag) -> float:
+        def loss(step: float) -> float:
+            return weighted_sum(share, part.losses(start + step * change) - step**2 * noise / 2)
+
+        found = minimize_scalar(loss, bounds=(0, longest), method="bounded", options={"xatol": _STEP_SETTLED})
+        step = float(found.x)
+        return (step if found.fun < loss(0.0) and step > 1e-3 else 0.0), rows
+
+    def _change(self, scores: Floats, oob: OutOfBag) -> tuple[float, float]:
+        """Return by how much the loss falls with the best step, below 0, and its t value."""
         step, rows = self._step(scores, oob)
-        if not rows.any():
-            return 0.0
-        after, before = self._losses(scores, oob, step), self._objective.losses(scores)
-        return self._objective.average(after - before, rows)
+        if step == 0:
+            return 0.0, 0.0
+        change = self._losses(scores, oob, step) - self._objective.losses(scores)
+        return self._objective.average(change, rows), self._objective.t_value(change, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -46,14 +47,15 @@ def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, grow
     objective = growth.objective
 
     def figure(candidates: list[Chain]) -> float:
+        # As if no row had been drawn: late rounds learn noise that the mean of all bags has less of than that of some.
         mixture = Mixture(objective, forest, candidates)
-        losses = objective.losses(mixture.scores(weights))
-        return objective.loss.figure(objective.average(losses, mixture.rows))[1]
+        average = objective.average(mixture.losses(weights), mixture.rows)
+        return average if average < 0 else objective.loss.figure(average)[1]  # an estimate below 0 has no root
 
     limit = figure(chains) + TOLERANCE * abs(figure(chains))
-    oobs = [_after_shares(chain, growth) for chain in chains]
-    for i, share in enumerate(_SHARES):
-        shorter = [replace(chain, oob=of_chain[i]) for chain, of_chain in zip(chains, oobs, strict=True)]
+    oobs = zip(*(_after_shares(chain, growth) for chain in chains), strict=True)
+    for share, of_chains in zip(_SHARES, oobs, strict=True):
+        shorter = [replace(chain, oob=oob) for chain, oob in zip(chains, of_chains, strict=True)]
         if figure(shorter) <= limit:
             return [replace(chain, model=_first_rounds(chain, share)) for chain in shorter]
     return chains
@@ -69,18 +71,14 @@ def _first_rounds(chain: Chain, share: float) -> Model:
     return join([chain.model.take(first, end) for first, end in _rounds(chain, share)])
 
 
-def _after_shares(chain: Chain, growth: Growth) -> list[OutOfBag]:
-    """Return what the bags add up to after each share of their rounds, for the rows that they have not drawn."""
+def _after_shares(chain: Chain, growth: Growth) -> Iterator[OutOfBag]:
+    """Yield what the bags add up to after each share of their rounds, for the rows that they have not drawn."""
     data, threads = growth.data, growth.request.threads
-    found = [OutOfBag(np.zeros_like(chain.oob.total), np.zeros_like(chain.oob.squares), chain.oob.n_trees)] * len(
-        _SHARES
-    )
-    ends = [[end for _, end in _rounds(chain, share)] for share in _SHARES]
-    for bag, (first, _) in enumerate(_rounds(chain, 1.0)):
-        total, at = np.zeros_like(chain.oob.total), first
-        for i, end in enumerate(of_share[bag] for of_share in ends):
-            if end > at:
-                part = chain.model.take(at, end).out_of_bag(data.X, data.sampling, threads, scores=True)
-                total, at = total + part.total, end
-            found[i] = replace(found[i], total=found[i].total + total, squares=found[i].squares + total**2)
-    return found
+    done = [first for first, _ in _rounds(chain, 1.0)]
+    totals = [np.zeros_like(chain.oob.total) for _ in done]
+    for share in _SHARES:
+        for bag, (_, end) in enumerate(_rounds(chain, share)):
+            if end > done[bag]:
+                part = chain.model.take(done[bag], end).out_of_bag(data.X, data.sampling, threads, scores=True)
+                totals[bag], done[bag] = totals[bag] + part.total, end
+        yield OutOfBag(sum(totals[1:], totals[0]), sum((t**2 for t in totals[1:]), totals[0] ** 2), chain.oob.n_trees)

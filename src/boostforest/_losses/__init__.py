@@ -7,6 +7,7 @@ from .loss import Loss, OutOfBag
 from .own import OwnLoss
 from .regression import RegressionLoss
 from .robust import AbsoluteError, Huber, Quantile
+from .several import ClassTargets, Several, SquaredErrors
 from .squared_error import SquaredError
 
 #: The losses of regressors, by the names that the argument ``loss`` and model files have for them.
@@ -19,6 +20,7 @@ __all__ = [
     "REGRESSION_LOSSES",
     "AbsoluteError",
     "AcceleratedFailureTime",
+    "ClassTargets",
     "CrossEntropy",
     "Gamma",
     "Huber",
@@ -29,7 +31,9 @@ __all__ = [
     "Poisson",
     "Quantile",
     "RegressionLoss",
+    "Several",
     "Softmax",
     "SquaredError",
+    "SquaredErrors",
     "Tweedie",
 ]

@@ -24,7 +24,7 @@ DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
 COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
 _LARGEST_UNIT = 120  # exponent
 _PER_TREE = ("kind", "sum_path")
-_PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", *ROLES)
+_PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", "target_end", *ROLES)
 
 
 def clip_range_dtype(dtype: str) -> str:
@@ -62,15 +62,10 @@ class ForestColumns(ReadOnlyColumns):
     model_features: Ints | None = None  #: features that node models see, ascending; None: all
     monotonic_cst: Signs | None = None  #: per feature: 1 or -1 if scores rise or fall with it, 0: free; None: all free
     exponent: Signs | None = None  #: with int8, per model and output: its parameters are multiples of 2 to this power
+    target_end: Ints | None = None  #: of several targets: outputs up to the end of each; None: there is one
     n_features: int = field(kw_only=True)
     n_outputs: int = field(kw_only=True)
     models: tuple[Any, ...] = field(default=(), kw_only=True)  #: models in Python, None where a node has none; or empty
-
-    @classmethod
-    def grown(cls, columns: dict[str, Any], **others: Any) -> ForestColumns:
-        """Return trees as the core has grown them; with int8 the losses of nodes are left out."""
-        is_short = columns["params"].dtype == np.int8
-        return cls(**columns | ({"loss": None} if is_short else {}), **others)
 
     @cached_property
     def model(self) -> _core.Model:
@@ -107,30 +102,44 @@ class ForestColumns(ReadOnlyColumns):
     def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
         values = self.params.astype(np.float32)
-        return self._rounded(values, [_core.LEAST_EXPONENT] * self.n_trees)
+        parts = [self._quantised_tree(tree, values, _core.LEAST_EXPONENT) for tree in range(self.n_trees)]
+        params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return params, exponent
+
+    def _quantised_tree(self, tree: int, values: Singles, at_least: int) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below a least.
+
+        Where scores are sums along a path, nodes make up for what their parents have lost.
+        """
+        begin, end = self.tree_params_start[tree : tree + 2]
+        first, last = self.tree_start[tree : tree + 2]
+        left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
+        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, at_least)
+        return numbers, exponents
 
     def in_larger_units(self, shift: int) -> ForestColumns:
         """Return trees of int8 whose smallest units are larger by a power of two."""
         assert self.exponent is not None
-        start = self.tree_outputs_start
-        least = [int(self.exponent[a:b].min(initial=0)) for a, b in itertools.pairwise(start)]
-        values = self.coefficients().astype(np.float32)
-        params, exponent = self._rounded(values, [min(n + shift, _LARGEST_UNIT) for n in least])
+        start, width, before = self.tree_outputs_start, 1 + self.n_inputs, self.exponent
+        filled = np.diff(start) > 0
+        least = np.zeros(len(filled), dtype=np.int64)
+        least[filled] = np.minimum(np.minimum.reduceat(before, start[:-1][filled]), 0) if filled.any() else 0
+        least = np.minimum(least + shift, _LARGEST_UNIT)
+        exponent = np.maximum(before, np.repeat(least, np.diff(start))).astype(np.int8)
+        by, params = exponent - before, self.params.copy()
+        # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
+        runs = [0, *(np.flatnonzero(np.diff(width)) + 1), len(width)]
+        for first, end in itertools.pairwise(runs):
+            of_run = params[self.tree_params_start[first] : self.tree_params_start[end]].reshape(-1, width[first])
+            by_run = by[start[first] : start[end]]
+            changed = np.flatnonzero(by_run)
+            of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
+        summed = np.flatnonzero(self.sum_path & filled)
+        values = self.coefficients().astype(np.float32) if len(summed) else np.empty(0, dtype=np.float32)
+        for tree in summed.tolist():
+            places = slice(*self.tree_params_start[tree : tree + 2]), slice(*start[tree : tree + 2])
+            params[places[0]], exponent[places[1]] = self._quantised_tree(tree, values, int(least[tree]))
         return replace(self, params=params, exponent=exponent)
-
-    def _rounded(self, values: Singles, at_least: Sequence[int]) -> tuple[npt.NDArray[np.int8], Signs]:
-        """Return values in the order of ``params`` as whole numbers and exponents, of each tree none below its least.
-
-        Where scores are sums along a path, nodes make up for what their parents have lost.
-        """
-        parts = []
-        for tree, least in enumerate(at_least):
-            begin, end = self.tree_params_start[tree : tree + 2]
-            first, last = self.tree_start[tree : tree + 2]
-            left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
-            parts.append(_core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, least))
-        params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return params, exponent
 
     def coefficients(self) -> Coefficients:
         """Return the parameters as floats, in the order of ``params``."""
@@ -325,11 +334,21 @@ class ForestColumns(ReadOnlyColumns):
             models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )
 
+    def take_outputs(self, outputs: slice) -> ForestColumns:
+        """Return the same trees with some of their outputs, those of one target."""
+        n, starts = self.n_outputs, self.tree_params_start
+        trees = zip(starts[:-1], starts[1:], self.n_inputs.tolist(), strict=True)
+        params = [self.params[a:b].reshape(-1, n, 1 + m)[:, outputs].reshape(-1) for a, b, m in trees]
+        exponent = None if self.exponent is None else self.exponent.reshape(-1, n)[:, outputs].flatten()
+        n_outputs = len(range(*outputs.indices(n)))
+        own = np.concatenate(params)
+        return replace(self, params=own, exponent=exponent, target_end=None, n_outputs=n_outputs)
+
     @classmethod
     def concatenate(cls, parts: Sequence[ForestColumns]) -> ForestColumns:
         """Return the trees of all parts, which have the same roles of features."""
         arrays = [part.arrays() for part in parts]
-        names = [name for name in arrays[0] if name not in ROLES]
+        names = [name for name in arrays[0] if name not in (*ROLES, "target_end")]
         if any(part.loss is None for part in parts):
             names = [name for name in names if name != "loss"]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}

@@ -25,7 +25,7 @@ _MOST_ROWS = 2000  # training rows whose errors are used: more change the width 
 _VALUES_AT_ONCE = 2**24
 
 Outputs = Callable[[slice, int, int, bool], Floats]
-LeavesOf = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.integer[Any]]]
+LeavesOf = Callable[[npt.NDArray[np.intp]], Ints]
 Members = Sequence[Sequence[tuple[int, int]]]
 
 
@@ -56,12 +56,18 @@ class LeftOut:
 
 
 def left_out(
-    seeds: Seeds, bags: list[Seeds], sampling: Sampling, residuals: Floats, seen: Mask, leaves_of: LeavesOf
+    seeds: Seeds,
+    bags: list[Seeds],
+    sampling: Sampling,
+    residuals: Floats,
+    seen: Mask,
+    trees: Longs,
+    leaves_of: LeavesOf,
 ) -> LeftOut:
     """Keep what intervals need, of at most so many rows.
 
     ``bags`` has the seeds of each boosted stage: rows that all of its bags have drawn are not kept. ``leaves_of`` gives
-    the leaves of some rows in the first trees.
+    the leaves of some rows in ``trees``.
     """
     for stage in bags:
         seen = seen & np.logical_or.reduce([sampling.counts(seed, len(residuals)) == 0 for seed in stage])
@@ -70,9 +76,7 @@ def left_out(
     absent = np.stack([sampling.counts(seed, len(residuals))[rows] == 0 for seed in different])
     local = None
     if len(rows) > 1:
-        leaves = leaves_of(rows)
-        short = leaves.astype(np.uint16) if leaves.max() < 2**16 else leaves
-        local = LocalErrors(residuals[rows], short, weight)
+        local = LocalErrors.of(residuals[rows], leaves_of(rows), trees, weight)
     return LeftOut(np.abs(residuals[rows]), np.packbits(absent, axis=1), of_tree, weight, local)
 
 
@@ -109,7 +113,7 @@ def local_intervals(local: LocalErrors, kept: LeftOut, centre: Floats, leaves: I
     """Return lower and upper ends around outputs, as wide as errors are large in the rows' leaves."""
     if _are_infinite(kept, coverage):
         return np.tile([-np.inf, np.inf], (len(centre), 1))
-    half = local.limit(coverage) * local.scales(leaves)
+    half = local.half_widths(leaves, coverage)
     return np.column_stack([centre - half, centre + half])
 
 

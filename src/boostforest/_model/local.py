@@ -2,9 +2,10 @@
 
 A training row counts for a new one in a tree if both are in the same leaf, there as much as its share of the leaf
 (Meinshausen 2006), in the mean over the trees. The weighted mean of the absolute errors, to a power that makes the
-errors of the training rows most probable, is the scale of a row. Errors in units of their scales are alike everywhere:
-their conformal limit times the scale is the half width of an interval. For a whole distribution they are weighted once
-more, and its levels are corrected so that the training rows, each without itself, are spread evenly over them.
+errors of the training rows most probable, is the scale of a row. Errors in units of their scales are nearly alike
+everywhere: their conformal limit among rows of similar scales, times the scale, is the half width of an interval. For a
+whole distribution they are weighted once more, and its levels are corrected so that the training rows, each without
+itself, are spread evenly over them.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from scipy import sparse
 from .._base.typing import Floats, Ints, Longs
 from .conformal import effective_rows, limits
 
-MOST_TREES = 100  # whose leaves are kept: more change little
+MOST_TREES = 20  # whose leaves are kept: more change little, and files grow with them
 _FROM_ALL = 0.1  # what the mean error of all rows counts in a scale, beside 1 for the leaves
 _POWERS = np.arange(9) / 4
+_MOST_PARTS = 5  # of the training rows by their scales, each with a limit of its own;
+_OUTSIDE, _ROWS = 20, 100  #   so many rows are outside of the intervals of each part, and there are so many at least
 _EVERYWHERE = 0.5  # share of a distribution in which all rows count alike, wherever they are
 
 
@@ -31,11 +34,18 @@ class LocalErrors:
     """Out-of-bag errors of some training rows, and the leaves that these are in."""
 
     residuals: Floats  #: target − prediction, in units of outputs
-    leaves: npt.NDArray[np.integer[Any]]  #: rows × the first trees: number of the leaf's node in its tree
+    leaves: npt.NDArray[np.integer[Any]]  #: rows × some trees: number of the leaf's node in its tree
+    trees: Longs  #: which trees these are, ascending
     weight: Floats | None = None  #: of the rows; None: all the same
 
+    @classmethod
+    def of(cls, residuals: Floats, leaves: Ints, trees: Longs, weight: Floats | None) -> LocalErrors:
+        """Return the same with leaves in as few bytes as they need."""
+        short = leaves.astype(np.uint16) if leaves.max() < 2**16 else leaves
+        return cls(residuals, short, trees, weight)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return LocalErrors, (self.residuals, self.leaves, self.weight)  # the rest follows
+        return LocalErrors, (self.residuals, self.leaves, self.trees, self.weight)  # the rest follows
 
     @property
     def n_trees(self) -> int:
@@ -101,9 +111,24 @@ class LocalErrors:
         count = (total[places] > 0).mean(axis=1) + _FROM_ALL
         return np.asarray(self._relative(mean[places].mean(axis=1), count) ** self._own[1])
 
-    def limit(self, coverage: float) -> float:
-        """Return the half width of an interval of this coverage where the scale is 1."""
-        return float(limits(np.abs(self.residuals / self._own[0])[None], self.weight, coverage)[0])
+    def half_widths(self, leaves: Ints, coverage: float) -> Floats:
+        """Return the half widths of intervals of this coverage for rows with these leaves."""
+        scales = self.scales(leaves)
+        return np.asarray(scales * np.interp(np.log(scales), *self._limits(coverage)))
+
+    def _limits(self, coverage: float) -> tuple[Floats, Floats]:
+        """Return logarithms of scales, ascending, and the limits of the errors in units of the scales there."""
+        scales, power = self._own
+        errors, order = np.abs(self.residuals / scales), np.argsort(scales, kind="stable")
+        n_rows = len(scales) if self.weight is None else effective_rows(self.weight)
+        most = min(n_rows * (1 - coverage) / _OUTSIDE, n_rows / _ROWS, _MOST_PARTS if power > 0 else 1)
+        for n_parts in range(max(int(most), 1), 0, -1):
+            parts = np.array_split(order, n_parts)
+            weights = [None if self.weight is None else self.weight[part] for part in parts]
+            found = [limits(errors[part][None], own, coverage)[0] for part, own in zip(parts, weights, strict=True)]
+            if np.isfinite(found).all():  # the weights of a part may say less than their number
+                break
+        return np.array([np.log(scales[part]).mean() for part in parts]), np.array(found)
 
     # -------------------------------------------------------------------------------------------------- distributions
 

@@ -13,12 +13,12 @@ from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
 from .._core import Link
 from .._features.features import Features
-from .._losses import Loss, OutOfBag
+from .._losses import Loss, OutOfBag, Several
 from .background import Background
 from .columns import ForestColumns
 from .distribution import Distribution
 from .intervals import LeftOut, intervals, local_intervals
-from .local import MOST_TREES, LocalErrors
+from .local import LocalErrors
 from .python_models import add_trees, python_models_size
 
 _VALUES_AT_ONCE = 2**22  # of distributions
@@ -73,11 +73,23 @@ class Stages:
         stages = zip(self.parts, self.boosted, strict=True)
         return [np.unique(seeds[first:end]) for (first, end), boosted in stages if boosted]
 
+    def spread(self, most: int) -> Longs:
+        """Return at most so many trees, evenly from the first stage and, where that has fewer, from the others."""
+        n_first, n_trees = self.ends[0], self.ends[-1]
+        n_own = min(most, n_first)
+        n_others = min(most - n_own, n_trees - n_first)
+        parts = np.linspace(0, n_first - 1, n_own), np.linspace(n_first, n_trees - 1, n_others)
+        return np.concatenate(parts).astype(np.int64)
+
     def tree_weights(self) -> Floats:
         """Return what each tree counts."""
         stages = zip(self.parts, self.steps, self.counts, strict=True)
         weights: Floats = np.concatenate([np.full(end - first, step / n) for (first, end), step, n in stages])
         return weights
+
+
+def _column(values: Floats | None, column: int) -> Floats | None:
+    return None if values is None else np.ascontiguousarray(values[:, column])
 
 
 def _runs(seeds: Seeds, first: int, end: int) -> list[tuple[int, int]]:
@@ -118,12 +130,13 @@ class Known:
     """What a forest knows of itself from the rows that its trees have not drawn; None: it was not asked for."""
 
     score: Any = None  #: by the metric that ``oob_score`` names
-    prediction: Floats | None = None  #: of the training rows, or their probabilities; not in files
+    prediction: Any = None  #: of the training rows, or their probabilities; not in files
     losses: Floats | None = None  #: after each stage
     pool_report: list[dict[str, Any]] | None = None  #: what an adaptive pool has tried; not in files
     compression_report: list[dict[str, Any]] | None = None  #: what each step of ``compress`` has cost; not in files
     target: bytes | None = None  #: SHA-256 of the training target: which rows are those
-    left_out: LeftOut | None = None  #: what prediction intervals need
+    left_out: LeftOut | None = None  #: what prediction intervals need,
+    left_outs: tuple[LeftOut, ...] = ()  #:   and those of each of several targets; not in files
     conformity: Floats | None = None  #: what prediction sets need,
     conformity_weight: Floats | None = None  #:   and what its rows weigh; None: all the same
     background: Background = field(
@@ -261,16 +274,11 @@ class Model:
             scores = scores + step * mean
         return self.calibration.outputs(self.loss, scores, offset)
 
-    def leaves(self, X: Floats, threads: int) -> Ints:
-        """Return the leaf of every row in every tree: rows × trees."""
-        leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
-        self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves)
+    def leaves(self, X: Floats, threads: int, trees: Longs | None = None) -> Ints:
+        """Return the leaf of every row in every tree, or in some: rows × trees."""
+        leaves = np.empty((len(X), self.n_trees if trees is None else len(trees)), dtype=np.int32)
+        self.columns.model.apply(X, self.features.mean, self.features.scale, threads, leaves, trees)
         return leaves
-
-    def first_leaves(self, X: Floats, threads: int) -> Ints:
-        """Return the leaf of every row in the trees of the first stage, at most so many: those that rows share."""
-        n_trees = min(MOST_TREES, self.stages.ends[0])
-        return (self if n_trees == self.n_trees else self.take(0, n_trees)).leaves(X, threads)
 
     def intervals(
         self, X: Floats, kept: LeftOut, coverage: float, threads: int, offset: Floats | None = None
@@ -289,13 +297,13 @@ class Model:
     ) -> Floats:
         """Return the same with local widths."""
         centre = self.outputs(X, threads, offset)[:, 0]
-        return local_intervals(local, kept, centre, self.first_leaves(X, threads), coverage)
+        return local_intervals(local, kept, centre, self.leaves(X, threads, local.trees), coverage)
 
     def distributions(
         self, X: Floats, local: LocalErrors, threads: int, offset: Floats | None = None
     ) -> Iterator[Distribution]:
         """Yield the distributions of the targets, some rows at a time, in the user's units."""
-        centre, leaves = self.outputs(X, threads, offset), self.first_leaves(X, threads)
+        centre, leaves = self.outputs(X, threads, offset), self.leaves(X, threads, local.trees)
         block = max(1, _VALUES_AT_ONCE // len(local.residuals))
         for first in range(0, len(X), block):
             rows = slice(first, first + block)
@@ -385,6 +393,18 @@ class Model:
             draws=None,
             known=Known(background=self.known.background),
         )
+
+    def of_target(self, target: int) -> Model:
+        """Return the model of one of several targets."""
+        assert isinstance(self.loss, Several)
+        _, outputs, loss = next(each for each in self.loss.each() if each[0] == target)
+        known, prediction = self.known, self.known.prediction
+        own = Known(
+            prediction=prediction[target] if isinstance(prediction, list) else _column(prediction, target),
+            left_out=known.left_outs[target] if known.left_outs else None,
+            background=known.background,
+        )
+        return replace(self, loss=loss, columns=self.columns.take_outputs(outputs), draws=None, known=own)
 
     def __add__(self, other: Model) -> Model:
         """Return the trees of both in one stage."""

@@ -36,7 +36,7 @@ def can_predict(columns: ForestColumns, first: int, last: int) -> bool:
     """Tell whether a GPU can evaluate some trees: those with linear models, or constants."""
     kinds = columns.kind[first:last]
     on_features = (kinds == int(ModelKind.LINEAR)) | (kinds == int(ModelKind.CONSTANT))
-    return columns.monotonic_cst is None and bool(on_features.all())
+    return columns.monotonic_cst is None and columns.target_end is None and bool(on_features.all())
 
 
 def within_memory(columns: ForestColumns, compute: Callable[[], Result]) -> Result | None:

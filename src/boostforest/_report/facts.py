@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from .._base.typing import Floats, Labels, Longs, Mask
+from .._estimator.targets import require_one
 from .._explain.effects import column_names
 from .._explain.judged import JudgedRows, read_target
 from .._explain.permutation import PermutationImportances
@@ -61,6 +62,7 @@ class Facts:
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any, target: str | None) -> None:
         self.estimator, self.X = estimator, X
+        require_one(estimator._fitted(), "report")
         self.rows: JudgedRows = estimator._judged_rows(X, y, sample_weight)
         model = self.model
         self.table = read_rows(X, model.features.columns, type(estimator).__name__)

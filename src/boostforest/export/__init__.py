@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator.base import STORED, BoostEstimator
+from .._estimator.targets import require_one
 from .._files.files import replace_file
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def to_onnx(estimator: Any, dtype: str = "float64", *, leaves: bool = False, ml_
     _check(estimator, dtype)
     if isinstance(ml_opset, bool) or ml_opset not in _ML_OPSETS:
         raise ValueError(f"ml_opset must be 5 or 3; got {ml_opset!r}.")
+    require_one(estimator._fitted(), "to_onnx")
     try:
         from ._onnx import make_model
     except ModuleNotFoundError as error:
@@ -194,6 +196,7 @@ def to_c(estimator: Any, name: str = "model", dtype: str = "float64") -> str:
     _check(estimator, dtype)
     if not isinstance(name, str) or not _c.is_name(name):
         raise ValueError(f"name must be letters, digits and underscores, and not a word of C; got {name!r}.")
+    require_one(estimator._fitted(), "to_c")
     return _c.make_source(estimator._fitted(), name, dtype)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from onnx import TensorProto, helper
 
+from .._base.typing import Floats, Longs
 from .._features.encoder import CategoryColumn, NumberColumn
 from .._features.features import Features
-from ._graph import BOOL, DOUBLE, INT32, INT64, Graph, Value
+from ._graph import BOOL, DOUBLE, EXACT_IN_FLOATS, FLOAT, INT32, INT64, ML_OPSET, Graph, Value
 
 _STRING = TensorProto.STRING
+Singles: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -42,28 +45,73 @@ def column_name(features: Features, j: int) -> str:
     return f"x{j}" if features.names is None else str(features.names[j])
 
 
+@dataclass(frozen=True)
+class Routing:
+    """What splits compare, doubles or floats."""
+
+    features: Value  #: rows × features
+    threshold: Floats | Singles  #: of every node of the forest, in the same type
+    by_mode: bool = False
+    """Where missing values go left the other question is asked, x > threshold, which is false for them, and the sides
+    change: a byte less for each split, but ONNX Runtime takes up to half as long again."""
+
+
 class FeatureValues:
     """The features of rows in a graph, scaled: rows × features."""
 
     def __init__(self, graph: Graph, features: Features, inputs: Sequence[Input], seen: Any) -> None:
         """Add what becomes of the table; ``seen`` are the features that node models see, None for all."""
-        x = _encoded(graph, features, inputs)
+        self._encoded = x = _encoded(graph, features, inputs)
         if features.mean.any():
             x = graph.add("Sub", x, features.mean)
         if (features.scale != 1).any():
             x = graph.add("Div", x, features.scale)
         self.routed: Value = x  #: what splits see: missing values are NaN
-        self._graph, self._fill, self._seen = graph, features.fill, seen
+        self._graph, self._features, self._seen = graph, features, seen
+        has_means = any(column.means is not None for column in features.columns.categories.values())
+        self._are_floats = not has_means and all(given.type in (FLOAT, _STRING) for given in inputs)
+
+    def routing(self, feature: Any, threshold: Floats, by_mode: bool) -> Routing:
+        """Return what splits compare: floats, not scaled, if all features are such; half as large, the same leaves."""
+        is_large = len(threshold) >= EXACT_IN_FLOATS  # numbers of leaves must be exact
+        if not self._are_floats or is_large or self._graph.ml_opset < ML_OPSET:
+            return Routing(self.routed, threshold)
+        mean, scale = self._features.mean[feature], self._features.scale[feature]
+        return Routing(self._floats, _largest_floats(mean, scale, threshold), by_mode)
+
+    @cached_property
+    def _floats(self) -> Value:
+        return self._graph.add("Cast", self._encoded, to=FLOAT)
 
     @cached_property
     def filled(self) -> Value:
         """What node models see."""
         graph, missing = self._graph, self._graph.add("IsNaN", self.routed)
-        if self._fill is None:
+        if self._features.fill is None:
             filled = graph.add("Where", missing, np.array(0.0), self.routed)
         else:
-            filled = _expected(graph, self.routed, missing, self._fill)
+            filled = _expected(graph, self.routed, missing, self._features.fill)
         return filled if self._seen is None else _columns(graph, filled, self._seen)
+
+
+def _largest_floats(mean: Floats, scale: Floats, threshold: Floats) -> Singles:
+    """Return the largest floats that are not above thresholds once they are scaled; scaling keeps the order."""
+    low, high = (np.full(len(threshold), edge, dtype=np.int64) for edge in _EDGES)
+    with np.errstate(over="ignore"):
+        while (low < high).any():  # by halves, over all floats in their order
+            middle = (low + high + 1) // 2
+            goes_left = (_nth_float(middle).astype(np.float64) - mean) / scale <= threshold
+            low, high = np.where(goes_left, middle, low), np.where(goes_left, high, middle - 1)
+    return _nth_float(low)
+
+
+_LARGEST = int(np.float32(np.inf).view(np.int32)) - 1  # bits of the largest float
+_EDGES = -_LARGEST - 1, _LARGEST  # the first is minus infinity: no float goes left
+
+
+def _nth_float(number: Longs) -> Singles:
+    """Return floats by their numbers in ascending order, 0 being that of 0: bits of floats have this order."""
+    return np.copysign(np.abs(number).astype(np.int32).view(np.float32), number.astype(np.float32))
 
 
 def _columns(graph: Graph, x: Value, numbers: Any) -> Value:

@@ -13,8 +13,10 @@ Value: TypeAlias = str  # the name of what an operator gives
 OPSET = 18  # what is used here means the same since 13
 ML_OPSET = 5  # has trees with doubles in and out; 3 has doubles in
 ML = "ai.onnx.ml"
+EXACT_IN_FLOATS = 2**24  # whole numbers up to this
 _SMALL = 4096  # bytes
-BOOL, DOUBLE, INT32, INT64 = TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64
+BOOL, DOUBLE, FLOAT = TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.FLOAT
+INT32, INT64 = TensorProto.INT32, TensorProto.INT64
 
 
 class Graph:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from .._base.typing import Floats, Longs
 from .._core import ModelKind
 from .._model.columns import Coefficients, ForestColumns
-from ._features import FeatureValues
-from ._graph import ML_OPSET, Graph, Value
+from ._features import FeatureValues, Routing
+from ._graph import DOUBLE, EXACT_IN_FLOATS, ML_OPSET, Graph, Value
 from ._losses import LossGraph
 from ._trees import Trees
 
@@ -22,6 +22,8 @@ _AT_ONCE = 4096
 # Leaves of the trees that one operator adds up: attributes are stored with seven bits in a byte, so that numbers of
 # leaves and nodes take two bytes.
 _ADDED_UP = 2**14
+# Coefficients for each split: with fewer the file would be more than 1.3 times the model file, where splits are coded.
+_FEW = 1.5
 
 
 class NodeModels:
@@ -33,6 +35,8 @@ class NodeModels:
         """Keep what is needed; ``dtype`` is the type of the predictions."""
         self._graph, self._columns, self._features, self._loss = graph, columns, features, loss
         self._dtype = dtype
+        are_most_splits = columns.params.size < _FEW * int(np.count_nonzero(columns.feature >= 0))
+        self.routing = features.routing(columns.feature, columns.threshold, are_most_splits)
         self._linear_inputs: Value | None = None
 
     def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
@@ -73,7 +77,7 @@ class NodeModels:
     def _values(self, trees: Trees, as_outputs: bool) -> Value:
         """Return scores, or outputs, of rows by every tree: rows × trees × outputs."""
         graph, first = self._graph, trees.numbers[0]
-        leaf = trees.leaf_numbers(graph, self._features.routed)
+        leaf = trees.leaf_numbers(graph, self.routing)
         if self._columns.kind[first] == ModelKind.CONSTANT:
             return graph.add("Gather", self._leaf_table(trees, as_outputs), leaf, axis=0)
         if self._columns.sum_path[first]:
@@ -100,7 +104,7 @@ class NodeModels:
             return table
         exponent = _of_trees(columns.exponent, columns.tree_outputs_start, trees).reshape(-1, columns.n_outputs, 1)
         unit = np.ldexp(np.float32(1), np.concatenate([np.zeros_like(exponent[:n_first]), exponent]))
-        return graph.add("Mul", table, graph.doubles(unit))
+        return graph.add("Mul", table, graph.doubles(_shortest(unit)))
 
     # ---------------------------------------------------------------------------------------------------- constants
 
@@ -129,16 +133,26 @@ class NodeModels:
 
     def _sums_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that have one number at each leaf in parts: TreeEnsemble adds them up."""
-        n_leaves = np.cumsum(np.add.reduceat(self._columns.feature < 0, self._columns.tree_start[:-1])[numbers])
+        n_leaves = np.add.reduceat(self._columns.feature < 0, self._columns.tree_start[:-1])[numbers]
         sums = []
-        while len(numbers):
-            n = max(int(np.searchsorted(n_leaves, _ADDED_UP, side="right")), 1)
-            trees = Trees(self._columns, numbers[:n])
-            values = self._leaf_values(trees, as_outputs)[:, 0] * weights[:n][trees.tree_of_leaf]
-            targets = np.zeros(len(values), dtype=np.int64)
-            sums.append(trees.add_to(self._graph, self._features.routed, values, targets, 1))
-            numbers, weights, n_leaves = numbers[n:], weights[n:], n_leaves[n:] - n_leaves[n - 1]
+        for weight in np.unique(weights):
+            own = weights == weight
+            part = np.cumsum(n_leaves[own]) // _ADDED_UP
+            for k in np.unique(part):
+                trees = Trees(self._columns, numbers[own][part == k])
+                sums.append(self._sum_of_constants(trees, self._leaf_values(trees, as_outputs)[:, 0], weight))
         return sums
+
+    def _sum_of_constants(self, trees: Trees, values: Floats, weight: float) -> Value:
+        """Return the sum of the values of leaves times a weight: by floats if that is exact, by doubles if not."""
+        graph, targets = self._graph, np.zeros(len(values), dtype=np.int64)
+        unit = _unit(values)
+        are_few = len(trees) * np.abs(values).max() < unit * EXACT_IN_FLOATS  # digits of the sum
+        if are_few and self.routing.threshold.dtype == np.float32:
+            found = graph.add("Cast", trees.add_to(graph, self.routing, values / unit, targets, 1), to=DOUBLE)
+            return graph.add("Mul", found, np.array(unit * weight))
+        exact = Routing(self._features.routed, self._columns.threshold)
+        return trees.add_to(graph, exact, values * weight, targets, 1)
 
     # ------------------------------------------------------------------------------------------------ linear models
 
@@ -208,3 +222,11 @@ def _shortest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     with np.errstate(over="ignore"):
         tried = (values.astype(dtype) for dtype in (np.float16, np.float32))
         return next((short for short in tried if (short == values).all()), values)
+
+
+def _unit(values: Floats) -> float:
+    """Return the largest power of two, up to 1, that all numbers are multiples of."""
+    digits, exponent = np.frexp(values[values != 0])
+    whole = np.ldexp(np.abs(digits), 53).astype(np.int64)
+    last = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)  # places of the last digits in base 2
+    return float(np.ldexp(1.0, int((exponent - 53 + last).min(initial=0))))

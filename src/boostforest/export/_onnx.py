@@ -12,6 +12,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from .._base.typing import Floats
+from .._estimator.targets import require_one
 from .._losses import CrossEntropy
 from .._model.model import Calibration, Model
 from ._features import FeatureValues, Input, column_name, own_inputs
@@ -41,6 +42,7 @@ class Predictions:
 
 def check(model: Model) -> None:
     """Refuse what a graph cannot say."""
+    require_one(model, "to_onnx")
     if model.columns.in_python.any():
         raise ValueError(
             "to_onnx cannot express node models in Python, such as networks and scikit-learn regressors: use node "
@@ -60,14 +62,15 @@ def add_predictions(
     columns = model.columns if model.columns.dtype != np.float64 else model.columns.astype(dtype)
     features = FeatureValues(graph, model.features, inputs, columns.model_features)
     loss = loss_graph(model.loss)
-    outputs = _outputs(graph, model, NodeModels(graph, columns, features, loss, dtype), loss)
+    models = NodeModels(graph, columns, features, loss, dtype)
+    outputs = _outputs(graph, model, models, loss)
     values = loss.decode(graph, outputs)
     label = labels(graph, model.loss, values) if isinstance(model.loss, CrossEntropy) else None
     leaves = None
     if with_leaves:
         trees = Trees(columns, np.arange(columns.n_trees))
         numbers = trees.leaves - columns.tree_start[trees.tree_of_leaf]
-        leaves = trees.numbers_of_leaves(graph, features.routed, numbers, INT64)
+        leaves = trees.numbers_of_leaves(graph, models.routing, numbers, INT64)
     if dtype == "float32":
         values = graph.add("Cast", values, to=TYPES[dtype])
     return Predictions(values, label, leaves)

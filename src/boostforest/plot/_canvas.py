@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import Floats, Labels
+from .._estimator.targets import require_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,6 +161,8 @@ def check_estimator(estimator: Any, what: str) -> None:
     if what in kinds and not kinds[what](estimator):
         raise TypeError(f"this picture needs {what}; got {_told(estimator)}.")
     check_is_fitted(estimator)
+    if what in kinds and hasattr(estimator, "get_target"):
+        require_one(estimator._fitted(), "this picture")
 
 
 def _told(something: object) -> str:

@@ -5,6 +5,7 @@ namespace boostforest {
 namespace {
 
 void take(const Dataset& data, std::int64_t row, double weight, BagPart& part) {
+    part.rows.push_back(static_cast<std::int32_t>(row));
     part.w.push_back(weight);
     part.y.push_back(data.y[row]);
     part.weight += weight;

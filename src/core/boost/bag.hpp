@@ -14,14 +14,15 @@ namespace boostforest {
 
 // Some rows of a bag: what a loss keeps of them.
 struct BagPart {
-    std::int64_t n = 0;         // rows
-    std::int64_t stride = 0;    // of values per row, output after output
-    double weight = 0;          // Σ w
-    std::vector<double> w, y;   // weight and label of each
-    std::vector<double> state;  // see Loss::n_state
+    std::int64_t n = 0;              // rows
+    std::int64_t stride = 0;         // of values per row, output after output
+    double weight = 0;               // Σ w
+    std::vector<double> w, y;        // weight and label of each
+    std::vector<double> state;       // see Loss::n_state
+    std::vector<std::int32_t> rows;  // their numbers in the table
 
     Sample sample() {
-        return {.rows = nullptr,
+        return {.rows = rows.data(),
                 .n = n,
                 .weight = weight,
                 .w = w.data(),

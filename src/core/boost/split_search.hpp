@@ -38,9 +38,11 @@ class BinSplitSearch {
     double score(const Totals& totals) const;
 
    private:
-    // Adds to the gains of a feature's borders, with missing values on one side.
-    void add_feature(const double* sums, int feature, const Totals& totals, double least_h, bool missing_left,
-                     double* gains);
+    // Adds to the gains of the borders of up to kAtOnce features, with missing values on one side.
+    void add_features(Histograms& histograms, int slot, const int* features, int n, const Totals& totals,
+                      double least_h, bool missing_left);
+
+    static constexpr int kAtOnce = 4;  // sums along bins wait for each other: those of several features do not
 
     const Bins& bins_;
     const int n_outputs_;
@@ -48,8 +50,8 @@ class BinSplitSearch {
     const std::vector<int>* features_ = nullptr;
     std::vector<std::int64_t> start_;  // first of each feature's gains: two for every border
     Buffer<double> gains_;
-    Buffer<double> left_g_, left_h_, left_total_;  // of the borders of a feature
-    double before_ = 0;                            // scores of the nodes that were added
+    Buffer<double> left_g_[kAtOnce], left_h_[kAtOnce], left_total_[kAtOnce];  // of the borders of a feature
+    double before_ = 0;                                                       // scores of the nodes that were added
 };
 
 }  // namespace boostforest

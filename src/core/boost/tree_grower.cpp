@@ -201,6 +201,19 @@ void BoostedTreeGrower::sum_up(std::int64_t begin, std::int64_t end, Totals& tot
     std::fill(totals.begin(), totals.end(), 0.0);
     weight = 0;
     const int size = 2 * n_outputs_;
+    if (n_outputs_ == 1) {  // the usual case, in registers
+        double g = 0, h = 0, w = 0;
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int32_t row = rows_[i];
+            w += bag_.drawn.w[row];
+            g += (*pairs_)[2 * static_cast<std::size_t>(row)];
+            h += (*pairs_)[2 * static_cast<std::size_t>(row) + 1];
+        }
+        totals[0] = g;
+        totals[1] = h;
+        weight = w;
+        return;
+    }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int32_t row = rows_[i];
         weight += bag_.drawn.w[row];

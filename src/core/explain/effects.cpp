@@ -6,16 +6,23 @@
 #include <numeric>
 
 #include "../kernels/kernels.hpp"
+#include "effect_lines.hpp"
 #include "row_blocks.hpp"
 
 namespace boostforest {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 512;  // that one thread takes through a tree: they need little of it each
+constexpr std::int64_t kSummedRows = 4096;  // that are added up at a time
+constexpr std::int64_t kMostRows = 1024;    // that one thread takes through a tree: they need little of it each
 
 bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
+}
+
+// Whether the effects on a row are lines over the grid.
+bool are_lines(const WeightedTrees& forest, const Grid& grid) {
+    return grid.ascends() && forest.trees[0].n_outputs == 1 && forest.link != Link::kSigmoid;
 }
 
 }  // namespace
@@ -49,28 +56,20 @@ void Effects::add_tree(const TreeView& tree, Link link, const PreparedRows& rows
     weight_ = weight;
     out_ = out;
     std::iota(order_.begin(), order_.end(), 0);
-    visit(0, 0, static_cast<std::int32_t>(grid_.n()), 0, 0);
+    visit(0, 0, static_cast<std::int32_t>(grid_.n()));
 }
 
-// Some values of the grid get here; constant and slope: of what the nodes above add for them and have not yet added.
-void Effects::visit(std::int32_t node, std::int32_t begin, std::int32_t end, double constant, double slope) {
+// Some values of the grid get here.
+void Effects::visit(std::int32_t node, std::int32_t begin, std::int32_t end) {
     if (begin == end) return;
-    if (models_->load(node) && !add_line(begin, end, constant, slope)) add_outputs(begin, end);
+    if (models_->load(node)) add_outputs(begin, end);
     const std::int32_t feature = tree_->feature[node];
-    if (feature < 0) {
-        if (constant == 0 && slope == 0) return;
-        constant *= weight_;
-        slope *= weight_;
-        const double* values = grid_.values();
-        for (std::int32_t i = begin; i < end; ++i) out_[i] += constant + slope * values[i];
-        return;
-    }
+    if (feature < 0) return;
     const std::int32_t left = tree_->left[node];
-    if (!grid_.replaces(feature))
-        return visit(left + (goes_left(*tree_, node, routed_[feature]) ? 0 : 1), begin, end, constant, slope);
+    if (!grid_.replaces(feature)) return visit(left + (goes_left(*tree_, node, routed_[feature]) ? 0 : 1), begin, end);
     const std::int32_t middle = part(node, begin, end);
-    visit(left, begin, middle, constant, slope);
-    visit(left + 1, middle, end, constant, slope);
+    visit(left, begin, middle);
+    visit(left + 1, middle, end);
 }
 
 // Puts the values that go left first; returns where the others begin.
@@ -86,39 +85,6 @@ std::int32_t Effects::part(std::int32_t node, std::int32_t begin, std::int32_t e
         return goes_left(*tree_, node, grid_.routed(i, feature));
     });
     return static_cast<std::int32_t>(middle - order_.begin());
-}
-
-// Adds the node's model to a line if it is one over these values; else false.
-bool Effects::add_line(std::int32_t begin, std::int32_t end, double& constant, double& slope) {
-    if (!grid_.ascends() || n_outputs_ > 1 || models_->shape() == Shape::kSigmoid) return false;
-    double start = models_->has_slopes() ? models_->score(0, inputs_) : models_->intercept(0), own = 0;
-    for (const std::int32_t j : grid_.inputs()) {
-        if (!models_->has_slopes()) break;
-        own = models_->slopes(0)[j];
-        start -= own * inputs_[j];
-    }
-    if (models_->shape() == Shape::kClipped) {
-        const double a = start + own * grid_.values()[begin], b = start + own * grid_.values()[end - 1];
-        const double least = std::min(a, b), most = std::max(a, b);
-        if (!(least >= models_->lower() && most <= models_->upper())) {
-            if (!(most <= models_->lower() || least >= models_->upper())) {
-                add_clipped(begin, end, start, own);
-                return true;
-            }
-            start = most <= models_->lower() ? models_->lower() : models_->upper();
-            own = 0;
-        }
-    }
-    constant += start;
-    slope += own;
-    return true;
-}
-
-void Effects::add_clipped(std::int32_t begin, std::int32_t end, double start, double slope) {
-    const double lower = models_->lower(), upper = models_->upper();
-    const double* values = grid_.values();
-    for (std::int32_t i = begin; i < end; ++i)
-        out_[i] += weight_ * std::min(std::max(start + slope * values[i], lower), upper);
 }
 
 void Effects::add_outputs(std::int32_t begin, std::int32_t end) {
@@ -151,21 +117,55 @@ void Effects::add_outputs(std::int32_t begin, std::int32_t end) {
             out_[std::int64_t{order_[begin + i]} * n_outputs_ + k] += weight_ * scores[k * stride + i];
 }
 
+namespace {
+
+// Adds the effects on rows, each of its own or together, to `out`.
+void add_block(const WeightedTrees& forest, const PreparedRows& rows, const Grid& grid, const double* row_weights,
+               Worker& worker, double* out) {
+    const int n_outputs = forest.trees[0].n_outputs;
+    const std::int64_t size = grid.n() * n_outputs;
+    if (are_lines(forest, grid)) {
+        EffectLines lines(grid, rows, row_weights);
+        for (std::size_t t = 0; t < forest.trees.size(); ++t) {
+            worker.check(64 * rows.n());
+            lines.add_tree(forest.trees[t], forest.link, forest.weights[t]);
+        }
+        return lines.give(out);
+    }
+    Effects effects(grid, n_outputs, rows.input_width());
+    for (std::size_t t = 0; t < forest.trees.size(); ++t)
+        for (std::int64_t i = 0; i < rows.n(); ++i) {
+            worker.check(64 + size);
+            const double weight = forest.weights[t] * (row_weights == nullptr ? 1.0 : row_weights[i]);
+            effects.add_tree(forest.trees[t], forest.link, rows, i, weight,
+                             out + (row_weights == nullptr ? i * size : 0));
+        }
+}
+
+}  // namespace
+
 void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
                  double* out) {
     if (forest.trees.empty()) return;
-    const int n_outputs = forest.trees[0].n_outputs;
-    const std::int64_t size = grid.n() * n_outputs;
+    const std::int64_t size = grid.n() * forest.trees[0].n_outputs;
     for_row_blocks(rows, kMostRows, n_threads, control,
                    [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
-                       Effects effects(grid, n_outputs, block.input_width());
-                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
-                           for (std::int64_t i = 0; i < block.n(); ++i) {
-                               worker.check(64 + size);
-                               effects.add_tree(forest.trees[t], forest.link, block, i, forest.weights[t],
-                                                out + (begin + i) * size);
-                           }
+                       add_block(forest, block, grid, nullptr, worker, out + begin * size);
                    });
+}
+
+void add_summed_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, const double* row_weights,
+                        int n_threads, Control& control, double* out) {
+    if (forest.trees.empty()) return;
+    const std::int64_t size = grid.n() * forest.trees[0].n_outputs;
+    const std::int64_t n_blocks = (rows.n_rows + kSummedRows - 1) / kSummedRows;
+    std::vector<double> sums(n_blocks * size);  // blocks and their order do not depend on the threads
+    parallel_for(n_blocks, n_threads, control, [&](std::int64_t number, Worker& worker) {
+        const std::int64_t begin = number * kSummedRows, end = std::min(begin + kSummedRows, rows.n_rows);
+        add_block(forest, PreparedRows(rows, begin, end), grid, row_weights + begin, worker,
+                  sums.data() + number * size);
+    });
+    for (std::int64_t i = 0; i < n_blocks * size; ++i) out[i % size] += sums[i];
 }
 
 }  // namespace boostforest

@@ -1,8 +1,7 @@
 // Effects: what a forest gives for rows of which some columns take each value of a grid, the rest as it is.
 //
 // A row goes down a tree once, with all values of the grid that lead the same way. With one number on the grid, in
-// ascending order, what goes the same way is a range, and models that are linear over it are added up on the way to the
-// leaf.
+// ascending order, what goes the same way is a range; see EffectLines for models that are lines over it.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +47,7 @@ class Effects {
                   double* out);
 
    private:
-    void visit(std::int32_t node, std::int32_t begin, std::int32_t end, double constant, double slope);
-    bool add_line(std::int32_t begin, std::int32_t end, double& constant, double& slope);
-    void add_clipped(std::int32_t begin, std::int32_t end, double start, double slope);
+    void visit(std::int32_t node, std::int32_t begin, std::int32_t end);
     void add_outputs(std::int32_t begin, std::int32_t end);
     std::int32_t part(std::int32_t node, std::int32_t begin, std::int32_t end);
 
@@ -72,5 +69,9 @@ class Effects {
 // those that are replaced or filled by a mean.
 void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
                  double* out);
+
+// Their weighted sum over rows: grid values × outputs. The same for any number of threads.
+void add_summed_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, const double* row_weights,
+                        int n_threads, Control& control, double* out);
 
 }  // namespace boostforest

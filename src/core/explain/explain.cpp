@@ -14,10 +14,10 @@ namespace boostforest {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 16;                     // that one thread takes through a tree
-constexpr std::int64_t kMostPathRows = 64;                 // the same, along paths
-constexpr int kMostLevels = 200;                           // of a tree that is walked with all its branches
-constexpr std::size_t kTreeBytes = std::size_t{64} << 20;  // of prepared trees at a time
+constexpr std::int64_t kMostRows = 16;                    // that one thread takes through a tree
+constexpr std::int64_t kMostPathRows = 64;                // the same, along paths
+constexpr int kMostLevels = 200;                          // of a tree that is walked with all its branches
+constexpr std::size_t kTreeBytes = std::size_t{4} << 20;  // of prepared trees at a time: they stay near
 
 int depth_of(const TreeView& tree) {
     std::vector<int> depth(tree.n_nodes);

@@ -15,7 +15,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kFullShare = 2e-5;
 
 bool goes_left(double value, double threshold, bool missing_left) {
-    return std::isnan(value) ? missing_left : value <= threshold;
+    return (value <= threshold) | (std::isnan(value) & missing_left);
 }
 
 }  // namespace
@@ -40,23 +40,34 @@ double full_rest(const std::vector<TreeView>& trees, const double* weights, Link
     return kFullShare * total;
 }
 
+void GameList::resize(std::int64_t n) {
+    of_row.resize(n);
+    of_other.resize(n);
+    keys.resize(n);
+}
+
 MixedLanes::MixedLanes(const PreparedRows& background, const Players& players, const Weights& weights)
     : background_(background),
       players_(players),
       game_(weights, players.n, 1),
       shapes_(weights.beta, std::min(players.n, kMostBits)),
       at_(players, background.input_width()),
+      others_by_feature_(background.width() * background.n()),
       stride_(static_cast<std::int64_t>(players.of_input.size() + 7) / 8 * 8),
       one_each_(players.of_input.size() == static_cast<std::size_t>(players.n) &&
                 std::adjacent_find(players.of_input.begin(), players.of_input.end()) == players.of_input.end()),
       inputs_(stride_),
       steps_(stride_ * background.n()),
+      slopes_(stride_ * kLanes),
       who_(players.n),
       differences_(players.n),
       line_(players.n),
       rest_(players.n),
       not_asked_for_(players.n) {
     lanes_.get(std::int64_t{kLanes} * players.n);
+    for (int j = 0; j < background.width(); ++j)
+        for (std::int64_t i = 0; i < background.n(); ++i)
+            others_by_feature_[j * background.n() + i] = background.routed(i)[j];
 }
 
 void MixedLanes::take(const PreparedRows& rows, std::int64_t i) {
@@ -75,10 +86,15 @@ void MixedLanes::add_tree(const TreeView& tree, Link link, Key key, double full,
     tree_key_ = key;
     full_ = full;
     std::fill_n(lanes_.data(), std::int64_t{kLanes} * players_.n, 0.0);
-    games_.resize(std::max<std::size_t>(games_.size(), background_.n() + kLanes));
     const auto n = static_cast<std::int32_t>(background_.n());
-    for (std::int32_t other = 0; other < n; ++other) games_[other] = {0, 0, other, shapes_.shape(0, 0)};
+    if (games_.size() < n) games_.resize(n);
+    for (std::int32_t other = 0; other < n; ++other) {
+        games_.of_row[other] = games_.of_other[other] = 0;
+        games_.keys[other] = GameList::key(other, shapes_.shape(0, 0));
+    }
+    std::fill_n(batch_.weight, kLanes, sums.weight);
     visit(0, 0, n);
+    flush();
     for (int player = 0; player < players_.n; ++player) {
         const double* own = lanes_.data() + std::int64_t{player} * kLanes;
         double total = 0;
@@ -87,14 +103,14 @@ void MixedLanes::add_tree(const TreeView& tree, Link link, Key key, double full,
     }
 }
 
-// games_[first] and the next ones are the games of the node; those of the nodes below follow.
+// The games from `first` on are those of the node; those of the nodes below follow.
 void MixedLanes::visit(std::int32_t node, std::int64_t first, std::int64_t n) {
     add_model(node, first, n);
     if (tree_->feature[node] < 0) return;
-    const std::int64_t near = first + n + kLanes, far = near + n + kLanes, end = far + n + kLanes;
-    if (static_cast<std::int64_t>(games_.size()) < end) games_.resize(2 * end);
+    const std::int64_t near = first + n, far = near + n + 1, end = far + n + 1;
+    if (games_.size() < end) games_.resize(2 * end);
     std::int64_t n_near = 0, n_far = 0;
-    part(node, games_.data() + first, n, games_.data() + near, games_.data() + far, n_near, n_far);
+    part(node, first, n, near, far, n_near, n_far);
     const std::int32_t left = tree_->left[node], feature = tree_->feature[node];
     const bool row_left = goes_left(routed_[feature], tree_->threshold[node], tree_->missing_left[node] != 0);
     if (n_far > 0) visit(left + (row_left ? 1 : 0), far, n_far);
@@ -102,57 +118,90 @@ void MixedLanes::visit(std::int32_t node, std::int64_t first, std::int64_t n) {
 }
 
 // Without branches, which could not be foreseen.
-void MixedLanes::part(std::int32_t node, const MixedGame* games, std::int64_t n, MixedGame* near, MixedGame* far,
-                      std::int64_t& n_near, std::int64_t& n_far) const {
+void MixedLanes::part(std::int32_t node, std::int64_t first, std::int64_t n, std::int64_t near, std::int64_t far,
+                      std::int64_t& n_near, std::int64_t& n_far) {
     const std::int32_t feature = tree_->feature[node], player = players_.of_feature[feature];
     const double threshold = tree_->threshold[node];
     const bool missing_left = tree_->missing_left[node] != 0;
     const bool row_left = goes_left(routed_[feature], threshold, missing_left);
-    const std::uint64_t bit = std::uint64_t{1} << player;
-    const std::int32_t one_of_row = shapes_.shape(1, 0), one_of_other = shapes_.shape(0, 1);
-    for (std::int64_t i = 0; i < n; ++i) {
-        const MixedGame game = games[i];
-        const bool together = goes_left(background_.routed(game.other)[feature], threshold, missing_left) == row_left;
-        const bool of_row = (game.of_row & bit) != 0, of_other = (game.of_other & bit) != 0;
-        const bool parts = !together & !of_row & !of_other;
-        const std::uint64_t new_bit = parts ? bit : 0;
-        near[n_near] = {game.of_row | new_bit, game.of_other, game.other, game.shape + (parts ? one_of_row : 0)};
-        far[n_far] = {game.of_row, game.of_other | new_bit, game.other, game.shape + (parts ? one_of_other : 0)};
-        n_near += static_cast<std::int64_t>(of_row | together | !of_other);
-        n_far += static_cast<std::int64_t>(!of_row & !together);
+    const double* others = others_by_feature_.data() + feature * background_.n();
+    const std::uint64_t one_of_row = GameList::key(0, shapes_.shape(1, 0));
+    const std::uint64_t one_of_other = GameList::key(0, shapes_.shape(0, 1));
+    std::uint64_t *of_row = games_.of_row.data(), *of_other = games_.of_other.data(), *keys = games_.keys.data();
+    std::int64_t to_near = near, to_far = far;
+    for (std::int64_t i = first; i < first + n; ++i) {
+        const std::uint64_t row = of_row[i], other = of_other[i], key = keys[i];
+        const bool together = goes_left(others[GameList::other(key)], threshold, missing_left) == row_left;
+        const std::uint64_t is_row = row >> player & 1, is_other = other >> player & 1, apart = together ? 0 : 1;
+        const std::uint64_t parts = apart & ~(is_row | is_other);
+        of_row[to_near] = row | parts << player;
+        of_other[to_near] = other;
+        keys[to_near] = key + (parts != 0 ? one_of_row : 0);
+        of_row[to_far] = row;
+        of_other[to_far] = other | parts << player;
+        keys[to_far] = key + (parts != 0 ? one_of_other : 0);
+        to_near += static_cast<std::int64_t>(1 - (apart & is_other));  // with is_row: of the row, wherever the other is
+        to_far += static_cast<std::int64_t>(apart & ~is_row);
     }
+    n_near = to_near - near;
+    n_far = to_far - far;
 }
 
 void MixedLanes::add_model(std::int32_t node, std::int64_t first, std::int64_t n) {
     if (!models_->load(node)) return;
     const bool is_clipped = models_->shape() == Shape::kClipped;
-    const MixedNode mixed{.at_row = models_->score(0, inputs_.data()),
-                          .slopes = models_->slopes(0),
-                          .steps = steps_.data(),
-                          .stride = stride_,
-                          .input_start = players_.input_start.data(),
-                          .n_players = players_.n,
-                          .one_each = one_each_,
-                          .lower = is_clipped ? models_->lower() : -kInfinite,
-                          .upper = is_clipped ? models_->upper() : kInfinite,
-                          .shares = shapes_.values(),
-                          .weight = sums_->weight};
-    const Key key = child(tree_key_, node);
-    for (std::int64_t i = 0; i < n; i += kLanes) {
-        const MixedGame* games = games_.data() + first + i;
-        const int n_games = static_cast<int>(std::min<std::int64_t>(kLanes, n - i));
-        kernels().mixed_games(mixed, games, n_games, lanes_.data(), open_);
-        for (int lane = 0; lane < n_games; ++lane)
-            if (open_.largest[lane] > 0) add_rest(games[lane], lane, child(key, games[lane].other));
+    double at_row = 0;
+    kernels().linear(inputs_.data(), 1, static_cast<int>(stride_), models_->slopes(0), models_->intercept(0), &at_row);
+    const double lower = is_clipped ? models_->lower() : -kInfinite, upper = is_clipped ? models_->upper() : kInfinite;
+    slopes_place_ = (slopes_place_ + stride_) % static_cast<std::int64_t>(slopes_.size());
+    double* slopes = slopes_.data() + slopes_place_;
+    std::copy_n(models_->slopes(0), stride_, slopes);
+    for (std::int64_t i = first; i < first + n; ++i) {
+        const std::int32_t other = GameList::other(games_.keys[i]), shape = GameList::shape(games_.keys[i]);
+        const int lane = n_batch_++;
+        nodes_[lane] = node;
+        others_[lane] = other;
+        batch_.of_row[lane] = games_.of_row[i];
+        batch_.of_other[lane] = games_.of_other[i];
+        batch_.slopes[lane] = slopes;
+        batch_.steps[lane] = steps_.data() + other * stride_;
+        batch_.shares[lane] = shapes_.values() + 8 * std::int64_t{shape};
+        batch_.at_row[lane] = at_row;
+        batch_.lower[lane] = lower;
+        batch_.upper[lane] = upper;
+        if (n_batch_ == kLanes) flush();
     }
 }
 
+// Adds the games that wait.
+void MixedLanes::flush() {
+    if (n_batch_ == 0) return;
+    for (int lane = n_batch_; lane < kLanes; ++lane) {  // the first one again, for nothing
+        batch_.of_row[lane] = batch_.of_row[0];
+        batch_.of_other[lane] = batch_.of_other[0];
+        batch_.slopes[lane] = batch_.slopes[0];
+        batch_.steps[lane] = batch_.steps[0];
+        batch_.shares[lane] = batch_.shares[0];
+        batch_.at_row[lane] = batch_.at_row[0];
+        batch_.lower[lane] = batch_.lower[0];
+        batch_.upper[lane] = batch_.upper[0];
+        batch_.weight[lane] = 0;
+    }
+    const MixedColumns columns{
+        .input_start = players_.input_start.data(), .n_players = players_.n, .one_each = one_each_};
+    kernels().mixed_games(columns, batch_, lanes_.data(), open_);
+    for (int lane = 0; lane < n_batch_; ++lane)
+        if (open_.largest[lane] > 0) add_rest(lane, child(child(tree_key_, nodes_[lane]), others_[lane]));
+    n_batch_ = 0;
+}
+
 // Draws whether the rest of an open game counts.
-void MixedLanes::add_rest(const MixedGame& game, int lane, Key key) {
+void MixedLanes::add_rest(int lane, Key key) {
     const double largest = open_.largest[lane];
     const bool is_sure = largest >= full_;
     if (!is_sure && uniform(key, 0) * full_ >= largest) return;
-    at_.set_bits(game.of_row, game.of_other);
+    models_->load(nodes_[lane]);
+    at_.set_bits(batch_.of_row[lane], batch_.of_other[lane]);
     int n = 0;
     for (std::int32_t player = 0; player < players_.n; ++player) {
         who_[n] = player;

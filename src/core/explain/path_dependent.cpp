@@ -134,7 +134,7 @@ void PathDependent::give(double* values) const {
 
 // Exact for the products of so many u, times t.
 const GaussLegendre& PathDependent::rule_of(int n_columns) {
-    const int least = n_columns / 2 + 1, n = least <= 4 ? 4 : least <= 6 ? 6 : (least + 7) / 8 * 8;
+    const int least = n_columns / 2 + 1, n = least <= 4 ? 4 : least <= 8 ? least : (least + 7) / 8 * 8;
     for (const GaussLegendre& rule : rules_)
         if (static_cast<int>(rule.points.size()) == n) return rule;
     return rules_.emplace_back(n);
@@ -144,7 +144,7 @@ const GaussLegendre& PathDependent::rule_of(int n_columns) {
 void PathDependent::make_room(int n_levels, int n_points) {
     const std::int64_t per_points = std::int64_t{n_points} * kLanes;
     n_points_ = n_points;
-    per_depth_ = per_points * (2 + n_outputs_) + 2 * kLanes;
+    per_depth_ = per_points * (2 + n_outputs_) + 2 * kLanes + (2 * n_points + kLanes - 1) / kLanes * kLanes;
     at_depth_.get((n_levels + 1) * per_depth_);
     columns_.resize(n_levels + 1);
     for (int level = 0; level <= n_levels; ++level) {
@@ -159,7 +159,7 @@ void PathDependent::make_room(int n_levels, int n_points) {
                            .change = own + kLanes};
     }
     std::fill_n(columns_[n_levels].met, kLanes, 1.0);
-    std::fill_n(columns_[n_levels].inverse, per_points, 1.0);
+    std::fill_n(columns_[n_levels].inverse, per_points + 2 * n_points, 1.0);
     std::fill_n(product(0), per_points, 1.0);
 }
 

@@ -179,7 +179,7 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
             kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride);
         }
     }
-    apply_link(link, f, stride, n, tree.n_outputs);
+    apply_link(link, f, stride, n, tree.n_outputs, tree.target_end);
 }
 
 void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, const double* start,
@@ -196,7 +196,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
             if (start != nullptr) {
                 for (std::int64_t i = 0; i < n; ++i)
                     for (int c = 0; c < n_outputs; ++c) f[c * stride + i] += start[(block.begin + i) * n_outputs + c];
-                apply_link(link, f, stride, n, n_outputs);
+                apply_link(link, f, stride, n, n_outputs, tree.target_end);
             }
             for (std::int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < n_outputs; ++c) out[(block.begin + i) * n_outputs + c] += f[c * stride + i];
@@ -242,7 +242,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                     for (std::int64_t i = 0; i < n; ++i)
                         for (int c = 0; c < n_outputs; ++c)
                             f[c * padded_rows(n) + i] += start[number[i] * n_outputs + c];
-                    apply_link(link, f, padded_rows(n), n, n_outputs);
+                    apply_link(link, f, padded_rows(n), n, n_outputs, trees[0].target_end);
                 }
                 for (std::int64_t i = 0; i < n; ++i) {
                     for (int c = 0; c < n_outputs; ++c) {

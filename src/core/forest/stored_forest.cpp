@@ -23,6 +23,7 @@ const void* value_at(const void* column, std::int64_t i, std::size_t n_bytes) {
 StoredForest::StoredForest(const StoredColumns& columns) : columns_(columns) {
     check_lengths();
     check_roles();
+    check_targets();
     std::int64_t n_params = 0, n_exponents = 0;  // up to the end of each tree
     for (std::size_t t = 0; t < columns_.kind.size(); ++t) n_params = add_tree(t, n_params, n_exponents);
     require(static_cast<std::size_t>(n_exponents) == columns_.exponent.size(), "there are exponents of no model");
@@ -73,6 +74,16 @@ void StoredForest::check_roles() {
     for (int j = 0; j < features.n; ++j) slope_of_[features[j]] = j;
 }
 
+void StoredForest::check_targets() const {
+    if (!columns_.target_end) return;
+    std::int32_t before = 0;
+    for (const std::int32_t end : *columns_.target_end) {
+        require(end > before, "target_end must ascend");
+        before = end;
+    }
+    require(before == n_outputs(), "target_end must run to the number of outputs");
+}
+
 void StoredForest::check_nodes(std::int64_t tree, std::int64_t begin, std::int64_t end) const {
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int32_t feature = columns_.feature[i], left = columns_.left[i];
@@ -94,7 +105,6 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param, std
     const bool python = kind == ModelKind::kPython;
     require(kind <= ModelKind::kHidden || python, "has an unknown node model", tree);
     const std::int64_t n_inputs = count_inputs(t, kind);
-    require(!c.sum_path[t] || n_outputs() == 1 || python, "clips more than one output", tree);
     require(!c.monotone || (!c.sum_path[t] && kind <= ModelKind::kLinear), "cannot keep constraints", tree);
     check_nodes(tree, begin, end);
     const bool at_leaves = !c.sum_path[t] && !c.monotone && !python;
@@ -121,6 +131,7 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param, std
                       .n_nodes = end - begin,
                       .n_model_features = model_features().n,
                       .n_outputs = n_outputs(),
+                      .target_end = c.target_end ? c.target_end->data() : nullptr,
                       .n_inputs = static_cast<std::int32_t>(n_inputs),
                       .hidden = c.hidden.data() + c.hidden_start[t],
                       .kind = kind,

@@ -29,6 +29,7 @@ struct StoredColumns {
     std::span<const double> hidden;              //   number, and the values
     std::optional<std::span<const std::int32_t>> model_features;  // features that node models see; none: all
     std::optional<std::span<const std::int8_t>> monotone;         // per feature, as in TreeView; none: all are free
+    std::optional<std::span<const std::int32_t>> target_end;      // as in TreeView; none: there is one target
     int n_features, n_outputs;
 };
 
@@ -47,6 +48,7 @@ class StoredForest {
    private:
     void check_lengths() const;
     void check_roles();
+    void check_targets() const;
     void check_nodes(std::int64_t tree, std::int64_t begin, std::int64_t end) const;
     std::int64_t add_tree(std::size_t t, std::int64_t first_param, std::int64_t& first_exponent);
     std::int64_t number_leaves(std::int64_t begin, std::int64_t end);

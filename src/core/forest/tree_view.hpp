@@ -27,15 +27,16 @@ struct TreeView {
     const std::int8_t* exponent;  // per model and output the power of two that they are multiples of; only of bytes
     std::int64_t n_params;        // values that may be read from params on: those of later trees as well
     const std::int32_t*
-        leaf_number;                // leaves before the node, where only leaves have models; otherwise null: all nodes
-                                    //   have one but a root that is split
-    std::int64_t n_nodes;           // nodes of this tree
-    std::int32_t n_model_features;  // features that node models see
-    std::int32_t n_outputs;         // 1, or the number of classes if more than two
-    std::int32_t n_inputs;          // slopes of a model: none, features, or hidden units
-    const double* hidden;           // the tree's hidden layer, see HiddenLayer::values; only where kind is kHidden
-    ModelKind kind;                 // what params holds
-    bool sum_path;                  // score = Σ of the clipped models on the path; else the leaf's model alone
+        leaf_number;                 // leaves before the node, where only leaves have models; otherwise null: all nodes
+                                     //   have one but a root that is split
+    std::int64_t n_nodes;            // nodes of this tree
+    std::int32_t n_model_features;   // features that node models see
+    std::int32_t n_outputs;          // 1, or the number of classes if more than two; of several targets those of all
+    const std::int32_t* target_end;  // of several targets: outputs up to the end of each; otherwise null
+    std::int32_t n_inputs;           // slopes of a model: none, features, or hidden units
+    const double* hidden;            // the tree's hidden layer, see HiddenLayer::values; only where kind is kHidden
+    ModelKind kind;                  // what params holds
+    bool sum_path;                   // score = Σ of the clipped models on the path; else the leaf's model alone
     // With constraints only, otherwise null:
     const std::int8_t* monotone;   // per feature: 1 or -1 if scores must rise or fall with it, 0: free
     const std::int32_t* slope_of;  // per feature: its place among those that node models see, -1: none

@@ -27,7 +27,8 @@ double entropy(const double* weights, std::int64_t stride, int n_classes, double
 
 }  // namespace
 
-// xgb: w, then w g and w h of each output. mse: w, w y. gini, c45: w by class.
+// xgb: w, then w g and w h of each output (w g alone where h = 1). mse: w, then w y of each target. gini, c45: w by
+// class.
 void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_classes) {
     criterion_ = criterion;
     n_classes_ = n_classes;
@@ -36,11 +37,19 @@ void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_
         stats_.resize(1 + 2 * loss.n_outputs());
         stats_[0] = s.w;
         loss.statistics(s, loss_work_, stats_.data() + 1);
-        if (stats_[2] == s.w) stats_.resize(2);  // h = 1: the weight need not be summed twice
+        unit_curvature_ = stats_[2] == s.w;
+        if (unit_curvature_) {  // h = 1: the weight need not be summed twice
+            for (int c = 0; c < loss.n_outputs(); ++c) stats_[1 + c] = stats_[1 + 2 * c];
+            stats_.resize(1 + loss.n_outputs());
+        }
     } else if (criterion == Criterion::kMse) {
-        double* wy = label_stats_.get(s.n);
-        for (std::int64_t i = 0; i < s.n; ++i) wy[i] = s.w[i] * s.y[i];
-        stats_ = {s.w, wy};
+        double* wy = label_stats_.get(loss.n_targets() * s.n);
+        stats_ = {s.w};
+        for (int k = 0; k < loss.n_targets(); ++k, wy += s.n) {
+            loss.labels(s, k, wy);
+            for (std::int64_t i = 0; i < s.n; ++i) wy[i] *= s.w[i];
+            stats_.push_back(wy);
+        }
     } else {
         double* by_class = label_stats_.get(static_cast<std::size_t>(n_classes) * s.n);
         stats_.resize(n_classes);
@@ -59,14 +68,16 @@ void Gains::compute(const double* sums, int width, double reg_lambda) {
     std::fill_n(gain, width, 0.0);
     std::copy_n(sums, width, left_weight_.get(width));
     if (criterion_ == Criterion::kXgb) {
-        for (int g = 1; g < n_stats(); g += 2) {
-            const int h = n_stats() == 2 ? 0 : g + 1;
+        for (int g = 1; g < n_stats(); g += unit_curvature_ ? 1 : 2) {
+            const int h = unit_curvature_ ? 0 : g + 1;
             kernels().add_gain(width, totals[g], totals[h], sums + g * width, sums + h * width, reg_lambda, gain);
         }
         for (int j = 0; j < width; ++j) gain[j] *= 0.5;
     } else if (criterion_ == Criterion::kMse) {
-        kernels().add_gain(width, totals[1], totals[0], sums + width, sums, 0.0, gain);
-        for (int j = 0; j < width; ++j) gain[j] -= totals[1] * totals[1] / totals[0];
+        for (int k = 1; k < n_stats(); ++k) {
+            kernels().add_gain(width, totals[k], totals[0], sums + k * width, sums, 0.0, gain);
+            for (int j = 0; j < width; ++j) gain[j] -= totals[k] * totals[k] / totals[0];
+        }
     } else {
         compare_impurities(sums, width);
     }

@@ -11,7 +11,7 @@ namespace boostforest {
 
 enum class Criterion : std::uint8_t {
     kXgb = 0,   // ½ [G_L²/(H_L + λ) + G_R²/(H_R + λ)], summed over the outputs
-    kMse = 1,   // decrease of the squared error of the labels about their mean
+    kMse = 1,   // decrease of the squared error of the labels about their mean, summed over the targets
     kGini = 2,  // decrease of the Gini impurity of the labels
     kC45 = 3,   // information gain of the labels over split information, times the weight
 };
@@ -36,6 +36,7 @@ class Gains {
     void compare_impurities(const double* sums, int width);
 
     Criterion criterion_ = Criterion::kXgb;
+    bool unit_curvature_ = false;  // of the loss: h = 1
     int n_classes_ = 0;
     double weight_ = 0;  // Σ w
     std::vector<const double*> stats_;

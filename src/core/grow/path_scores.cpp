@@ -23,7 +23,15 @@ void PathScores::score(std::int32_t node, const Sample& sample, double* f, std::
     }
     if (node < 0 || builder_.model(node) == nullptr) return;
     if (data_.monotone != nullptr) return add_monotone(node, see(sample), f);
-    add_models(node, see(sample), f, stride);
+    const Seen seen = see(sample);
+    if (n_outputs == 1 || inputs_->indicators() != nullptr) return add_models(node, seen, f, stride);
+    constexpr std::int64_t kRows = 64;  // whose inputs stay in the cache for the models of all outputs and nodes
+    for (std::int64_t first = 0; first < seen.n; first += kRows) {
+        Seen some = seen;
+        some.rows += first;
+        some.n = std::min(kRows, seen.n - first);
+        add_models(node, some, f + first, stride);
+    }
 }
 
 PathScores::Seen PathScores::see(const Sample& sample) {

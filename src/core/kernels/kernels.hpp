@@ -46,24 +46,21 @@ struct MixedModel {
     double lower, upper;
 };
 
-// A linear model, of a node, between a row x and background rows z; columns have the inputs input_start[i] to
-// input_start[i + 1] - 1.
-struct MixedNode {
-    double at_row;         // score of x
-    const double* slopes;  // per input, up to 64, and some finite numbers behind them up to the stride
-    const double* steps;   // x - z: rows of `stride` doubles, a multiple of eight, 0 behind the last input
-    std::int64_t stride;
+// kLanes games side by side: the linear model of a node between a row x and a background row z; each may have its own
+// of both. Columns have the inputs input_start[i] to input_start[i + 1] - 1.
+struct MixedGames {
+    std::uint64_t of_row[kLanes], of_other[kLanes];  // bits of the columns that must come from x, and must not
+    const double* slopes[kLanes];                    // per input, up to 64, and some finite numbers behind them
+    const double* steps[kLanes];   // x - z: as many, 0 behind the last input; room for eight at a time
+    const double* shares[kLanes];  // eight, see MixedWeights
+    double at_row[kLanes];         // score of x
+    double lower[kLanes], upper[kLanes];
+    double weight[kLanes];  // 0: nothing is added for the game, which must be valid all the same
+};
+struct MixedColumns {
     const std::int32_t* input_start;
     int n_players;  // columns: up to 64
     bool one_each;  // input j is column j
-    double lower, upper;
-    const double* shares;  // eight per shape of a game, see MixedWeights
-    double weight;
-};
-// A game against one background row: bits of the columns that must come from x, and of those that must not.
-struct MixedGame {
-    std::uint64_t of_row, of_other;
-    std::int32_t other, shape;  // the background row; of how many columns each are
 };
 // What mixed_games leaves of kLanes games, which are clipped somewhere if `largest` is above 0.
 struct OpenGames {
@@ -78,7 +75,7 @@ struct OpenGames {
 // Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
 struct PathRule {
     const double *points, *weights;  // of a quadrature
-    int n;                           // points: 4, 6 or a multiple of 8
+    int n;                           // points: 4 to 8, or a multiple of 8
     double weight;                   // of what is added to values
 };
 struct PathSplit {
@@ -90,8 +87,8 @@ struct PathColumn {
     bool any_met;                                  // by one of the rows
     double share;                                  // r
     double* met;                                   // q, 1 or 0 per row
-    double* inverse;                               // 1 / u per point and row, 0 for u = 0
-    double* change;                                // of a node's output, per row: scratch of path_model
+    double* inverse;  // 1 / u per point and row, 0 for u = 0; behind, of met: 1 / u, 1 / u²
+    double* change;   // of a node's output, per row: scratch of path_model
 };
 struct PathModel {
     const double *slopes, *means;
@@ -118,6 +115,13 @@ struct Kernels {
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
+
+    // The same with one division, for borders of bins with λ above 0: where a side has no H, nothing is added.
+    void (*add_bin_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
+                         double* gain);
+
+    // gain[j] = -∞ where H_L or H - H_L is below the least.
+    void (*drop_light)(int width, const double* h_left, double h, double least_h, double* gain);
 
     // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
     // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
@@ -151,11 +155,12 @@ struct Kernels {
                                       std::int64_t n, int width, const double* v, const double* z, std::int64_t ld,
                                       double* gram, double* cross, double* sum_x, double* sum_zx);
 
-    // The whole ridge regression of one output on d <= width features, width 4, 8 or 16; `width` slopes are written.
+    // The whole ridge regression of up to four outputs of the same weights on d <= width features, width 4, 8 or 16;
+    // label of row i for output c: z[c * stride + i]. Of each output `width` slopes and an intercept are written.
     // False, and nothing written, where other ways are better: there are too few registers, or few rows and a penalty
     // so small that rounding errors would count beside it.
     bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
-                        double lambda, double* slopes, double& intercept);
+                        std::int64_t stride, int n_outputs, double lambda, double* slopes, double* intercepts);
 
     // k[i * ld + j] = x[i] · x[j] for j >= i.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
@@ -288,9 +293,8 @@ struct Kernels {
                                  std::int64_t n_rows, int n, double lower, double upper, const double* weights,
                                  double* with);
 
-    // Adds the contributions of n <= kLanes games, with a line in place of the clipped output, to sums: kLanes per
-    // column. kLanes games are read: those behind the last need a background row and a shape, too.
-    void (*mixed_games)(const MixedNode& node, const MixedGame* games, int n, double* sums, OpenGames& out);
+    // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
+    void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
 
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
     // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.

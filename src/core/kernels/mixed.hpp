@@ -1,4 +1,4 @@
-// Explanations: the games of a node's model against kLanes background rows, side by side.
+// Explanations: kLanes games of node models against background rows, side by side.
 // Part of all.cpp: compiled once per instruction set, so no standard library here.
 #pragma once
 
@@ -58,41 +58,65 @@ inline Vec magnitude(Vec v) {
     return v < 0 ? -v : v;
 }
 
+// What the inputs from j on change in each lane, input after input.
+template <int kInputs>
+[[gnu::always_inline]] inline void input_changes(const MixedGames& games, int first, Index j, double* out) {
+    if constexpr (kInputs == kVec) {
+        Vec part[kVec];
+        unrolled<0, kVec>(
+            [&]<int l>() { part[l] = load<Vec>(games.steps[first + l] + j) * load<Vec>(games.slopes[first + l] + j); });
+        transpose(part);
+        unrolled<0, kVec>([&]<int l>() { store<Vec>(out + l * kLanes, part[l]); });
+    } else {  // half of a vector: two lanes are one vector
+        V8 part[4];
+        unrolled<0, 4>([&]<int l>() {
+            const V4 a = load<V4>(games.steps[l] + j) * load<V4>(games.slopes[l] + j);
+            const V4 b = load<V4>(games.steps[l + 4] + j) * load<V4>(games.slopes[l + 4] + j);
+            part[l] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+        });
+        V8 t[4];
+        unrolled<0, 2>([&]<int i>() {
+            t[2 * i] = __builtin_shufflevector(part[2 * i], part[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+            t[2 * i + 1] = __builtin_shufflevector(part[2 * i], part[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+        });
+        unrolled<0, 2>([&]<int i>() {
+            store<V8>(out + i * kLanes, __builtin_shufflevector(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13));
+            store<V8>(out + (i + 2) * kLanes, __builtin_shufflevector(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15));
+        });
+    }
+}
+
 // kVec of the lanes, from `first` on. The line: through the outputs at the start and at the end, where all free columns
 // come from the row; so the rest is 0 at both, and adds nothing to the sum of all contributions.
 template <bool kOneEach>  // column j has input j
-void mixed_part(const MixedNode& node, const MixedGame* games, int n, int first, double* sums, OpenGames& out) {
-    std::uint64_t row_bits[kVec], other_bits[kVec];
-    const double* steps[kVec];
+void mixed_part(const MixedColumns& columns, const MixedGames& games, int first, double* sums, OpenGames& out) {
     Vec shares[8];
-    for (int l = 0; l < kVec; ++l) {
-        row_bits[l] = games[first + l].of_row;
-        other_bits[l] = games[first + l].of_other;
-        steps[l] = node.steps + games[first + l].other * node.stride;
-    }
     for (int k = 0; k < 8; k += kVec) {
         Vec part[kVec];
-        unrolled<0, kVec>([&]<int l>() { part[l] = load<Vec>(node.shares + 8 * Index{games[first + l].shape} + k); });
+        unrolled<0, kVec>([&]<int l>() { part[l] = load<Vec>(games.shares[first + l] + k); });
         transpose(part);
         unrolled<0, kVec>([&]<int l>() { shares[k + l] = part[l]; });
     }
-    const VecMask of_row = bits_of(row_bits), of_other = bits_of(other_bits), fixed = of_row | of_other;
-    double *of_inputs = out.of_inputs + first, *differences = out.differences + first;
-    for (int j = 0; j < node.stride; j += kVec) {
-        Vec part[kVec];
-        const Vec slopes = load<Vec>(node.slopes + j);
-        unrolled<0, kVec>([&]<int l>() { part[l] = load<Vec>(steps[l] + j) * slopes; });
-        transpose(part);
-        unrolled<0, kVec>([&]<int l>() { store<Vec>(of_inputs + (j + l) * kLanes, part[l]); });
+    const VecMask of_row = bits_of(games.of_row + first), of_other = bits_of(games.of_other + first);
+    const VecMask fixed = of_row | of_other;
+    double* differences = out.differences + first;
+    double* of_inputs = kOneEach ? differences : out.of_inputs + first;
+    const Index n_inputs = columns.input_start[columns.n_players];
+    Index done = 0;
+    if constexpr (kVec == 8) {
+        for (; done + 4 < n_inputs; done += 8) input_changes<8>(games, first, done, of_inputs + done * kLanes);
+        if (done < n_inputs) input_changes<4>(games, first, done, of_inputs + done * kLanes);
+    } else {
+        for (; done < n_inputs; done += kVec) input_changes<kVec>(games, first, done, of_inputs + done * kLanes);
     }
     Vec rises{}, falls{}, gone{};
     VecMask bit = VecMask{} + 1;
-    for (int player = 0; player < node.n_players; ++player, bit += bit) {
+    for (int player = 0; player < columns.n_players; ++player, bit += bit) {
         Vec difference{};
         if constexpr (kOneEach) {
             difference = load<Vec>(of_inputs + player * kLanes);
         } else {
-            for (std::int32_t j = node.input_start[player]; j < node.input_start[player + 1]; ++j)
+            for (std::int32_t j = columns.input_start[player]; j < columns.input_start[player + 1]; ++j)
                 difference += load<Vec>(of_inputs + j * kLanes);
         }
         const Vec free = (fixed & bit) == 0 ? difference : Vec{};
@@ -102,23 +126,24 @@ void mixed_part(const MixedNode& node, const MixedGame* games, int n, int first,
         gone += (of_other & bit) != 0 ? difference : Vec{};
         store<Vec>(differences + player * kLanes, free);
     }
-    const Vec low = splat<Vec>(node.lower), high = splat<Vec>(node.upper);
-    const Vec start = node.at_row - gone - (rises + falls), end = start + (rises + falls), whole = end - start;
+    const Vec low = load<Vec>(games.lower + first), high = load<Vec>(games.upper + first);
+    const Vec start = load<Vec>(games.at_row + first) - gone - (rises + falls), end = start + (rises + falls),
+              whole = end - start;
     const Vec at_start = within(start, low, high), change = within(end, low, high) - at_start;
     const Vec inside = start == at_start ? splat<Vec>(1) : Vec{};
     const Vec slope = whole != 0 ? change / whole : inside;
-    const Vec weight = kPlaces + first < n ? splat<Vec>(node.weight) : Vec{};
+    const Vec weight = load<Vec>(games.weight + first);
     const Vec share = weight * shares[1];
     const Vec to_row = weight * (at_start * shares[0] + change * shares[1]);
     const Vec from_other = weight * (at_start * shares[2] + change * shares[3]);
     const Vec per_difference = share * slope;
     bit = VecMask{} + 1;
-    for (int player = 0; player < node.n_players; ++player, bit += bit) {
+    for (int player = 0; player < columns.n_players; ++player, bit += bit) {  // differences are 0 if not free
         double* own = sums + player * kLanes + first;
-        Vec value = per_difference * load<Vec>(differences + player * kLanes);
-        value = (of_row & bit) != 0 ? to_row : value;
-        value = (of_other & bit) != 0 ? -from_other : value;
-        store<Vec>(own, load<Vec>(own) + value);
+        Vec value = load<Vec>(own) + per_difference * load<Vec>(differences + player * kLanes);
+        value += (of_row & bit) != 0 ? to_row : Vec{};
+        value -= (of_other & bit) != 0 ? from_other : Vec{};
+        store<Vec>(own, value);
     }
     // The rest is linear between the ends of the range of scores and the bounds that lie within it.
     const Vec least = start + falls, most = start + rises;
@@ -134,9 +159,9 @@ void mixed_part(const MixedNode& node, const MixedGame* games, int n, int first,
     store<Vec>(out.largest + first, magnitude(weight) * shares[4] * ((least < low) | (most > high) ? largest : Vec{}));
 }
 
-void mixed_games(const MixedNode& node, const MixedGame* games, int n, double* sums, OpenGames& out) {
-    const auto part = node.one_each ? mixed_part<true> : mixed_part<false>;
-    for (int first = 0; first < kLanes; first += kVec) part(node, games, n, first, sums, out);
+void mixed_games(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out) {
+    const auto part = columns.one_each ? mixed_part<true> : mixed_part<false>;
+    for (int first = 0; first < kLanes; first += kVec) part(columns, games, first, sums, out);
 }
 
 }  // namespace

@@ -18,13 +18,22 @@ bool path_step(const PathRule& rule, const double* x, const PathSplit& split, co
         const V met = load<V>(before.met + l) * (split.is_left ? left : one - left);
         n_met += sum(met);
         store<V>(after.met + l, met);
-        for (Index t = 0; t < rule.n; ++t) {
-            const Index at = t * kLanes + l;
-            const V u = rule.points[t] * met + (1 - rule.points[t]) * after.share;
-            store<V>(after.inverse + at, u > 0 ? 1 / u : V{});
-            store<V>(out + at, load<V>(product + at) * load<V>(before.inverse + at) * u);
-        }
     });
+    double *of_met = after.inverse + rule.n * kLanes, *squares = of_met + rule.n;
+    for (Index t = 0; t < rule.n; ++t) {  // u has two values, of rows that meet the conditions and of the others
+        const double of_others = (1 - rule.points[t]) * after.share;
+        const V2 u = {rule.points[t] + of_others, of_others}, inverse = 1 / u;
+        of_met[t] = inverse[0];
+        squares[t] = inverse[0] * inverse[0];
+        const double other_inverse = u[1] > 0 ? inverse[1] : 0.0;
+        for_columns(kLanes, [&]<class V>(int l) {
+            const Index at = t * kLanes + l;
+            const V met = load<V>(after.met + l);
+            store<V>(after.inverse + at, met != 0 ? splat<V>(inverse[0]) : splat<V>(other_inverse));
+            store<V>(out + at, load<V>(product + at) * load<V>(before.inverse + at) *
+                                   (met != 0 ? splat<V>(u[0]) : splat<V>(u[1])));
+        });
+    }
     return n_met > 0;
 }
 
@@ -79,13 +88,14 @@ template <class V, int kPoints>
     for (int i = 0; i < n; ++i) {
         const PathColumn& column = *columns[i];
         if (!column.any_met) continue;
-        const V change = load<V>(column.change + l);
-        V own{};
+        const V change = load<V>(column.change + l);  // 0 for rows that do not meet its conditions
+        const double* inverse = column.inverse + rule.n * kLanes + first;
+        V own{}, more{};  // the terms of one sum would wait for each other
         unrolled<0, kPoints>([&]<int t>() {
-            const V inverse = load<V>(column.inverse + start + t * kLanes);
-            line[t] += change * inverse;
-            own += weighted[t] * inverse * inverse;
+            line[t] += change * inverse[t];
+            (t % 2 == 0 ? own : more) += weighted[t] * inverse[rule.n + t];
         });
+        own += more;
         double* value = values + column.player * stride + l;
         store<V>(value, load<V>(value) + rule.weight * column.share * change * own);
     }
@@ -112,7 +122,9 @@ void path_model(const PathRule& rule, const PathModel& m, const PathColumn* cons
         rest *= slope;
         V whole{};
         if (rule.n == 4) whole = path_points<V, 4>(rule, 0, l, m, columns, n_columns, rest, values, stride);
+        if (rule.n == 5) whole = path_points<V, 5>(rule, 0, l, m, columns, n_columns, rest, values, stride);
         if (rule.n == 6) whole = path_points<V, 6>(rule, 0, l, m, columns, n_columns, rest, values, stride);
+        if (rule.n == 7) whole = path_points<V, 7>(rule, 0, l, m, columns, n_columns, rest, values, stride);
         for (Index first = 0; rule.n % 8 == 0 && first < rule.n; first += 8)
             whole += path_points<V, 8>(rule, first, l, m, columns, n_columns, rest, values, stride);
         whole *= rule.weight * slope;

@@ -10,7 +10,7 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-// Where all nodes have models of one output, but for a root that is split: the number of a node's; below 0: none.
+// Where all nodes have models, but for a root that is split: the number of a node's; below 0: none.
 inline Index model_of(const TreeView& tree, std::int32_t node) {
     return Index{node} - (tree.n_nodes > 1);
 }
@@ -32,14 +32,15 @@ inline double unit(const TreeView& tree, Index model) {
     return 1;
 }
 
-// Slopes are not padded in params: where a padded read would run past the end, they are read one by one.
+// Slopes are not padded in params: where a padded read would run past the end, they are read one by one. The models of
+// all outputs of a node, `last` among them, are read alike: equal ones give equal scores.
 template <class T>
-inline double linear_model(const TreeView& tree, Index model, const double* row, int width) {
+inline double linear_model(const TreeView& tree, Index model, Index last, const double* row, int width) {
     const Index start = model * (1 + tree.n_inputs);
     const T* p = static_cast<const T*>(tree.params) + start;
     double total = widen(p[0]);
     if (tree.n_inputs == 0) return total * unit<T>(tree, model);
-    if (start + 1 + width > tree.n_params) {
+    if (last * (1 + tree.n_inputs) + 1 + width > tree.n_params) {
         for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * row[j];
         return total * unit<T>(tree, model);
     }
@@ -166,7 +167,7 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
         const double* row = x + Index{i} * width;
         const double* own_inputs = inputs + Index{i} * input_width;
         if (const Index model = model_of(tree, node); model >= 0) {
-            const double value = linear_model<T>(tree, model, own_inputs, input_width);
+            const double value = linear_model<T>(tree, model, model, own_inputs, input_width);
             out[i] = within(value, out[i] + lower<T>(tree, node), out[i] + upper<T>(tree, node));
         }
         if (feature < 0) {
@@ -183,12 +184,27 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
 template <class T, bool kGaps>
 void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
                   double* out, Index stride) {
+    if (tree.sum_path && tree.n_outputs > 1) {
+        for (int c = 0; c < tree.n_outputs; ++c)
+            for (Index i = 0; i < n; ++i) out[c * stride + i] = 0;
+        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+            const Index model = model_of(tree, node) * tree.n_outputs, last = model + tree.n_outputs - 1;
+            if (model < 0) return;  // the root
+            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
+            for (int c = 0; c < tree.n_outputs; ++c) {
+                const double* own = inputs + Index{i} * input_width;
+                const double value = linear_model<T>(tree, model + c, last, own, input_width);
+                out[c * stride + i] += within(value, low, high);
+            }
+        });
+        return;
+    }
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
         walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
             const Index model = model_of(tree, node);
             if (model < 0) return;  // the root
-            const double value = linear_model<T>(tree, model, inputs + Index{i} * input_width, input_width);
+            const double value = linear_model<T>(tree, model, model, inputs + Index{i} * input_width, input_width);
             const double low = lower<T>(tree, node), high = upper<T>(tree, node);
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
@@ -197,11 +213,13 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     }
     std::int32_t leaf[kRowsAtOnce];
     walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
-    for (Index i = 0; i < n; ++i)
+    for (Index i = 0; i < n; ++i) {
+        const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs;
         for (int c = 0; c < tree.n_outputs; ++c) {
-            const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs + c;
-            out[c * stride + i] = linear_model<T>(tree, model, inputs + i * input_width, input_width);
+            const Index last = model + (tree.target_end == nullptr ? c : tree.n_outputs - 1);
+            out[c * stride + i] = linear_model<T>(tree, model + c, last, inputs + i * input_width, input_width);
         }
+    }
 }
 
 template <class T>
@@ -251,7 +269,8 @@ inline TreeView unpacked(const TreeView& tree, Index n_models, double* room) {
 
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
                  int input_width, double* out, Index stride) {
-    const Index n_models = tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2 * tree.n_outputs;
+    const Index n_models =
+        (tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2) * tree.n_outputs;
     const Index n_values = n_models * (1 + tree.n_inputs) + (tree.sum_path ? 2 * tree.n_nodes : 0);
     if (tree.stored == Stored::kByte && tree.monotone == nullptr && n_values <= kMostUnpacked &&
         n_values <= kUnpackedPerRow * (n - 1)) {

@@ -17,38 +17,52 @@ template <class V, int kPlace>
     return v;
 }
 
-// Solves A s = b for the symmetric A of kSize rows; returns s. Gauss and Jordan's elimination, symmetric as long as
+// Labels of kOutputs outputs, and where their results go. Of n outputs the last one stands in for those that are
+// missing.
+struct SmallOutputs {
+    const double* z;  // label of row i for output c: z[c * stride + i]
+    Index stride;
+    int n;
+    double* slopes;      // `width` doubles per output
+    double* intercepts;  // one per output
+    const double* labels(int c) const { return z + (c < n ? c : n - 1) * stride; }
+};
+
+// Solves A s = b for the symmetric A of kSize rows; b becomes s. Gauss and Jordan's elimination, symmetric as long as
 // swept columns hold the shares of their pivots: so every factor stands in the pivot's row, and no substitution
 // follows.
-template <class V, int kSize>
-[[gnu::always_inline]] inline V solve_in_registers(V (&a)[kSize], V b, double tiny) {
+template <class V, int kSize, int kOutputs>
+[[gnu::always_inline]] inline void solve_in_registers(V (&a)[kSize], V (&b)[kOutputs], double tiny) {
     unrolled<0, kSize>([&]<int k>() {
         const double pivot = a[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
         const V share = a[k] * inverse;
         unrolled<k + 1, kSize>([&]<int i>() { a[i] = with_place<V, k>(a[i] - share[i] * a[k], share[i]); });
-        const double unknown = b[k] * inverse;
-        b = with_place<V, k>(b - unknown * a[k], unknown);
+        unrolled<0, kOutputs>([&]<int c>() {
+            const double unknown = b[c][k] * inverse;
+            b[c] = with_place<V, k>(b[c] - unknown * a[k], unknown);
+        });
     });
-    return b;
 }
 
-template <class V, int kSize>
-inline bool small_ridge_of(const double* x, Index n, int d, const double* v, const double* z, double lambda,
-                           double* slopes, double& intercept) {
+template <class V, int kSize, int kOutputs>
+inline bool small_ridge_of(const double* x, Index n, int d, const double* v, double lambda, const SmallOutputs& out) {
     constexpr Index kWidth = Traits<V>::kSize;
-    V a[kSize] = {}, sum_x{}, b{};
-    double total = 0, sum_vz = 0;
+    V a[kSize] = {}, sum_x{}, b[kOutputs] = {};
+    double total = 0, sum_vz[kOutputs] = {};
+    const double* z[kOutputs];
+    unrolled<0, kOutputs>([&]<int c>() { z[c] = out.labels(c); });
     for (Index r = 0; r < n; ++r) {
         const double* row = x + r * kWidth;
         const V weighted = v[r] * load<V>(row);
         total += v[r];
-        sum_vz += v[r] * z[r];
         sum_x += weighted;
-        b += z[r] * weighted;
+        unrolled<0, kOutputs>([&]<int c>() {
+            sum_vz[c] += v[r] * z[c][r];
+            b[c] += z[c][r] * weighted;
+        });
         unrolled<0, kSize>([&]<int i>() { a[i] += row[i] * weighted; });
     }
     const V mean = sum_x / total;
-    const double z_mean = sum_vz / total;
     double largest = 0;
     unrolled<0, kSize>([&]<int i>() {
         a[i] -= mean[i] * sum_x;
@@ -57,18 +71,22 @@ inline bool small_ridge_of(const double* x, Index n, int d, const double* v, con
         a[i] = with_place<V, i>(a[i], pivot);
     });
     if (n <= d && lambda < kSafePenalty * largest) return false;
-    const V s = solve_in_registers<V, kSize>(a, b - z_mean * sum_x, largest * d * kTinyPivot);
-    store<V>(slopes, s);
-    intercept = z_mean - sum(s * mean);
+    unrolled<0, kOutputs>([&]<int c>() { b[c] -= sum_vz[c] / total * sum_x; });
+    solve_in_registers<V, kSize, kOutputs>(a, b, largest * d * kTinyPivot);
+    unrolled<0, kOutputs>([&]<int c>() {
+        if (c >= out.n) return;
+        store<V>(out.slopes + c * kWidth, b[c]);
+        out.intercepts[c] = sum_vz[c] / total - sum(b[c] * mean);
+    });
     return true;
 }
 
 // The same for kHalf + kRest features in rows of two vectors: A and B are the left and right half of the first kHalf
 // rows, D the right half of the others. Their left half C is wanted in swept columns only, so it may start with
 // anything.
-template <class V, int kHalf, int kRest>
-[[gnu::always_inline]] inline void solve_in_blocks(V (&a)[kHalf], V (&b)[kHalf], V (&d)[kRest], V& low, V& high,
-                                                   double tiny) {
+template <class V, int kHalf, int kRest, int kOutputs>
+[[gnu::always_inline]] inline void solve_in_blocks(V (&a)[kHalf], V (&b)[kHalf], V (&d)[kRest], V (&low)[kOutputs],
+                                                   V (&high)[kOutputs], double tiny) {
     V c[kRest] = {};
     unrolled<0, kHalf>([&]<int k>() {
         const double pivot = a[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
@@ -81,9 +99,11 @@ template <class V, int kHalf, int kRest>
             c[i] = with_place<V, k>(c[i] - other[i] * a[k], other[i]);
             d[i] -= other[i] * b[k];
         });
-        const double unknown = low[k] * inverse;
-        low = with_place<V, k>(low - unknown * a[k], unknown);
-        high -= unknown * b[k];
+        unrolled<0, kOutputs>([&]<int q>() {
+            const double unknown = low[q][k] * inverse;
+            low[q] = with_place<V, k>(low[q] - unknown * a[k], unknown);
+            high[q] -= unknown * b[k];
+        });
     });
     unrolled<0, kRest>([&]<int k>() {
         const double pivot = d[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
@@ -92,27 +112,33 @@ template <class V, int kHalf, int kRest>
             c[i] -= share[i] * c[k];
             d[i] = with_place<V, k>(d[i] - share[i] * d[k], share[i]);
         });
-        const double unknown = high[k] * inverse;
-        low -= unknown * c[k];
-        high = with_place<V, k>(high - unknown * d[k], unknown);
+        unrolled<0, kOutputs>([&]<int q>() {
+            const double unknown = high[q][k] * inverse;
+            low[q] -= unknown * c[k];
+            high[q] = with_place<V, k>(high[q] - unknown * d[k], unknown);
+        });
     });
 }
 
-template <class V, int kRest>
-inline bool ridge_in_blocks_of(const double* x, Index n, int n_features, const double* v, const double* z,
-                               double lambda, double* slopes, double& intercept) {
+template <class V, int kRest, int kOutputs>
+inline bool ridge_in_blocks_of(const double* x, Index n, int n_features, const double* v, double lambda,
+                               const SmallOutputs& out) {
     constexpr int kHalf = Traits<V>::kSize;
-    V a[kHalf] = {}, b[kHalf] = {}, d[kRest] = {}, sum_low{}, sum_high{}, low{}, high{};
-    double total = 0, sum_vz = 0;
+    V a[kHalf] = {}, b[kHalf] = {}, d[kRest] = {}, sum_low{}, sum_high{}, low[kOutputs] = {}, high[kOutputs] = {};
+    double total = 0, sum_vz[kOutputs] = {};
+    const double* z[kOutputs];
+    unrolled<0, kOutputs>([&]<int c>() { z[c] = out.labels(c); });
     for (Index r = 0; r < n; ++r) {
         const double* row = x + r * (2 * kHalf);
         const V w_low = v[r] * load<V>(row), w_high = v[r] * load<V>(row + kHalf);
         total += v[r];
-        sum_vz += v[r] * z[r];
         sum_low += w_low;
         sum_high += w_high;
-        low += z[r] * w_low;
-        high += z[r] * w_high;
+        unrolled<0, kOutputs>([&]<int c>() {
+            sum_vz[c] += v[r] * z[c][r];
+            low[c] += z[c][r] * w_low;
+            high[c] += z[c][r] * w_high;
+        });
         unrolled<0, kHalf>([&]<int i>() {
             a[i] += row[i] * w_low;
             b[i] += row[i] * w_high;
@@ -120,7 +146,6 @@ inline bool ridge_in_blocks_of(const double* x, Index n, int n_features, const d
         unrolled<0, kRest>([&]<int i>() { d[i] += row[kHalf + i] * w_high; });
     }
     const V mean_low = sum_low / total, mean_high = sum_high / total;
-    const double z_mean = sum_vz / total;
     double largest = 0;
     const auto add_penalty = [&]<int i>(V row) {
         const double pivot = row[i] + lambda;
@@ -133,43 +158,57 @@ inline bool ridge_in_blocks_of(const double* x, Index n, int n_features, const d
     });
     unrolled<0, kRest>([&]<int i>() { d[i] = add_penalty.template operator()<i>(d[i] - mean_high[i] * sum_high); });
     if (n <= n_features && lambda < kSafePenalty * largest) return false;
-    low -= z_mean * sum_low;
-    high -= z_mean * sum_high;
-    solve_in_blocks<V, kHalf, kRest>(a, b, d, low, high, largest * n_features * kTinyPivot);
-    store<V>(slopes, low);
-    store<V>(slopes + kHalf, high);
-    if constexpr (kHalf == 8)
-        intercept = z_mean - sum(low * mean_low + high * mean_high);
-    else
-        intercept = z_mean - sum(Lanes<V, 2>{{low * mean_low, high * mean_high}});
+    unrolled<0, kOutputs>([&]<int c>() {
+        low[c] -= sum_vz[c] / total * sum_low;
+        high[c] -= sum_vz[c] / total * sum_high;
+    });
+    solve_in_blocks<V, kHalf, kRest, kOutputs>(a, b, d, low, high, largest * n_features * kTinyPivot);
+    unrolled<0, kOutputs>([&]<int c>() {
+        if (c >= out.n) return;
+        double* slopes = out.slopes + c * 2 * kHalf;
+        store<V>(slopes, low[c]);
+        store<V>(slopes + kHalf, high[c]);
+        if constexpr (kHalf == 8)
+            out.intercepts[c] = sum_vz[c] / total - sum(low[c] * mean_low + high[c] * mean_high);
+        else
+            out.intercepts[c] = sum_vz[c] / total - sum(Lanes<V, 2>{{low[c] * mean_low, high[c] * mean_high}});
+    });
     return true;
 }
 
-bool small_ridge(const double* x, Index n, int width, int d, const double* v, const double* z, double lambda,
-                 double* slopes, double& intercept) {
-    const auto run = [&](auto* ridge) { return ridge(x, n, d, v, z, lambda, slopes, intercept); };
+template <int kOutputs>
+bool small_ridge_with(const double* x, Index n, int width, int d, const double* v, double lambda,
+                      const SmallOutputs& out) {
+    const auto run = [&](auto* ridge) { return ridge(x, n, d, v, lambda, out); };
 #if defined(__AVX512F__)
-    if (width == 4) return run(small_ridge_of<V4, 4>);
+    if (width == 4) return run(small_ridge_of<V4, 4, kOutputs>);
     if (width == 8)
-        return run(d == 8   ? small_ridge_of<V8, 8>
-                   : d == 7 ? small_ridge_of<V8, 7>
-                   : d == 6 ? small_ridge_of<V8, 6>
-                            : small_ridge_of<V8, 5>);  // hidden units may be fewer
-    return run(d > 14   ? ridge_in_blocks_of<V8, 8>
-               : d > 12 ? ridge_in_blocks_of<V8, 6>
-               : d > 10 ? ridge_in_blocks_of<V8, 4>
-                        : ridge_in_blocks_of<V8, 2>);
+        return run(d == 8   ? small_ridge_of<V8, 8, kOutputs>
+                   : d == 7 ? small_ridge_of<V8, 7, kOutputs>
+                   : d == 6 ? small_ridge_of<V8, 6, kOutputs>
+                            : small_ridge_of<V8, 5, kOutputs>);  // hidden units may be fewer
+    return run(d > 14   ? ridge_in_blocks_of<V8, 8, kOutputs>
+               : d > 12 ? ridge_in_blocks_of<V8, 6, kOutputs>
+               : d > 10 ? ridge_in_blocks_of<V8, 4, kOutputs>
+                        : ridge_in_blocks_of<V8, 2, kOutputs>);
 #elif defined(__AVX__)
-    if (width == 4) return run(small_ridge_of<V4, 4>);
+    if (width == 4) return run(small_ridge_of<V4, 4, kOutputs>);
     if (width == 8)
-        return run(d == 8   ? ridge_in_blocks_of<V4, 4>
-                   : d == 7 ? ridge_in_blocks_of<V4, 3>
-                   : d == 6 ? ridge_in_blocks_of<V4, 2>
-                            : ridge_in_blocks_of<V4, 1>);
+        return run(d == 8   ? ridge_in_blocks_of<V4, 4, kOutputs>
+                   : d == 7 ? ridge_in_blocks_of<V4, 3, kOutputs>
+                   : d == 6 ? ridge_in_blocks_of<V4, 2, kOutputs>
+                            : ridge_in_blocks_of<V4, 1, kOutputs>);
     return false;  // too few registers
 #else
-    return width == 4 && run(ridge_in_blocks_of<V2, 2>);
+    return width == 4 && run(ridge_in_blocks_of<V2, 2, kOutputs>);
 #endif
+}
+
+bool small_ridge(const double* x, Index n, int width, int d, const double* v, const double* z, Index stride,
+                 int n_outputs, double lambda, double* slopes, double* intercepts) {
+    const SmallOutputs out{z, stride, n_outputs, slopes, intercepts};
+    if (n_outputs == 1) return small_ridge_with<1>(x, n, width, d, v, lambda, out);
+    return n_outputs <= 4 && small_ridge_with<4>(x, n, width, d, v, lambda, out);
 }
 
 }  // namespace

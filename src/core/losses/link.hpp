@@ -32,4 +32,14 @@ inline void apply_link(Link link, double* f, std::int64_t stride, std::int64_t n
     }
 }
 
+// The same of several targets, whose outputs end at target_end: a softmax over each, of one output a sigmoid. Null:
+// there is one target.
+inline void apply_link(Link link, double* f, std::int64_t stride, std::int64_t n, int n_outputs,
+                       const std::int32_t* target_end) {
+    if (target_end == nullptr || link != Link::kSoftmax) return apply_link(link, f, stride, n, n_outputs);
+    for (int first = 0; first < n_outputs; first = *target_end++)
+        apply_link(*target_end - first == 1 ? Link::kSigmoid : Link::kSoftmax, f + first * stride, stride, n,
+                   *target_end - first);
+}
+
 }  // namespace boostforest

@@ -39,6 +39,7 @@ struct PseudoLabels {
     const double* v;
     std::int64_t stride;        // from the labels of one output to those of the next
     std::int64_t v_stride = 0;  // the same for the weights; 0: all outputs have the same
+    bool one_by_one = false;    // outputs of the same weights are too few to be solved side by side
 };
 
 // Scratch of one thread.
@@ -55,8 +56,12 @@ class Loss {
    public:
     virtual ~Loss() = default;
 
-    // Scores per row: 1, or the number of classes if there are more than two.
+    // Scores per row: 1, or the number of classes if there are more than two; of several targets those of all.
     virtual int n_outputs() const { return 1; }
+
+    // Targets, and the labels of one of them.
+    virtual int n_targets() const { return 1; }
+    virtual void labels(const Sample& sample, int, double* out) const { std::copy_n(sample.y, sample.n, out); }
 
     // Whether trees may keep the outputs of a node's model within the range of its pseudo-labels (TreeParams::clip).
     virtual bool clips() const { return false; }
@@ -115,8 +120,10 @@ constexpr std::int64_t padded_rows(std::int64_t n) {
 
 // What a loss is made for.
 struct LossSettings {
-    int n_classes = 0;                // 0 if labels are numbers
+    int n_classes = 0;                // 0 if labels are numbers, or of several targets
     const double* numbers = nullptr;  // LossEntry::n_numbers of them; their meaning is the loss's own
+    const double* targets = nullptr;  // several targets: labels, rows × targets; must outlive the loss
+    int n_targets = 1;
 };
 
 std::unique_ptr<Loss> make_squared_error(const LossSettings& settings);
@@ -129,6 +136,8 @@ std::unique_ptr<Loss> make_huber(const LossSettings& settings);
 std::unique_ptr<Loss> make_quantile(const LossSettings& settings);
 std::unique_ptr<Loss> make_aft(const LossSettings& settings);
 std::unique_ptr<Loss> make_own(const LossSettings& settings);
+std::unique_ptr<Loss> make_squared_errors(const LossSettings& settings);
+std::unique_ptr<Loss> make_class_targets(const LossSettings& settings);
 
 // The losses there are. Codes are places here: append, never insert.
 enum class LossCode : std::uint8_t {};
@@ -136,7 +145,8 @@ struct LossEntry {
     const char* name;  // in Python
     std::unique_ptr<Loss> (*make)(const LossSettings& settings);
     int fewest_classes, most_classes;  // that it can be made for; 0: labels are numbers
-    std::size_t n_numbers = 0;         // that it wants besides
+    std::size_t n_numbers = 0;         // that it wants besides; several targets: of each
+    bool several = false;              // targets
 };
 inline constexpr LossEntry kLosses[] = {
     {"SQUARED_ERROR", make_squared_error, 0, 0},
@@ -149,15 +159,21 @@ inline constexpr LossEntry kLosses[] = {
     {"QUANTILE", make_quantile, 0, 0, 1},
     {"AFT", make_aft, 0, 0, 2},
     {"OWN", make_own, 0, 0, 2},
+    {"SQUARED_ERRORS", make_squared_errors, 0, 0, 0, true},
+    {"CLASS_TARGETS", make_class_targets, 0, 0, 1, true},  // the number: classes of the target, two at least
 };
 
-inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers) {
+// targets: labels of several targets, rows × targets; null: there is one.
+inline std::unique_ptr<Loss> make_loss(std::int64_t code, int n_classes, const std::vector<double>& numbers,
+                                       const double* targets = nullptr, int n_targets = 1) {
     if (code < 0 || code >= std::ssize(kLosses)) throw std::invalid_argument("no such loss");
     const LossEntry& entry = kLosses[code];
     if (n_classes < entry.fewest_classes || n_classes > entry.most_classes)
         throw std::invalid_argument("n_classes does not fit the loss");
-    if (numbers.size() != entry.n_numbers) throw std::invalid_argument("loss_numbers do not fit the loss");
-    return entry.make({.n_classes = n_classes, .numbers = numbers.data()});
+    if (entry.several != (targets != nullptr))
+        throw std::invalid_argument("the number of targets does not fit the loss");
+    if (numbers.size() != entry.n_numbers * n_targets) throw std::invalid_argument("loss_numbers do not fit the loss");
+    return entry.make({.n_classes = n_classes, .numbers = numbers.data(), .targets = targets, .n_targets = n_targets});
 }
 
 }  // namespace boostforest

@@ -11,7 +11,7 @@ namespace {
 class ConstantModel final : public NodeModel {
    public:
     void fit(const NodeProblem& problem, NodeWorkspace&, double* params) const override {
-        const auto& [z, v, stride, v_stride] = problem.labels;
+        const auto& [z, v, stride, v_stride, one_by_one] = problem.labels;
         const std::int64_t n = problem.sample.n;
         for (int c = 0; c < problem.n_outputs; ++c) {
             double total = 0, weighted = 0;

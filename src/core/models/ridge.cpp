@@ -40,6 +40,7 @@ class RidgeModel final : public NodeModel {
             .intercepts = intercepts,
             .fitted = p.fitted,
             .fitted_stride = p.fitted_stride,
+            .one_by_one = p.labels.one_by_one,
         };
         if (p.gram != nullptr) {
             fit_with_gram(ridge, *p.gram, mean, work.ridge);
@@ -59,7 +60,7 @@ class RidgeModel final : public NodeModel {
     bool uses_gram() const override { return true; }
 
    private:
-    // One output; x lies around its mean.
+    // Outputs of the same weights; x lies around its mean.
     static void fit_with_gram(RidgeProblem ridge, NodeGram& gram, const double* mean, RidgeWorkspace& work) {
         const std::ptrdiff_t width = ridge.width;
         std::copy_n(mean, width, gram.mean);

@@ -90,7 +90,7 @@ void centre(const NormalEquations& e) {
 // of the rows, centred and multiplied by √v.
 void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
     const auto& [x, n, width, d, z, v, stride, v_stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride,
-                 known_gram, gram_out] = p;
+                 known_gram, gram_out, one_by_one] = p;
     const bool blas = use_blas(d);
     double* gram = work.matrix.get(static_cast<std::size_t>(width) * width);
     double* mean = work.vectors.get(3 * static_cast<std::size_t>(width) + n);
@@ -114,7 +114,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
             std::fill_n(sum_zx, width, 0.0);
             kernels().add_weighted_rows(x, n, width, vz, sum_zx);
         }
-        if (known) {
+        if (known && !same) {
             std::fill_n(mean, width, 0.0);
             const auto fill = [&, width = width, d = d, lambda = lambda, known_gram = known_gram] {
                 std::copy_n(known_gram, static_cast<std::size_t>(width) * d, gram);
@@ -170,7 +170,7 @@ void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
 // because Σ √v u = 0.
 void fit_rows(const RidgeProblem& p, RidgeWorkspace& work) {
     const auto& [x, n, width, d, z, v, stride, v_stride, n_outputs, lambda, slopes, intercepts, fitted, fitted_stride,
-                 known_gram, gram_out] = p;
+                 known_gram, gram_out, one_by_one] = p;
     const int size = static_cast<int>(n), ld = padded_width(size);
     double* products = work.matrix.get(static_cast<std::size_t>(ld) * ld);
     double* matrix = work.factors.get(static_cast<std::size_t>(ld) * ld);
@@ -316,22 +316,33 @@ class SharedRidge {
         double* sum_zx = mean + width;
         double* inverse_pivots = sum_zx + width;
         take_lanes(d);
-        kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
         double total = 0, unused = 0;
         kernels().weighted_sums(p_.v, p_.z, p_.n, total, unused);
-        centre({gram, width, d, mean, sum_zx, total, 0.0, p_.lambda});
+        if (p_.gram != nullptr) {
+            std::fill_n(mean, width, 0.0);
+            std::copy_n(p_.gram, static_cast<std::size_t>(width) * d, gram);
+        } else {
+            kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
+            centre({gram, width, d, mean, sum_zx, total, 0.0, 0.0});
+            if (p_.gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, p_.gram_out);
+        }
+        for (int j = 0; j < d; ++j) gram[j * width + j] += p_.lambda;
         kernels().factor(gram, width, d, inverse_pivots);
         for (int first = 0; first < p_.n_outputs; first += kLanes) {
             check(work_.worker, p_.n * d * kLanes);
-            centred_labels(first, p_.v, total);
-            kernels().columns_times_lanes(p_.x, p_.n, width, d, label_, solution_);
+            if (p_.one_by_one) {
+                multiply_labels(total, sum_zx);
+            } else {
+                centred_labels(first, p_.v, total);
+                kernels().columns_times_lanes(p_.x, p_.n, width, d, label_, solution_);
+            }
             kernels().substitute_lanes(gram, width, d, inverse_pivots, solution_);
             for (int l = 0; l < kLanes; ++l) {
                 double product = 0;
                 for (int j = 0; j < d; ++j) product += solution_[j * kLanes + l] * mean[j];
                 intercept_[l] = z_mean_[l] - product;
             }
-            kernels().rows_times_lanes(p_.x, p_.n, width, d, solution_, intercept_, fitted_);
+            if (!p_.one_by_one) kernels().rows_times_lanes(p_.x, p_.n, width, d, solution_, intercept_, fitted_);
             write(first, solution_, d);
         }
     }
@@ -391,6 +402,21 @@ class SharedRidge {
         }
     }
 
+    // solution = Xᵀ v (z less its weighted mean) of outputs that are fewer than lanes, each multiplied for itself.
+    void multiply_labels(double total, double* sum_zx) {
+        std::fill_n(solution_, static_cast<std::ptrdiff_t>(p_.d) * kLanes, 0.0);
+        for (int c = 0; c < p_.n_outputs; ++c) {
+            const double* z = p_.z + c * p_.stride;
+            double sum_v = 0, sum_vz = 0;
+            kernels().weighted_sums(p_.v, z, p_.n, sum_v, sum_vz);
+            z_mean_[c] = sum_vz / total;
+            for (std::int64_t i = 0; i < p_.n; ++i) label_[i] = p_.v[i] * (z[i] - z_mean_[c]);
+            std::fill_n(sum_zx, p_.width, 0.0);
+            kernels().add_weighted_rows(p_.x, p_.n, p_.width, label_, sum_zx);
+            for (int j = 0; j < p_.d; ++j) solution_[j * kLanes + c] = sum_zx[j];
+        }
+    }
+
     void write(int first, const double* solution, int d) {
         for (int l = 0; l < kLanes && first + l < p_.n_outputs; ++l) {
             const int c = first + l;
@@ -399,6 +425,10 @@ class SharedRidge {
             std::fill(slopes + d, slopes + p_.width, 0.0);
             p_.intercepts[c] = intercept_[l];
             double* fitted = p_.fitted + c * p_.fitted_stride;
+            if (p_.one_by_one) {
+                kernels().linear(p_.x, p_.n, p_.width, slopes, intercept_[l], fitted);
+                continue;
+            }
             for (std::int64_t i = 0; i < p_.n; ++i) fitted[i] = fitted_[i * kLanes + l];
         }
     }
@@ -409,24 +439,32 @@ class SharedRidge {
     double z_mean_[kLanes] = {}, intercept_[kLanes] = {};
 };
 
-void fit_shared(const RidgeProblem& p, RidgeWorkspace& work) {
-    const RidgeWork adds(p.n, p.d, 1);
-    const bool in_rows = adds.in_rows < adds.in_features() && (p.n <= p.d || p.lambda > 0);
-    if (use_blas(in_rows ? p.n : p.d)) return (in_rows ? fit_rows : fit_features)(p, work);
-    SharedRidge ridge(p, work);
-    in_rows ? ridge.fit_rows() : ridge.fit_features();
-}
-
 // Few features, all in registers; false where other ways are better.
 bool fit_small(const RidgeProblem& p) {
-    for (int c = 0; c < p.n_outputs; ++c) {
-        double* slopes = p.slopes + static_cast<std::ptrdiff_t>(c) * p.width;
-        if (!kernels().small_ridge(p.x, p.n, p.width, p.d, p.v + c * p.v_stride, p.z + c * p.stride, p.lambda, slopes,
-                                   p.intercepts[c]))
+    const int together = p.v_stride == 0 ? p.n_outputs : 1;
+    for (int c = 0; c < p.n_outputs; c += together)
+        if (!kernels().small_ridge(p.x, p.n, p.width, p.d, p.v + c * p.v_stride, p.z + c * p.stride, p.stride, together,
+                                   p.lambda, p.slopes + static_cast<std::ptrdiff_t>(c) * p.width, p.intercepts + c))
             return false;
-        kernels().linear(p.x, p.n, p.width, slopes, p.intercepts[c], p.fitted + c * p.fitted_stride);
-    }
+    for (int c = 0; c < p.n_outputs; ++c)
+        kernels().linear(p.x, p.n, p.width, p.slopes + static_cast<std::ptrdiff_t>(c) * p.width, p.intercepts[c],
+                         p.fitted + c * p.fitted_stride);
     return true;
+}
+
+// Returns whether gram_out was written.
+bool fit_shared(const RidgeProblem& p, RidgeWorkspace& work) {
+    const RidgeWork adds(p.n, p.d, 1);
+    const double in_features = p.gram == nullptr ? adds.in_features() : adds.solution;
+    const bool in_rows = adds.in_rows < in_features && (p.n <= p.d || p.lambda > 0);
+    if (p.one_by_one && p.width <= kSmallWidth && fit_small(p)) return false;
+    if (use_blas(in_rows ? p.n : p.d)) {
+        (in_rows ? fit_rows : fit_features)(p, work);
+    } else {
+        SharedRidge ridge(p, work);
+        in_rows ? ridge.fit_rows() : ridge.fit_features();
+    }
+    return !in_rows && p.gram == nullptr && p.gram_out != nullptr;
 }
 
 }  // namespace
@@ -446,10 +484,7 @@ double solve_normal_equations(const NormalEquations& e, double* inverse_pivots, 
 }
 
 bool fit_ridge(const RidgeProblem& problem, RidgeWorkspace& work) {
-    if (problem.n_outputs > 1 && problem.v_stride == 0) {
-        fit_shared(problem, work);
-        return false;
-    }
+    if (problem.n_outputs > 1 && problem.v_stride == 0) return fit_shared(problem, work);
     if (problem.width <= (problem.n_outputs == 1 ? kSmallWidth : kSmallWidth / 2) && fit_small(problem)) return false;
     const RidgeWork adds(problem.n, problem.d, problem.n_outputs);
     const double in_features = problem.gram == nullptr ? adds.in_features() : adds.solution;

@@ -41,10 +41,11 @@ struct RidgeProblem {
     double* intercepts;         // out: one per output
     double* fitted;             // out: a·x + b of row i for output c: fitted[c * fitted_stride + i]
     std::int64_t fitted_stride;
-    // One output on rows around their mean: Σ v x xᵀ (upper triangle, d rows of `width` doubles) where it is known, and
-    // where to write it if it is not but becomes so on the way; null: neither.
+    // Outputs of the same weights, on rows around their mean: Σ v x xᵀ (upper triangle, d rows of `width` doubles)
+    // where it is known, and where to write it if it is not but becomes so on the way; null: neither.
     const double* gram = nullptr;
     double* gram_out = nullptr;
+    bool one_by_one = false;  // as in PseudoLabels
 };
 
 // Scratch of one thread.

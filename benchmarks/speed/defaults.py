@@ -1,0 +1,204 @@
+"""``python -m benchmarks.speed defaults``: whole models at their defaults, by the processor time of one thread.
+
+Other programs may run on the machine: time is that of the process, and learners have their turns. RandomForest and
+ExtraTrees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.speed.results import write_json
+from boostforest_paper import data, generators
+from boostforest_paper.data.folder import add_folder
+from boostforest_paper.data.paper import SMALL
+from boostforest_paper.data.splits import fold
+
+N_TREES = 250
+ONE_ROW_CALLS = 1000
+_LONG_WORK = 4e6  # rows × features: above, forests of scikit-learn grow a tenth of the trees
+_OURS = ("best", "paper", "fast")
+_MODELS = {  # by package: names of the classifier and the regressor
+    "RandomForest": ("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
+    "ExtraTrees": ("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
+    "LightGBM": ("lightgbm", "LGBMClassifier", "LGBMRegressor"),
+    "CatBoost": ("catboost", "CatBoostClassifier", "CatBoostRegressor"),
+}
+_SILENT: dict[str, dict[str, Any]] = {
+    "LightGBM": {"n_jobs": 1, "verbose": -1},
+    "CatBoost": {"thread_count": 1, "verbose": False, "allow_writing_files": False},
+}
+
+
+class Gate(NamedTuple):
+    """A line of the table: on some tables, their time over ours has to be at least so much."""
+
+    tables: tuple[str, ...]
+    preset: str
+    bounds: dict[str, float]  # by learner
+
+
+_SMALL = (*SMALL["classification"], *SMALL["regression"])
+GATES = {
+    "small": Gate(_SMALL, "best", {"RandomForest": 3, "CatBoost": 10}),
+    "small-paper": Gate(_SMALL, "paper", {"RandomForest": 15, "ExtraTrees": 10, "LightGBM": 1}),
+    "LR": Gate(("LR",), "best", {"RandomForest": 1}),
+    "YB": Gate(("YB",), "best", {"RandomForest": 0.5}),
+    "MNIST": Gate(("MNIST-10000",), "best", {"RandomForest": 0.3}),
+    "wide": Gate(("5000x1000",), "best", {"RandomForest": 6, "ExtraTrees": 2}),
+    "wide-paper": Gate(("5000x1000",), "paper", {"RandomForest": 6, "ExtraTrees": 2}),
+    "rows": Gate(("EGSS", "PTS", "16000x10x2", "50000x30"), "best", {"CatBoost": 2}),
+    "boosters": Gate(("30000x30", "50000x30"), "best", {"LightGBM": 0.1}),
+    "boosters-fast": Gate(("30000x30", "50000x30"), "fast", {"LightGBM": 0.5}),
+}
+ROW_BOUNDS = {"paper": 100, "fast": 100, "best": 150}  # microseconds
+_ROW_TABLES = ("BH", "PID", "VS", "CCS", "WDG")
+
+
+class Outcome(NamedTuple):
+    """What one learner needs for one table, and how good it is."""
+
+    seconds: float
+    loss: float  # test RMSE in standard deviations, or log-loss
+    accuracy: float | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--gates", nargs="+", choices=[*GATES, "row"], default=[*GATES, "row"], metavar="NAME")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of the gates")
+    parser.add_argument("--without", nargs="+", choices=list(_MODELS), default=[], metavar="LEARNER")
+    parser.add_argument("--repeats", type=int, default=2, help="fits of each, of which the quickest counts")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
+    add_folder(parser)
+
+
+def parts_of(name: str, folder: Path) -> tuple[Any, bool]:
+    """Return the parts of a table, and whether it has classes; ROWSxFEATURES[xCLASSES] are made here."""
+    if name in data.DATASETS:
+        table, is_classes = data.load(name, folder), data.find(name).task == "classification"
+    else:
+        shape = tuple(int(part) for part in name.split("x"))
+        is_classes = len(shape) == 3
+        table = data.Table(*(generators.classification(*shape) if is_classes else generators.regression(*shape)))
+    parts = fold(table.X, table.y, repeat=0)
+    if is_classes:
+        return parts, True
+    mean, scale = parts.y_train.mean(), parts.y_train.std()
+    return parts._replace(y_train=(parts.y_train - mean) / scale, y_test=(parts.y_test - mean) / scale), False
+
+
+def make(learner: str, is_classes: bool, seed: int, n_trees: int) -> Any:
+    """Make an unfitted model for one thread; ours are called by their preset."""
+    if learner in _OURS:
+        module = importlib.import_module("boostforest")
+        kind = module.BoostForestClassifier if is_classes else module.BoostForestRegressor
+        return kind(preset=learner, random_state=seed, n_jobs=1)
+    package, *names = _MODELS[learner]
+    kind = getattr(importlib.import_module(package), names[0 if is_classes else 1])
+    return kind(random_state=seed, **_SILENT.get(learner, {"n_jobs": 1, "n_estimators": n_trees}))
+
+
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Return the processor time of a call, all threads together."""
+    start = process_time()
+    call()
+    return process_time() - start
+
+
+def judge(model: Any, parts: Any, is_classes: bool) -> tuple[float, float | None]:
+    """Return the loss on the test part and, of classes, the accuracy."""
+    if not is_classes:
+        return float(np.sqrt(np.mean((model.predict(parts.X_test) - parts.y_test) ** 2))), None
+    probabilities: npt.NDArray = model.predict_proba(parts.X_test)
+    column = np.searchsorted(model.classes_, parts.y_test)
+    chosen = probabilities[np.arange(len(column)), column]
+    return float(-np.log(np.maximum(chosen, 1e-15)).mean()), float((probabilities.argmax(axis=1) == column).mean())
+
+
+def run_table(name: str, learners: list[str], repeats: int, folder: Path) -> dict[str, Outcome]:
+    """Fit all learners in turns; the least time of each counts, and how good its last model is."""
+    parts, is_classes = parts_of(name, folder)
+    n_trees = N_TREES if parts.X_train.size <= _LONG_WORK else N_TREES // 10
+    seconds: dict[str, list[float]] = {learner: [] for learner in learners}
+    models = {}
+    for seed in range(repeats):
+        for learner in learners:
+            models[learner] = model = make(learner, is_classes, seed, n_trees)
+            factor = N_TREES / n_trees if "n_jobs" in vars(model) and learner not in _OURS else 1.0
+            factor = factor if learner in ("RandomForest", "ExtraTrees") else 1.0
+            spent = processor_seconds(lambda: model.fit(parts.X_train, parts.y_train))  # noqa: B023 - called at once
+            seconds[learner].append(factor * spent)
+    return {learner: Outcome(min(seconds[learner]), *judge(models[learner], parts, is_classes)) for learner in learners}
+
+
+def run_gate(name: str, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Measure one line of the table, and print it table by table."""
+    gate = GATES[name]
+    rivals = [learner for learner in gate.bounds if learner not in args.without]
+    ratios: dict[str, list[float]] = {rival: [] for rival in rivals}
+    for table in gate.tables:
+        if args.datasets and table not in args.datasets:
+            continue
+        found = run_table(table, [gate.preset, *rivals], args.repeats, args.data)
+        for rival in rivals:
+            ratios[rival].append(found[rival].seconds / found[gate.preset].seconds)
+        words = [f"{learner} {o.seconds:.3g} s, loss {o.loss:.4f}" + _accuracy(o) for learner, o in found.items()]
+        print(f"  {name:14} {table:12} {'; '.join(words)}", flush=True)
+        yield {"gate": name, "table": table, "outcomes": {learner: o._asdict() for learner, o in found.items()}}
+    for rival in rivals:
+        if ratios[rival]:
+            mean = float(np.exp(np.mean(np.log(ratios[rival]))))
+            verdict = "met" if mean >= gate.bounds[rival] else "missed"
+            n = len(ratios[rival])
+            print(f"{name}, {gate.preset}: {rival} {mean:.3g}, at least {gate.bounds[rival]:g}: {verdict} ({n} tables)")
+
+
+def _accuracy(outcome: Outcome) -> str:
+    return "" if outcome.accuracy is None else f", accuracy {outcome.accuracy:.4f}"
+
+
+def run_rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Measure one row, as a caller would predict it."""
+    for preset, bound in ROW_BOUNDS.items():
+        medians = []
+        for table in _ROW_TABLES:
+            if args.datasets and table not in args.datasets:
+                continue
+            parts, is_classes = parts_of(table, args.data)
+            model = make(preset, is_classes, 0, N_TREES).fit(parts.X_train, parts.y_train)
+            rows = [parts.X_test[i : i + 1] for i in range(len(parts.X_test))]
+            times = []
+            for call in range(ONE_ROW_CALLS):
+                start = perf_counter()  # the clock of processor time is too coarse, and a median forgets interruptions
+                model.predict(rows[call % len(rows)])
+                times.append(perf_counter() - start)
+            medians.append(1e6 * float(np.median(times)))
+            print(f"  row            {table:12} {preset} {medians[-1]:.0f} µs", flush=True)
+            yield {"gate": "row", "table": table, "preset": preset, "microseconds": medians[-1]}
+        if medians:
+            verdict = "met" if np.median(medians) <= bound else "missed"
+            print(f"row, {preset}: {np.median(medians):.0f} µs, at most {bound}: {verdict} ({len(medians)} tables)")
+
+
+def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
+    """Measure all lines that were asked for."""
+    if args.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    warnings.simplefilter("ignore")
+    measured: list[dict[str, Any]] = []
+    for name in args.gates:
+        for outcome in run_rows(args) if name == "row" else run_gate(name, args):
+            measured.append(outcome)
+            if args.json:
+                write_json(args.json, args, {"measured": measured})
+    return 0
