@@ -246,7 +246,7 @@ def calls(core):
         "quantise": (
             core.quantise,
             {"values": np.arange(6, dtype=np.float32), "group": 3, "left": np.array([1, 0, 0], dtype=np.int32)}
-            | {"at_least": -4},
+            | {"at_least": -4, "shift": 1},
         ),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (

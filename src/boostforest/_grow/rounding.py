@@ -17,7 +17,7 @@ from .objective import Objective
 
 TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
-_AUTO_SHIFTS = 3  # that a fit tries
+_AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
 SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
@@ -34,19 +34,22 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
         part = rounded(judge.columns, dtype)
         if not is_finite(part, judge.columns) or not judge.accepts(part):
             continue
-        shift = _largest_shift(part, judge) if dtype == "int8" else 0
-        short = rounded(model.columns, dtype)
+        short = rounded(model.columns, dtype, _largest_shift(judge) if dtype == "int8" else 0)
         if is_finite(short, model.columns):
-            return replace(model, columns=short.in_larger_units(shift) if shift else short)
+            return replace(model, columns=short)
     return model
 
 
-def _largest_shift(part: ForestColumns, judge: _Judge) -> int:
-    """Return by how many powers of two units may be larger: files are smaller. Most often it is two or three."""
+def _largest_shift(judge: _Judge) -> int:
+    """Return by how many powers of two units may be larger: files are smaller. Most often it is one or two."""
+
+    def is_accepted(shift: int) -> bool:
+        return judge.accepts(rounded(judge.columns, "int8", shift))
+
     first = _AUTO_SHIFTS - 1
-    if judge.accepts(part.in_larger_units(first)):
-        return _AUTO_SHIFTS if judge.accepts(part.in_larger_units(_AUTO_SHIFTS)) else first
-    return next((n for n in range(first - 1, 0, -1) if judge.accepts(part.in_larger_units(n))), 0)
+    if is_accepted(first):
+        return _AUTO_SHIFTS if is_accepted(_AUTO_SHIFTS) else first
+    return next((n for n in range(first - 1, 0, -1) if is_accepted(n)), 0)
 
 
 class _Judge:
@@ -110,10 +113,10 @@ def few_digits(values: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
     return np.where(finite, shortened, values).astype(values.dtype)
 
 
-def rounded(columns: ForestColumns, dtype: str) -> ForestColumns:
-    """Return the trees as a fit with this type would have them, thresholds aside."""
+def rounded(columns: ForestColumns, dtype: str, shift: int = 0) -> ForestColumns:
+    """Return the trees as a fit with this type would have them, thresholds aside; ``shift``: in larger units."""
     if dtype != "int8" or columns.dtype == np.int8:
         return columns.astype(dtype)
     short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
     short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
-    return replace(columns, **short).astype(dtype)
+    return replace(columns, **short).astype(dtype, shift)

@@ -85,28 +85,30 @@ class ForestColumns(ReadOnlyColumns):
         """Type of the coefficients."""
         return self.params.dtype
 
-    def astype(self, dtype: str) -> ForestColumns:
-        """Return the same trees with coefficients of another type."""
+    def astype(self, dtype: str, shift: int = 0) -> ForestColumns:
+        """Return the same trees with coefficients of another type; ``shift``: of int8's units, powers of two more."""
         if self.dtype == dtype:
             return self
         ranges = clip_range_dtype(dtype)
         with np.errstate(over="ignore"):
             changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
             if dtype == "int8":
-                changed["params"], changed["exponent"] = self._quantised()
+                changed["params"], changed["exponent"] = self._quantised(shift)
                 changed["loss"] = None  # it is only looked at
             else:
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
-    def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
+    def _quantised(self, shift: int) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
         values = self.params.astype(np.float32)
-        parts = [self._quantised_tree(tree, values, _core.LEAST_EXPONENT) for tree in range(self.n_trees)]
+        parts = [self._quantised_tree(tree, values, shift=shift) for tree in range(self.n_trees)]
         params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
         return params, exponent
 
-    def _quantised_tree(self, tree: int, values: Singles, at_least: int) -> tuple[npt.NDArray[np.int8], Signs]:
+    def _quantised_tree(
+        self, tree: int, values: Singles, at_least: int = _core.LEAST_EXPONENT, shift: int = 0
+    ) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below a least.
 
         Where scores are sums along a path, nodes make up for what their parents have lost.
@@ -114,7 +116,7 @@ class ForestColumns(ReadOnlyColumns):
         begin, end = self.tree_params_start[tree : tree + 2]
         first, last = self.tree_start[tree : tree + 2]
         left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
-        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, at_least)
+        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, at_least, shift)
         return numbers, exponents
 
     def in_larger_units(self, shift: int) -> ForestColumns:

@@ -189,7 +189,7 @@ PackedTree TreeBuilder::pack() const {
         put_params(params.data());
         std::span<const std::int32_t> left;
         if (form_ == PathForm::kOwnModels) left = columns_.left;
-        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, left, kLeastExponent, to.params, to.exponent);
+        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, left, 0, kLeastExponent, to.params, to.exponent);
     } else {
         put_params(to.params);
     }
