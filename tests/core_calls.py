@@ -243,7 +243,11 @@ def calls(core):
         "bootstrap_draws": (core.bootstrap_draws, {"seed": 1, "n_rows": N, "n_draws": N}),
         **coding_calls(core),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
-        "quantise": (core.quantise, {"values": np.arange(N, dtype=np.float32), "group": 3, "are_summed": True}),
+        "quantise": (
+            core.quantise,
+            {"values": np.arange(6, dtype=np.float32), "group": 3, "left": np.array([1, 0, 0], dtype=np.int32)}
+            | {"at_least": -4, "shift": 1},
+        ),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (
             core.ridge,

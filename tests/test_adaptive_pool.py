@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest._grow import adaptive
 from boostforest._grow.adaptive import _least_mixture
 from models import FORESTS
 from twin import example_data
@@ -37,6 +38,26 @@ def test_it_finds_large_leaves_where_there_is_mostly_noise():
     learned = BoostForestClassifier(100, pool="adaptive", random_state=0, preset="paper").fit(X[:600], y[:600])
     assert log_loss(y[600:], learned.predict_proba(X[600:])) < log_loss(y[600:], plain.predict_proba(X[600:]))
     assert learned.n_leaves_.mean() < plain.n_leaves_.mean()
+
+
+def test_larger_leaves_are_taken_where_boosted_trees_make_up_for_them(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = rng.random((1200, 5))
+    y = np.floor(5 * X[:, 0]) + np.floor(4 * X[:, 1]) + 0.3 * rng.normal(size=1200)
+
+    def fit():
+        return BoostForestRegressor(150, pool="adaptive", boost=True, random_state=0, preset="paper").fit(X, y)
+
+    small = fit()
+    monkeypatch.setattr(adaptive, "_AS_GOOD", -np.inf)
+    large = fit()
+    (chosen,) = (row for row in small.pool_report_ if row["share"] > 0)
+    assert min(chosen["settings"]["min_samples_leaf"]) >= 10
+    first = [
+        int(forest.forest_.tree_start[forest.stages_.ends[0]]) / forest.stages_.ends[0] for forest in (small, large)
+    ]
+    assert first[0] < 0.8 * first[1]
+    assert small.oob_losses_[-1] < 1.01 * large.oob_losses_[-1]
 
 
 def table_of_few_features(n):

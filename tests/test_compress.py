@@ -21,7 +21,6 @@ from sklearn.metrics import (
 from boostforest import load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import judge_of, tree_order
-from boostforest._grow.rounding import coarser
 from boostforest._model.pruning import prune, without_weak_subtrees
 from models import FORESTS
 from twin import example_data
@@ -123,7 +122,7 @@ def test_a_compressed_forest_can_be_fitted_again():
 
 def test_larger_units_are_multiples():
     forest, _, _ = fitted("multiclass", dtype="int8")
-    coarse = coarser(forest.forest_, 3)
+    coarse = forest.forest_.in_larger_units(3)
     exact, rough = forest.forest_.coefficients(), coarse.coefficients()
     width = 1 + forest.forest_.n_inputs[0]
     assert (np.abs(exact - rough) <= 0.5 * 2.0 ** np.repeat(coarse.exponent.astype(float), width)).all()

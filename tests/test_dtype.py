@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
-from boostforest._grow.rounding import coarser
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
@@ -44,24 +43,40 @@ def fit(task, dtype, data=None, **params):
     return FORESTS[task](**{"n_estimators": 4, "random_state": 0, "dtype": dtype, **params}).fit(X, y), X
 
 
+def needed_exponents(largest):
+    """Return the smallest exponents with which numbers are at most 127 units."""
+    needed = np.full(len(largest), -126)
+    while (large := largest > 127 * 2.0**needed).any():
+        needed[large] += 1
+    return needed
+
+
 def quantised(columns):
-    """Return whole numbers and exponents: what half of a tree's models (nine in ten if summed) need, or more."""
+    """Return whole numbers and exponents: what half of a tree's models (nine in ten if summed) need, or more.
+
+    Where models are summed along a path, a node makes up for what its parent has lost.
+    """
     numbers, exponents = [], []
     for tree, width in enumerate(1 + columns.n_inputs):
         begin, end = columns.tree_params_start[tree : tree + 2]
         values = columns.params[begin:end].astype(np.float32).astype(np.float64).reshape(-1, width)
-        largest = np.abs(values).max(axis=1)
-        needed = np.full(len(largest), -126)
+        needed = needed_exponents(np.abs(values).max(axis=1))
         shared = (len(needed) - 1) * 9 // 10 if columns.sum_path[tree] else (len(needed) - 1) // 2
-        while (large := largest > 127 * 2.0**needed).any():
-            needed[large] += 1
         least = np.sort(needed)[shared]
         if width == 1:  # constants lose up to three bits to have the same unit
             least = min(least + 3, needed.max())
-        exponent = np.maximum(needed, least)
-        numbers.append(np.rint(values / 2.0 ** exponent[:, None]).ravel())
-        exponents.append(exponent)
-    return np.concatenate(numbers), np.concatenate(exponents)
+        first, last = columns.tree_start[tree : tree + 2]
+        parent = (columns.parent[first:last] - first)[1:] if columns.sum_path[tree] and last - first > 1 else ()
+        lost = np.zeros_like(values)
+        for model, value in enumerate(values):  # of the nodes 1, 2, …, or of the leaves
+            if len(parent) and parent[model] > 0:
+                value = value + lost[parent[model] - 1]
+            exponent = max(needed_exponents(np.float32([np.abs(value).max()]))[0], least)
+            number = np.clip(np.rint(value / 2.0**exponent), -127, 127)
+            lost[model] = value - number * 2.0**exponent
+            numbers.append(number)
+            exponents.append(exponent)
+    return np.concatenate(numbers), np.array(exponents)
 
 
 def rounded(exact, dtype):
@@ -113,7 +128,8 @@ def test_int8_is_whole_numbers_in_units_that_a_trees_models_share(task, params):
     assert own.dtype == own.exponent.dtype == np.int8 and own.lower.dtype == own.upper.dtype == np.float16
     assert_array_equal(own.params, numbers)
     assert_array_equal(own.exponent, exponents)
-    for name, digits in (("lower", 8), ("upper", 8), ("loss", 6), ("gain", 6)):
+    assert own.loss is None  # it is only looked at
+    for name, digits in (("lower", 4), ("upper", 4), ("gain", 4)):
         assert_allclose(getattr(own, name), getattr(exact.forest_, name), rtol=2.0**-digits, atol=1e-7)
     alike = rounded(exact, "int8")
     ranges = {name: getattr(own, name).astype(np.float64) for name in ("lower", "upper")}
@@ -148,18 +164,47 @@ def test_thresholds_of_int8_are_short_and_part_the_rows_of_their_tree_alike():
 
 @pytest.mark.parametrize("values", [[np.inf, 1.0], [np.nan, 1.0], [1.0, -np.inf]])
 def test_quantising_marks_what_is_not_finite(values):
-    numbers, exponents = _core.quantise(np.array([*values, 1.0, 2.0], dtype=np.float32), 2, False)
+    numbers, exponents = _core.quantise(np.array([*values, 1.0, 2.0], dtype=np.float32), 2)
     assert exponents[0] == _core.NO_EXPONENT > exponents[1] and not numbers[:2].any()
 
 
 @given(values=st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None)
 def test_quantised_numbers_are_as_near_as_their_unit_allows(values):
-    numbers, (exponent,) = _core.quantise(np.array(values, dtype=np.float32), len(values), True)
+    numbers, (exponent,) = _core.quantise(np.array(values, dtype=np.float32), len(values), np.zeros(1, dtype=np.int32))
     assert np.abs(numbers.astype(int)).max() <= 127
     unit = 2.0 ** int(exponent)
     assert_allclose(numbers * unit, values, atol=unit / 2, rtol=1e-12)
     assert exponent == -126 or np.abs(values).max() > 127 * unit / 2
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_what_a_node_loses_by_rounding_its_children_make_up_for(shift):
+    rng = np.random.default_rng(0)
+    left = np.array([1, 3, 0, 5, 0, 7, 0, 0, 0], dtype=np.int32)  # a chain of splits: 0, 1, 3, 5
+    values = rng.normal(size=(8, 6)).astype(np.float32)
+    least = int(_core.quantise(values.ravel(), 6, left)[1].min()) + shift
+    numbers, exponents = _core.quantise(values.ravel(), 6, left, least)
+    assert exponents.min() == least
+    found = numbers.reshape(8, 6) * 2.0 ** exponents[:, None].astype(float)
+    for path in ([1, 3, 5, 7], [1, 3, 5, 8], [1, 3, 6], [1, 4], [2]):
+        models = np.array(path) - 1
+        unit = 2.0 ** int(exponents[models[-1]])
+        assert_allclose(found[models].sum(axis=0), values[models].sum(axis=0, dtype=float), atol=0.500001 * unit)
+
+
+def test_units_are_larger_by_the_power_of_two_that_was_asked_for():
+    values = np.random.default_rng(0).normal(size=60).astype(np.float32)
+    first, second = _core.quantise(values, 6), _core.quantise(values, 6, shift=2)
+    assert second[1].min() == first[1].min() + 2
+    unit = np.repeat(2.0 ** second[1].astype(float), 6)
+    assert_allclose(second[0] * unit, values, atol=unit.max() / 2)
+
+
+@pytest.mark.parametrize("left", [[1, 0], [1, 0, 0, 0], [0, 2, 0], [-1, 0, 0], [1, 1, 0], []])
+def test_quantising_refuses_children_that_are_not_there(left):
+    with pytest.raises(ValueError, match=r"left|model"):
+        _core.quantise(np.ones(4, dtype=np.float32), 2, np.array(left, dtype=np.int32))
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])
@@ -341,10 +386,10 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
     exact = clone(forest).set_params(dtype="int8").fit(X, y).forest_  # whose thresholds are as short
     assert_array_equal(forest.forest_.threshold, exact.threshold)
     if dtype == "int8":
-        for name in ("loss", "gain", "lower", "upper"):
+        for name in ("gain", "lower", "upper"):
             assert_array_equal(getattr(forest.forest_, name), getattr(exact, name), err_msg=name)
-        units = [exact, *(coarser(exact, shift) for shift in (1, 2))]
-        assert any(np.array_equal(forest.forest_.params, columns.params) for columns in units)
+        whole = clone(forest).set_params(dtype="float64").fit(X, y).forest_
+        assert any(np.array_equal(forest.forest_.params, whole.astype("int8", shift).params) for shift in range(3))
 
 
 def test_auto_takes_larger_units_where_the_loss_hardly_tells():

@@ -20,6 +20,7 @@ BAD_REGRESSORS = {
     "steps without stages": ({"stage_end": lambda t: None}, "tensors are missing: stage_end"),
     "a step of almost 0": ({"stage_step": lambda t: np.array([1.0, 5e-324])}, "'stage_step' must start with 1"),
     "a step of 0": ({"stage_step": lambda t: np.array([1.0, 0.0])}, "'stage_step' must start with 1"),
+    "a step that is too long": ({"stage_step": lambda t: np.array([1.0, 1001.0])}, "values from 1e-100 to 1000"),
     "a step that is NaN": ({"stage_step": lambda t: np.array([1.0, np.nan])}, "'stage_step' has values that are"),
     "too many steps": ({"stage_step": lambda t: np.ones(3)}, "'stage_step' must have the shape .2,.; got .3,."),
     "losses of no stages": (
@@ -119,3 +120,10 @@ def test_the_files_are_good_before_they_are_damaged(files, tmp_path):
     for name, content in files.items():
         (tmp_path / name).write_bytes(with_tensors(content))
         assert load_model(tmp_path / name).forest_.n_trees == 40
+
+
+def test_a_stage_of_separated_classes_that_counts_more_than_the_first_can_be_saved(files, tmp_path):
+    (tmp_path / "r").write_bytes(with_tensors(files["r"], stage_step=np.array([1.0, 1.4])))
+    loaded = load_model(tmp_path / "r")
+    loaded.save_model(tmp_path / "again")
+    assert load_model(tmp_path / "again").stages_.steps == (1.0, 1.4)

@@ -9,7 +9,7 @@ import pytest
 
 from boostforest_paper.__main__ import main
 from boostforest_paper.data import paper
-from boostforest_paper.studies import categories, constraints, print_table
+from boostforest_paper.studies import categories, constraints, print_table, small
 from boostforest_paper.studies import intervals as interval_study
 from boostforest_paper.studies import quantiles as quantile_study
 
@@ -140,3 +140,26 @@ def test_log_loss_of_a_class_that_was_never_seen_is_that_of_one_in_a_million():
 def test_table_is_markdown(capsys):
     print_table([{"a": 1, "b": 0.123456}, {"a": 22, "b": 3.0}])
     assert capsys.readouterr().out == "| a | b |\n|---|---|\n| 1 | 0.1235 |\n| 22 | 3 |\n"
+
+
+def test_sizes_and_losses_are_summed_up_over_sets(tmp_path):
+    figures = {
+        ("A", repeat, who): small.Figure(size, loss)
+        for repeat in range(2)
+        for who, size, loss in (
+            (small.FOREST, 200, 1.0),
+            (small.COMPRESSED, 100, 1.1),
+            ("LightGBM", 100, 1.2),
+            ("ExtraTrees", 20_000, 1.3),
+        )
+    }
+    figures |= {("B", 0, who): small.Figure(50, loss) for who, loss in ((small.FOREST, 1.0), (small.COMPRESSED, 1.0))}
+    figures["B", 0, "LightGBM"] = small.Figure(100, 0.9)
+    told = small.summary(figures, {"A": 800, "B": 900})
+    assert told["file over that of LightGBM, geometric mean of 2 sets of up to 1000 rows"] == "1"
+    assert told["file over that of ExtraTrees, geometric mean of 1 sets"] == "0.01"
+    assert told["to LightGBM's size: change of the loss, mean and median"] == "+5.0%, +5.0%"
+    assert told["to LightGBM's size: below its loss on"] == "1 of 2 sets, not on B"
+    for key, figure in figures.items():
+        small._append(tmp_path / "fits.csv", key, figure)
+    assert small._read(tmp_path / "fits.csv") == figures

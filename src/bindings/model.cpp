@@ -191,13 +191,29 @@ void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
 }
 
-auto quantised(const Array<float, 1>& values, std::size_t group, bool are_summed) {
+auto quantised(const Array<float, 1>& values, std::size_t group, const std::optional<Array<std::int32_t, 1>>& left,
+               int at_least, int shift) {
     require(group > 0 && group < std::size_t{1} << 31 && values.shape(0) % group == 0,
             "values must be groups of so many");
+    require(at_least >= kLeastExponent && at_least < kNoExponent, "at_least must be an exponent");
+    require(shift >= 0 && shift <= kMostExponent, "shift must not be below 0, nor above the largest exponent");
+    std::span<const std::int32_t> children;
+    if (left) {
+        children = {left->data(), left->shape(0)};
+        const std::size_t n_models = std::max<std::size_t>(left->shape(0), 2) - 1;
+        require(left->shape(0) % 2 == 1 && values.shape(0) / group % n_models == 0,
+                "values must have a model for every node but the root");
+        for (std::size_t node = 0; node < children.size(); ++node) {
+            const std::int64_t child = children[node];
+            require(child == 0 || (child > static_cast<std::int64_t>(node) &&
+                                   child + 1 < static_cast<std::int64_t>(children.size())),
+                    "left must have children that come after their parent");
+        }
+    }
     auto numbers = new_array<Byte>(values.shape(0));
     auto exponents = new_array<std::int8_t>(values.shape(0) / group);
-    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), are_summed,
-             numbers.data(), exponents.data());
+    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), children, shift,
+             at_least, numbers.data(), exponents.data());
     return nb::make_tuple(numbers, exponents);
 }
 
@@ -205,8 +221,12 @@ auto quantised(const Array<float, 1>& values, std::size_t group, bool are_summed
 
 void register_model(nb::module_& module) {
     module.attr("NO_EXPONENT") = int{kNoExponent};
-    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"), nb::arg("are_summed"),
-               "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit.");
+    module.attr("LEAST_EXPONENT") = kLeastExponent;
+    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"),
+               nb::arg("left").noconvert().none() = nb::none(), nb::arg("at_least") = kLeastExponent,
+               nb::arg("shift") = 0,
+               "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit. "
+               "Where scores are sums along a path, left has the left children, and a node makes up for its parent.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),

@@ -45,7 +45,7 @@ def print_table(rows: Iterable[dict[str, Any]]) -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
-from boostforest_paper.studies import categories, constraints, dtypes, intervals, quantiles, small  # noqa: E402
+from boostforest_paper.studies import categories, constraints, dtypes, intervals, quantiles, sizes, small  # noqa: E402
 
 STUDIES = {
     "categories": categories,
@@ -53,5 +53,6 @@ STUDIES = {
     "dtypes": dtypes,
     "intervals": intervals,
     "quantiles": quantiles,
+    "sizes": sizes,
     "small": small,
 }

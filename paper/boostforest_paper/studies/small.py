@@ -1,14 +1,16 @@
-"""How small models are, and what that costs: the table of docs/results/small.md."""
+"""How small models are, and what that costs: the tables and the picture of docs/results/small.md."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -24,84 +26,192 @@ from boostforest_paper.running.problem import Problem, divide
 from boostforest_paper.types import Task
 
 _LOSS: dict[Task, str] = {"classification": "log_loss", "regression": "rmse"}
-FOREST, COMPRESSED = "BoostForest", "compressed to LightGBM's size"
+FOREST, COMPRESSED = "BoostForest", "to LightGBM's size"
+LEARNERS = (FOREST, COMPRESSED, "ExtraTrees", "RandomForest", "LightGBM", "XGBoost", "CatBoost")
+_FEW_ROWS = 1000  # sets whose files are compared with LightGBM's
+
+
+class Figure(NamedTuple):
+    """What a model of one split of a dataset is worth."""
+
+    bytes: int
+    loss: float  #: log-loss, or RMSE in units of the target's standard deviation
+
+
+Key = tuple[str, int, str]  # dataset, repeat, learner
+Figures = dict[Key, Figure]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    studies.add_common(parser, (*SMALL["classification"], *SMALL["regression"]), repeats=10, trees=250)
-    parser.add_argument("--boosters", action="store_true", help="XGBoost and CatBoost, too")
-
-
-def measure(dataset: Dataset, table: Table, repeat: int, trees: int, boosters: bool) -> dict[str, tuple[int, float]]:
-    """Return bytes and loss of every model: log-loss, or RMSE in units of the target's standard deviation."""
-    parts = divide(table, repeat)
-    problem = Problem(table, dataset.task, parts.both, parts.test, raw=True)
-    figures = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-
-        def note(name: str, model: Any, write: Callable[[Any], Any]) -> None:
-            write(model)
-            loss = problem.score(problem.output(model))[_LOSS[dataset.task]]
-            assert loss is not None
-            figures[name] = (path.stat().st_size, loss)
-
-        is_regression = dataset.task == "regression"
-        own = BoostForestRegressor if is_regression else BoostForestClassifier
-        forest = own(trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y)
-        note(FOREST, forest, lambda m: m.save_model(path))
-        others = (
-            (ExtraTreesRegressor, RandomForestRegressor)
-            if is_regression
-            else (ExtraTreesClassifier, RandomForestClassifier)
-        )
-        for name, cls in zip(("ExtraTrees", "RandomForest"), others, strict=True):
-            note(
-                name,
-                cls(trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y),
-                lambda m: path.write_bytes(pickle.dumps(m, protocol=5)),
-            )
-        for name, model, write in _boosters(is_regression, repeat, path, boosters):
-            note(name, model.fit(problem.X, problem.y), write)
-        try:
-            small = forest.compress(max_bytes=figures["LightGBM"][0], X=problem.X, y=problem.y)
-            note(COMPRESSED, small, lambda m: m.save_model(path))
-        except ValueError as error:
-            if "cannot be reached" not in str(error):
-                raise
-            print(f"{dataset.name}: {error}")
-    return figures
-
-
-def _boosters(
-    is_regression: bool, seed: int, path: Path, more: bool
-) -> Iterator[tuple[str, Any, Callable[[Any], Any]]]:
-    """Yield boosting libraries with their default settings, and how their models are written."""
-    import lightgbm
-
-    cls = lightgbm.LGBMRegressor if is_regression else lightgbm.LGBMClassifier
-    yield "LightGBM", cls(random_state=seed, verbose=-1), lambda m: m.booster_.save_model(path)
-    if not more:
-        return
-    import catboost
-    import xgboost
-
-    cls = xgboost.XGBRegressor if is_regression else xgboost.XGBClassifier
-    yield "XGBoost", cls(random_state=seed), lambda m: path.write_bytes(m.get_booster().save_raw("ubj"))
-    cls = catboost.CatBoostRegressor if is_regression else catboost.CatBoostClassifier
-    own = cls(random_seed=seed, verbose=0, allow_writing_files=False)
-    yield "CatBoost", own, lambda m: m.save_model(str(path))
+    studies.add_common(parser, (*SMALL["classification"], *SMALL["regression"]), repeats=3, trees=250)
+    parser.add_argument("--learners", nargs="+", default=list(LEARNERS), choices=LEARNERS, metavar="NAME")
+    parser.add_argument("--store", type=Path, metavar="CSV", help="keep every fit there; none is done again")
+    parser.add_argument("--picture", type=Path, metavar="SVG", help="draw loss against bytes, over LightGBM's")
 
 
 def rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield a line per dataset and repeat: kilobytes and loss of each model."""
+    """Yield a line per dataset, means over the repeats, then one with what they come to."""
+    figures = _read(args.store)
+    names, sizes = [], {}
     for dataset, table in studies.tables(args):
         for repeat in range(args.repeats):
-            figures = measure(dataset, table, repeat, args.trees, args.boosters)
-            line: dict[str, Any] = {"dataset": dataset.name, "rows": dataset.n_rows, "repeat": repeat}
-            for name in (FOREST, COMPRESSED, "ExtraTrees", "RandomForest", "LightGBM", "XGBoost", "CatBoost"):
-                size, loss = figures.get(name, (None, None))
-                if name in figures or args.boosters or name not in ("XGBoost", "CatBoost"):
-                    line |= {f"{name}, kB": "" if size is None else f"{size / 1e3:.1f}", f"{name}, loss": loss or ""}
-            yield line
+            for learner, figure in measure(dataset, table, repeat, args, figures):
+                figures[dataset.name, repeat, learner] = figure
+                _append(args.store, (dataset.name, repeat, learner), figure)
+        names.append(dataset.name)
+        sizes[dataset.name] = dataset.n_rows
+        line: dict[str, Any] = {"dataset": dataset.name, "rows": dataset.n_rows}
+        for learner in args.learners:
+            mean = _mean(figures, dataset.name, learner)
+            line[f"{learner}, kB"] = "" if mean is None else f"{mean.bytes / 1e3:.0f}"
+            line[f"{learner}, loss"] = "" if mean is None else f"{mean.loss:.3g}"
+        yield line
+    for says, value in summary(figures, sizes).items():
+        print(f"{says}: {value}")
+    if args.picture is not None:
+        draw(figures, names, args.picture)
+
+
+def measure(
+    dataset: Dataset, table: Table, repeat: int, args: argparse.Namespace, known: Figures
+) -> Iterator[tuple[str, Figure]]:
+    """Fit what is not known yet of one split; yield bytes and loss of every model."""
+    missing = [name for name in args.learners if (dataset.name, repeat, name) not in known]
+    if not missing:
+        return
+    parts = divide(table, repeat)
+    problem = Problem(table, dataset.task, parts.both, parts.test, raw=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+
+        def judged(model: Any, write: Callable[[Any], Any]) -> Figure:
+            write(model)
+            loss = problem.score(problem.output(model))[_LOSS[dataset.task]]
+            assert loss is not None
+            return Figure(path.stat().st_size, loss)
+
+        is_regression = dataset.task == "regression"
+        wanted = {*missing, *(["LightGBM"] if COMPRESSED in missing else [])}
+        for name, make, write in _others(is_regression, repeat, args.trees, path):
+            if name in wanted and (dataset.name, repeat, name) not in known:
+                known[dataset.name, repeat, name] = figure = judged(make().fit(problem.X, problem.y), write)
+                yield name, figure
+        if FOREST not in missing and COMPRESSED not in missing:
+            return
+        own = BoostForestRegressor if is_regression else BoostForestClassifier
+        forest = own(args.trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y)
+        yield FOREST, judged(forest, lambda m: m.save_model(path))
+        if COMPRESSED in missing:
+            small = forest.compress(max_bytes=known[dataset.name, repeat, "LightGBM"].bytes, X=problem.X, y=problem.y)
+            yield COMPRESSED, judged(small, lambda m: m.save_model(path))
+
+
+def _others(
+    is_regression: bool, seed: int, trees: int, path: Path
+) -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]:
+    """Yield other libraries with their default settings, and how their models are written."""
+
+    def pickled(model: Any) -> None:
+        path.write_bytes(pickle.dumps(model, protocol=5))
+
+    def lightgbm() -> Any:
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        return (LGBMRegressor if is_regression else LGBMClassifier)(random_state=seed, verbose=-1)
+
+    def xgboost() -> Any:
+        from xgboost import XGBClassifier, XGBRegressor
+
+        return (XGBRegressor if is_regression else XGBClassifier)(random_state=seed)
+
+    def catboost() -> Any:
+        from catboost import CatBoostClassifier, CatBoostRegressor
+
+        cls = CatBoostRegressor if is_regression else CatBoostClassifier
+        return cls(random_seed=seed, verbose=0, allow_writing_files=False)
+
+    extra = ExtraTreesRegressor if is_regression else ExtraTreesClassifier
+    forest = RandomForestRegressor if is_regression else RandomForestClassifier
+    yield "ExtraTrees", lambda: extra(trees, random_state=seed, n_jobs=-1), pickled
+    yield "RandomForest", lambda: forest(trees, random_state=seed, n_jobs=-1), pickled
+    yield "LightGBM", lightgbm, lambda m: m.booster_.save_model(path)
+    yield "XGBoost", xgboost, lambda m: path.write_bytes(m.get_booster().save_raw("ubj"))
+    yield "CatBoost", catboost, lambda m: m.save_model(str(path))
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+
+
+def _read(store: Path | None) -> Figures:
+    if store is None or not store.is_file():
+        return {}
+    with store.open(newline="") as file:
+        return {(name, int(i), who): Figure(int(size), float(loss)) for name, i, who, size, loss in csv.reader(file)}
+
+
+def _append(store: Path | None, key: Key, figure: Figure) -> None:
+    if store is not None:
+        with store.open("a", newline="") as file:
+            csv.writer(file).writerow([*key, *figure])
+
+
+def _mean(figures: Figures, dataset: str, learner: str) -> Figure | None:
+    """Return bytes and loss of a learner, as means over the repeats."""
+    found = [figure for (name, _, who), figure in figures.items() if name == dataset and who == learner]
+    if not found:
+        return None
+    return Figure(round(float(np.mean([f.bytes for f in found]))), float(np.mean([f.loss for f in found])))
+
+
+def summary(figures: Figures, sizes: dict[str, int]) -> dict[str, str]:
+    """Return what the means of all sets come to; ``sizes``: their rows."""
+    means = {(n, who): mean for n in sizes for who in LEARNERS if (mean := _mean(figures, n, who)) is not None}
+    told: dict[str, str] = {}
+
+    def ratios(who: str, names: Iterable[str]) -> list[float]:
+        return [means[n, FOREST].bytes / means[n, who].bytes for n in names if {(n, FOREST), (n, who)} <= means.keys()]
+
+    for who, most in (("ExtraTrees", np.inf), ("LightGBM", _FEW_ROWS), ("XGBoost", np.inf), ("CatBoost", np.inf)):
+        if found := ratios(who, [n for n, size in sizes.items() if size <= most]):
+            of = "" if np.isinf(most) else f" of up to {_FEW_ROWS} rows"
+            told[f"file over that of {who}, geometric mean of {len(found)} sets{of}"] = (
+                f"{np.exp(np.mean(np.log(found))):.2g}"
+            )
+    both = [n for n in sizes if {(n, COMPRESSED), (n, FOREST), (n, "LightGBM")} <= means.keys()]
+    if both:
+        rise = [means[n, COMPRESSED].loss / means[n, FOREST].loss - 1 for n in both]
+        middle = f"{np.mean(rise):+.1%}, {np.median(rise):+.1%}"
+        told["to LightGBM's size: change of the loss, mean and median"] = middle
+        better = [n for n in both if means[n, COMPRESSED].loss < means[n, "LightGBM"].loss]
+        others = ", ".join(n for n in both if n not in better)
+        told["to LightGBM's size: below its loss on"] = f"{len(better)} of {len(both)} sets, not on {others or 'none'}"
+    return told
+
+
+def draw(figures: Figures, names: list[str], path: Path) -> None:
+    """Draw a point for each dataset and learner: its bytes and its loss, both over LightGBM's."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Canvas
+
+    with mpl.rc_context({"svg.hashsalt": "small", "svg.fonttype": "none", "font.size": 9}):
+        canvas = Canvas(figsize=(7.5, 4.5), layout="constrained")
+        axes = canvas.subplots()
+        for who in LEARNERS:
+            points = []
+            for name in names:
+                own, base = _mean(figures, name, who), _mean(figures, name, "LightGBM")
+                if own is not None and base is not None and who != "LightGBM":
+                    points.append((own.bytes / base.bytes, own.loss / base.loss))
+            if points:
+                x, y = np.array(points).T
+                (line,) = axes.plot(x, y, "o", markersize=3, alpha=0.35)
+                middle = np.exp(np.median(np.log(x))), np.exp(np.median(np.log(y)))
+                axes.plot(*middle, "o", markersize=9, color=line.get_color(), label=who)
+        axes.plot(1, 1, "k+", markersize=12, label="LightGBM")
+        axes.set(xscale="log", yscale="log", ylim=(0.4, 2.0), xlabel="bytes of the file, over LightGBM's")
+        axes.set_ylabel("loss, over LightGBM's")
+        axes.set_yticks([0.5, 0.7, 1.0, 1.4, 2.0], ["0.5", "0.7", "1", "1.4", "2"])
+        axes.minorticks_off()
+        axes.legend(frameon=False, fontsize=8, title="small: a set, large: the median")
+        canvas.savefig(path, format="svg", metadata={"Date": None})

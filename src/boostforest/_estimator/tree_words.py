@@ -122,10 +122,12 @@ def shown_nodes(model: Model, names: list[str], digits: int) -> list[ShownNode]:
     words = _feature_words(model, names)
     thresholds, models = raw_thresholds(model), leaf_models(model)
     has_model = forest.has_model
-    is_boosted = len(forest.loss) > 1 and not forest.loss.any()  # then losses were not computed
+    losses = forest.loss
+    if losses is not None and len(losses) > 1 and not losses.any():  # of boosted trees they are not computed
+        losses = None
     shown = []
     for i, feature in enumerate(forest.feature.tolist()):
-        loss = None if is_boosted else float(forest.loss[i])
+        loss = None if losses is None else float(losses[i])
         summary = _summary(model, float(forest.n_samples[i]), loss, digits)
         if feature < 0:
             shown.append(ShownNode(summary, model=_model_lines(model, models, i, words, digits)))

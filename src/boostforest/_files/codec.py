@@ -120,6 +120,8 @@ def encode(params: dict[str, Any], model: Model, dtype: str) -> tuple[Tensors, M
         "conformity": known.conformity,
         "conformity_weight": known.conformity_weight,
     }
+    if model.columns.loss is None:  # zeros take next to nothing
+        tensors["loss"] = np.zeros(len(model.columns.feature), dtype=np.float32)
     if len(model.columns.hidden) == 0:
         tensors |= {"hidden_start": None, "hidden": None}
     if dtype != model.columns.dtype:
@@ -490,6 +492,8 @@ def _decode_forest(content: Content) -> ForestColumns:
     columns: dict[str, Any] = {f.name: t[f.name] for f in fields(ForestColumns) if f.name in t}
     columns.setdefault("hidden_start", np.zeros(sizes["trees"] + 1, dtype=np.int64))
     columns.setdefault("hidden", np.empty(0))
+    if not columns["loss"].any():
+        columns["loss"] = None
     forest = ForestColumns(**columns, n_features=sizes["features"], n_outputs=sizes["outputs"])
     forest.model  # noqa: B018 - the core checks all indices when it makes its view
     inner = np.flatnonzero(forest.feature >= 0)

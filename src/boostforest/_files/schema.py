@@ -92,7 +92,7 @@ TENSORS = (
         "weight of the training rows that reached the node; F64 here and in the next two only in older files",
         ALWAYS, (FINITE, check_weights_of_rows),
     ),
-    Field("loss", "F32, F64", "nodes", "training loss after the node's model", ALWAYS),
+    Field("loss", "F32, F64", "nodes", "training loss after the node's model; all 0: not kept", ALWAYS),
     Field("gain", "F32, F64", "nodes", "gain of the split", ALWAYS),
     Field("lower", "clip range", "nodes", "lower end of the clip range of the node's model, −∞ for none", ALWAYS),
     Field("upper", "clip range", "nodes", "upper end of the clip range, ∞ for none", ALWAYS, (CLIP_RANGE,)),

@@ -4,11 +4,14 @@ The search is greedy. Every round changes the best settings so far in one way at
 change, on the same replicas, so that the groups differ in nothing else. Then features that hardly matter are no longer
 split on, half of them at a time, while that helps. After the search the shares of the settings that are not clearly
 worse than the best are those that minimise the squared error of the mixture's out-of-bag outputs.
+
+Larger leaves make smaller models. Where boosted trees will be mixed in, what these find the forest need not find: so in
+the end larger leaves are tried beside a few of them, and taken if the loss of both together hardly tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +20,7 @@ from scipy.optimize import nnls
 
 from .._base.typing import Floats
 from .._model.inspection import gain_importances
+from .boosted import Chain, Forest, Mixture
 from .data import TrainingData
 from .groups import Group, Growth, Settings
 
@@ -41,6 +45,7 @@ _FURTHER: tuple[tuple[Settings, Settings], ...] = (  # what is tried after a cha
     ({"min_samples_leaf": LARGE_LEAVES}, {"min_samples_leaf": (40, 60, 80, 100)}),
     ({"min_samples_leaf": (40, 60, 80, 100)}, {"min_samples_leaf": (150, 200, 300, 400)}),
 )
+_LARGER_LEAVES = (tuple(range(10, 31)), LARGE_LEAVES, (40, 60, 80, 100), (150, 200, 300, 400))  # ever smaller models
 _ROUNDS, _HALVINGS = 3, 3
 _ACCEPTED, _HOPEFUL, _MUCH_WORSE = -0.5, 1.0, 2.0  # t values of the change of the loss
 _DOUBT = 0.5  # share of the first settings if nothing was gained; none at a t value of -2
@@ -49,6 +54,12 @@ _LEAST_FEATURES = 8  # to choose from
 _FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
 _LEAST_BUDGET = 65
 _LEAST_SHARE = 0.05
+_SMALLER = 0.8  # share of the nodes that is worth larger leaves
+_AS_GOOD, _HARDLY_TELLS = 0.005, 1.0  # what the loss may rise by for them, and its t value
+_FAIR = 0.1  # what the loss without boosted trees may rise by
+
+
+Company = Callable[[Forest], list[Chain]]  # boosted chains that may count beside a forest; none: they do not
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,11 @@ class Trial:
     def settings(self) -> Settings:
         """The settings."""
         return self.group.settings
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of all its trees."""
+        return len(self.group.model.columns.feature)
 
 
 def is_slow(data: TrainingData) -> bool:
@@ -94,9 +110,13 @@ def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool) -> list
 class Search:
     """Tries settings, and keeps the trees."""
 
-    def __init__(self, growth: Growth, group_size: int, changes: list[Settings], calibrated: bool) -> None:
-        """``calibrated``: groups are judged by what calibration would make of them."""
+    def __init__(
+        self, growth: Growth, group_size: int, changes: list[Settings], calibrated: bool, company: Company | None = None
+    ) -> None:
+        """``calibrated``: groups are judged by what calibration makes of them; ``company``: what is beside them."""
         self._growth, self._changes, self._calibrated = growth, changes, calibrated
+        self._company = company
+        self.n_replaced = 0  # trees that others stand for, which may be grown besides
         self._seeds = growth.seeds(group_size)
         self.trials: list[Trial] = []
 
@@ -117,7 +137,7 @@ class Search:
             changes = [c for _, other_t, c, _ in compared[1:] if other_t < _HOPEFUL and not c.keys() & change.keys()]
             changes += [further for before, further in _FURTHER if before.items() <= change.items()]
         best = self._choose_features(best, budget)
-        shares = self._shares(best)
+        shares = self._with_larger_leaves(self._shares(best), budget)
         return [replace(trial, share=float(s)) for trial, s in zip(self.trials, shares, strict=True)]
 
     def _affordable(self, budget: int) -> int:
@@ -189,6 +209,47 @@ class Search:
         # with the first settings. (Errors of probabilities are bounded.)
         doubt = float(np.clip(_DOUBT * (1 + self._gain(shares) / 2), 0, 1))
         return np.asarray((1 - doubt) * shares + doubt * np.eye(len(shares))[0])
+
+    def _with_larger_leaves(self, shares: Floats, budget: int) -> Floats:
+        """Return the shares, or the setting with the largest one alone with leaves as large as is hardly worse."""
+        may_change = any("min_samples_leaf" in change for change in self._changes)
+        if self._company is None or not may_change or not (chains := self._company(self._forest(shares))):
+            return shares
+        largest = self.trials[int(np.argmax(shares))]
+        limit = _FAIR * abs(self._growth.objective.average(largest.losses, self._judged_rows))
+        n_nodes = float(shares @ [trial.n_nodes for trial in self.trials])
+        before, least = self._beside(shares, chains), min(largest.group.model.params["min_samples_leaf"])
+        n_before, n_used, taken = len(self.trials), int(np.count_nonzero(shares)), False
+        for leaves in [leaves for leaves in _LARGER_LEAVES if min(leaves) > least]:
+            if self._affordable(budget) < 1:
+                break
+            trial = self._try(largest.settings | {"min_samples_leaf": leaves}, self.trials[-1].round + 1)
+            alone = np.array([float(other is trial) for other in self.trials])
+            is_fair = self._growth.objective.average(trial.losses - largest.losses, self._judged_rows) <= limit
+            if not is_fair or not self._is_as_good(self._beside(alone, chains), before):
+                break
+            if trial.n_nodes <= _SMALLER * n_nodes:
+                shares, n_nodes, taken = alone, trial.n_nodes, True
+        self.n_replaced = len(self._seeds) * (len(self.trials) - n_before + (n_used - 1 if taken else 0))
+        return np.append(shares, np.zeros(len(self.trials) - len(shares)))
+
+    def _is_as_good(self, losses: Floats, before: Floats) -> bool:
+        objective, rows = self._growth.objective, ~np.isnan(losses)
+        rise = objective.average(losses - before, rows)
+        is_small = rise <= _AS_GOOD * abs(objective.average(before, rows))
+        return is_small and objective.t_value(losses - before, rows) <= _HARDLY_TELLS
+
+    def _forest(self, shares: Floats) -> Forest:
+        """Return a mixture of the first trials as what chains are weighed against, were there infinitely many trees."""
+        objective, oobs = self._growth.objective, [trial.group.oob for trial in self.trials]
+        scores = objective.scores(sum(s * oob.mean for s, oob in zip(shares, oobs, strict=False)))
+        variance = sum(s**2 * oob.variance_of_mean for s, oob in zip(shares, oobs, strict=False))
+        return Forest(scores, oobs[0].n_trees[:, 0] >= 2, objective.noise(scores, variance))
+
+    def _beside(self, shares: Floats, chains: list[Chain]) -> Floats:
+        """Return the losses of a mixture of the first trials together with chains; NaN for rows that cannot judge."""
+        mixture = Mixture(self._growth.objective, self._forest(shares), chains)
+        return np.where(mixture.rows, mixture.losses(mixture.fit()), np.nan)
 
     def _gain(self, shares: Floats) -> float:
         """Return the t value of the change of the squared error by a mixture, against the first settings."""

@@ -30,7 +30,7 @@ from .parameters import TREE_PARAMETERS
 N_BAGS, _TRIAL_BAGS = 8, 2
 _BAGS_OF_MANY_SCORES, _MANY_SCORES = 4, 10_000  # more rows or classes have fewer bags: they take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
-_LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
+LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _HOPELESS = 0.02  # weight of the first kind below which the others are not tried
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
@@ -170,6 +170,8 @@ def _bags_in_core(
     )
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
+    if dtype == "int8":
+        columns["loss"] = None
     for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
         columns.pop(name)
     return columns, sizes, OutOfBag(*sums)
@@ -283,18 +285,23 @@ class Booster:
 
     def __init__(self, growth: Growth) -> None:
         self._growth = growth
+        self._from_nothing: dict[Kind, Chain] = {}
+
+    @cached_property
+    def _seeds(self) -> Seeds:
+        return self._growth.seeds(number_of_bags(self._growth.objective.targets.size))
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._growth.seeds(number_of_bags(forest.scores.size))
-        tried = self._trials(forest, seeds[:_TRIAL_BAGS])
+        seeds = self._seeds
+        tried = self._trials(forest)
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
             return None
         weights = mixture.fit()
         if mixture.t_value(weights) > _TRIED:
             return None
-        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
+        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
         if not useful:
             return None
         chains = [
@@ -304,28 +311,42 @@ class Booster:
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
-            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w >= _LEAST_WEIGHT]
+            kept = [chain for chain, w in zip(chains, weights[1:], strict=True) if w >= LEAST_WEIGHT]
             if len(kept) == len(chains):
                 return (chains, weights) if mixture.t_value(weights) <= _ACCEPTED else None
             chains = kept
         return None
 
-    def _trials(self, forest: Forest, seeds: Seeds) -> list[Chain]:
-        """Return bags of each kind from nothing, and some of the better kind that start at the forest.
+    def beside(self, forest: Forest) -> list[Chain]:
+        """Return bags of each kind from nothing, as a trial; none if they get no weight beside the forest."""
+        tried, is_hopeful = self._chains_from_nothing(forest)
+        return tried if is_hopeful else []
+
+    def _chains_from_nothing(self, forest: Forest) -> tuple[list[Chain], bool]:
+        """Return bags of each kind, and whether they may get any weight.
 
         Where leaf-wise trees get no weight beside the forest, oblivious ones do not, either.
         """
-        objective = self._growth.objective
         first, *others = _KINDS
-        tried = [self._boost(first, False, forest.scores, seeds)]
-        mixture = Mixture(objective, forest, tried)
-        if mixture.rows.sum() >= _LEAST_ROWS and mixture.fit()[1] >= _HOPELESS:
-            tried += [self._boost(kind, False, forest.scores, seeds) for kind in others]
+        tried = [self._from_nothing_of(first)]
+        mixture = Mixture(self._growth.objective, forest, tried)
+        is_hopeful = mixture.rows.sum() >= _LEAST_ROWS and bool(mixture.fit()[1] >= _HOPELESS)
+        return [*tried, *(self._from_nothing_of(kind) for kind in others if is_hopeful)], is_hopeful
+
+    def _from_nothing_of(self, kind: Kind) -> Chain:
+        if kind not in self._from_nothing:
+            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._seeds[:_TRIAL_BAGS])
+        return self._from_nothing[kind]
+
+    def _trials(self, forest: Forest) -> list[Chain]:
+        """Return bags of each kind from nothing, and some of the better kind that start at the forest."""
+        objective = self._growth.objective
+        tried, _ = self._chains_from_nothing(forest)
         rows = objective.counted(forest.seen & tried[0].oob.seen)
         offset: Any = 0.0 if objective.offset is None else objective.offset
         losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
-        return [*tried, self._boost(better, True, forest.scores, seeds)]
+        return [*tried, self._boost(better, True, forest.scores, self._seeds[:_TRIAL_BAGS])]
 
     def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None

@@ -22,7 +22,7 @@ from .._model.model import Known, Model
 from .._model.pruning import with_members, without_weak_subtrees
 from .far_off import LEAST_ROWS, bounded_by
 from .objective import Objective
-from .rounding import MOST_SHIFTS, SHOWN_DIGITS, coarser, few_digits, rounded
+from .rounding import MOST_SHIFTS, SHOWN_DIGITS, few_digits, rounded
 
 _THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
 _PRUNED = (0.0, 0.5, 0.75)  # shares of the nodes that are tried
@@ -110,8 +110,8 @@ def compress(
         report.append(_row(step, smaller, size_of(smaller), loss))
         return smaller
 
-    shown: dict[str, Any] = {n: few_digits(getattr(model.columns, n), SHOWN_DIGITS) for n in ("loss", "gain")}
-    small = replace(model, columns=replace(model.columns, **shown))
+    gain = few_digits(model.columns.gain, SHOWN_DIGITS)
+    small = replace(model, columns=replace(model.columns, gain=gain, loss=None))
     small, step = _fewest(small, _thresholds(small), judge, limit)
     if step:
         note(step, small, judge.loss(small))
@@ -162,7 +162,7 @@ def _coefficients(model: Model) -> list[tuple[str, ForestColumns]]:
     short = rounded(columns, "int8")
     if columns.dtype != np.int8:
         found.append(("coefficients in int8", short))
-    return found + [(f"units {2**k} times as large", coarser(short, k)) for k in range(1, MOST_SHIFTS + 1)]
+    return found + [(f"units {2**k} times as large", short.in_larger_units(k)) for k in range(1, MOST_SHIFTS + 1)]
 
 
 # ---------------------------------------------------------------------------------------------------------- fewer trees

@@ -198,6 +198,8 @@ def _grow_in_core(
         failed = f"LinearSVR failed to converge at {n_unconverged} nodes (counted once per class)"
         warn(f"{failed}: increase max_iter or tol.", ConvergenceWarning)
     _check_columns(columns, dtype)
+    if dtype == "int8":
+        columns["loss"] = None  # it is only looked at
     return ForestColumns(**columns, **data.kept_roles, **data.shape)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
+from .._core import Link
 from .._losses import Loss, OutOfBag
 from .._model.conformal import effective_rows
 
@@ -66,6 +67,15 @@ class Objective:
 
         found = minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded", options={"xatol": _SETTLED})
         return losses(self, scores, variance, found.x)
+
+    def noise(self, scores: Floats, variance: Floats) -> Floats:
+        """Return each row's second derivative of the loss times the variance of its score; ``variance``: of outputs."""
+        curvature = self.loss.curvature(scores)
+        if self.loss.link == Link.LOG:  # a score is off by as much as the output, over the output
+            curvature = curvature / np.maximum(self.loss.outputs(scores), _LEAST_CURVATURE) ** 2
+        elif self.loss.link != Link.IDENTITY:
+            curvature = 1 / np.maximum(curvature, _LEAST_CURVATURE)
+        return np.asarray((curvature * variance).sum(axis=1))
 
     def counted(self, rows: Mask) -> Mask:
         """Return those of some rows that have any weight; what the others' losses are must not matter."""

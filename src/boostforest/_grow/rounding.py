@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,7 @@ TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
-SHOWN_DIGITS, _RANGE_DIGITS = 6, 8  # in base 2, of what is only looked at and of clip ranges, as the core has them
+SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
 def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model:
@@ -32,20 +31,25 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
         return model
     judge = _Judge(model, data, threads)
     for dtype in reversed(DTYPES[1:]):
-        short = rounded(model.columns, dtype)
-        if is_finite(short, model.columns) and judge.accepts(part := rounded(judge.columns, dtype)):
-            if dtype == "int8":
-                short = _in_larger_units(short, part, judge)
+        part = rounded(judge.columns, dtype)
+        if not is_finite(part, judge.columns) or not judge.accepts(part):
+            continue
+        short = rounded(model.columns, dtype, _largest_shift(judge) if dtype == "int8" else 0)
+        if is_finite(short, model.columns):
             return replace(model, columns=short)
     return model
 
 
-def _in_larger_units(columns: ForestColumns, part: ForestColumns, judge: _Judge) -> ForestColumns:
-    """Return trees of int8 in the largest units that are accepted: files are smaller."""
-    shift = 0
-    while shift < _AUTO_SHIFTS and judge.accepts(coarser(part, shift + 1)):
-        shift += 1
-    return coarser(columns, shift) if shift else columns
+def _largest_shift(judge: _Judge) -> int:
+    """Return by how many powers of two units may be larger: files are smaller. Most often it is one or two."""
+
+    def is_accepted(shift: int) -> bool:
+        return judge.accepts(rounded(judge.columns, "int8", shift))
+
+    first = _AUTO_SHIFTS - 1
+    if is_accepted(first):
+        return _AUTO_SHIFTS if is_accepted(_AUTO_SHIFTS) else first
+    return next((n for n in range(first - 1, 0, -1) if is_accepted(n)), 0)
 
 
 class _Judge:
@@ -109,30 +113,10 @@ def few_digits(values: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
     return np.where(finite, shortened, values).astype(values.dtype)
 
 
-def rounded(columns: ForestColumns, dtype: str) -> ForestColumns:
-    """Return the trees as a fit with this type would have them, thresholds aside."""
+def rounded(columns: ForestColumns, dtype: str, shift: int = 0) -> ForestColumns:
+    """Return the trees as a fit with this type would have them, thresholds aside; ``shift``: in larger units."""
     if dtype != "int8" or columns.dtype == np.int8:
         return columns.astype(dtype)
-    short: dict[str, Any] = {name: few_digits(getattr(columns, name), SHOWN_DIGITS) for name in ("loss", "gain")}
+    short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
     short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
-    return replace(columns, **short).astype(dtype)
-
-
-def coarser(columns: ForestColumns, shift: int) -> ForestColumns:
-    """Return int8 trees whose smallest units are larger by a power of two."""
-    assert columns.exponent is not None
-    start, width = columns.tree_outputs_start, 1 + columns.n_inputs
-    exponent = columns.exponent
-    filled = np.diff(start) > 0
-    least = np.zeros(len(filled), dtype=np.int64)
-    least[filled] = np.minimum(np.minimum.reduceat(exponent, start[:-1][filled]), 0) if filled.any() else 0
-    raised = np.maximum(exponent, np.repeat(np.minimum(least + shift, 120), np.diff(start))).astype(np.int8)
-    by, params = raised - exponent, columns.params.copy()
-    # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
-    runs = [0, *(np.flatnonzero(np.diff(width)) + 1), len(width)]
-    for first, end in itertools.pairwise(runs):
-        of_run = params[columns.tree_params_start[first] : columns.tree_params_start[end]].reshape(-1, width[first])
-        by_run = by[start[first] : start[end]]
-        changed = np.flatnonzero(by_run)
-        of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
-    return replace(columns, params=params, exponent=raised)
+    return replace(columns, **short).astype(dtype, shift)

@@ -17,13 +17,14 @@ from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, i
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, joint_oob
 from .objective import weighted_sum
-from .trim import with_fewer_rounds
+from .trim import with_fewer_rounds, without_weak_chains
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
 _SLOW_GROUP_TREES = 5  # where trees are slow
 _TRIAL_TREES = 16  # of each setting that a later stage tries
+_ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
 _HOPEFUL = -0.2  # the same in its trial, whose few trees do not tell much
@@ -31,7 +32,6 @@ _SETTLED = 0.005  # share of the loss that more trees could still take away: the
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
 _STEP_SETTLED = 1e-3
 _SMALL_VARIANCE = 0.1  # of a mean score
-_LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
 _PILOT_TREES, _MOST_TREES = 50, 1000
 
 
@@ -70,7 +70,8 @@ class StageGrower:
         """
         self._growth, self._objective = growth, growth.objective
         self._budget, self._n_stages, self._own = budget, n_stages, own
-        self._boosts, self._few_leaves = boost, few_leaves
+        self._few_leaves = few_leaves
+        self._booster = Booster(growth) if boost else None
 
     def grow(self) -> Grown:
         """Grow all stages."""
@@ -91,18 +92,18 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
-        if self._boosts:
-            self._add_chains(grown)
+        if self._booster is not None:
+            self._add_chains(grown, self._booster)
         self._growth.finish()
         return grown
 
-    def _add_chains(self, grown: Grown) -> None:
+    def _add_chains(self, grown: Grown, booster: Booster) -> None:
         """Add boosted stages, if they are worth it; all steps are weighed anew."""
         forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
-        found = Booster(self._growth).grow(forest)
+        found = booster.grow(forest)
         if found is None:
             return
-        chains, weights = found
+        chains, weights = without_weak_chains(*found, forest, self._growth)
         chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
@@ -121,8 +122,7 @@ class StageGrower:
 
     def _excess_noise(self, grown: Grown) -> Floats:
         """Return twice what the loss of each row would fall by if all trees had been left to it."""
-        loss = self._objective.loss
-        curvature = loss.curvature(grown.scores)
+        curvature = self._objective.loss.curvature(grown.scores)
         noise, first = np.zeros(len(grown.scores)), 0
         for stage, ((begin, end), step) in enumerate(zip(grown.stages.parts, grown.stages.steps, strict=True)):
             last = first
@@ -130,12 +130,10 @@ class StageGrower:
                 last += 1
             oob, first = joint_oob(grown.groups[first:last]), last
             excess = oob.spread * np.maximum(1 / np.maximum(oob.n_trees, 1) - 1 / (end - begin), 0)
-            bent = curvature
-            if stage == 0 and loss.link == Link.LOG:  # outputs are averaged: a score is off by as much over the output
-                bent = curvature / np.maximum(loss.outputs(grown.scores), _LEAST_CURVATURE) ** 2
-            elif stage == 0 and loss.link != Link.IDENTITY:
-                bent = 1 / np.maximum(curvature, _LEAST_CURVATURE)
-            noise += step**2 * (bent * excess).sum(axis=1)
+            if stage == 0:  # outputs are averaged
+                noise += step**2 * self._objective.noise(grown.scores, excess)
+            else:
+                noise += step**2 * (curvature * excess).sum(axis=1)
         return noise
 
     # ------------------------------------------------------------------------------------------------- first stage
@@ -151,11 +149,16 @@ class StageGrower:
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
         size = min(size, _SLOW_GROUP_TREES) if is_slow(growth.data) else size
-        search = Search(growth, size, allowed_changes(self._own, growth.data, self._few_leaves), self._few_leaves)
+        changes = allowed_changes(self._own, growth.data, self._few_leaves)
+        company = None
+        if self._booster is not None and len(growth.data.y) >= _ROWS_OF_COMPANY:
+            company = self._booster.beside
+        search = Search(growth, size, changes, self._few_leaves, company)
         trials = search.run(_MOST_TREES if share is None else int(0.8 * share))
         if share is None:
             share = growth.n_grown + self._enough_trees(max(trials, key=lambda t: t.share).group.oob)
-        return self._fill(trials, max(share - growth.n_grown, 0)), trials, share * parts
+        n_more = max(share - growth.n_grown + search.n_replaced, 0)
+        return self._fill(trials, n_more), trials, share * parts
 
     def _enough_trees(self, oob: OutOfBag) -> int:
         """Return how many trees make the noise of the forest a small share of its loss."""
@@ -219,7 +222,7 @@ class StageGrower:
 
     def _plain_trees(self, best: Settings, n_rows: int) -> list[Settings]:
         """Return settings of trees without slopes to try, those with more thresholds if the first are good."""
-        if self._own is None or (self._boosts and n_rows >= _ROWS_OF_BOOSTING):
+        if self._own is None or (self._booster is not None and n_rows >= _ROWS_OF_BOOSTING):
             return []
         cut = {name: value for name, value in best.items() if name == "split_features"}
         cut |= ANY_LEAVES if self._few_leaves else {}

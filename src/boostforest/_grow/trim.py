@@ -1,4 +1,4 @@
-"""Boosted chains with fewer rounds, where the out-of-bag loss hardly tells: the last trees are many and do little."""
+"""Fewer boosted trees where the out-of-bag loss hardly tells: one chain for two, and without the last rounds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,36 @@ import numpy as np
 from .._base.typing import Floats
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
-from .boosted import Chain, Forest, Mixture
+from .boosted import LEAST_WEIGHT, Chain, Forest, Mixture
 from .groups import Growth
 
 TOLERANCE = 0.001  # by which the loss may rise
+_OF_A_CHAIN, _HARDLY_TELLS = 0.002, 1.0  # what the loss may rise by for one chain instead of two, and its t value
 _SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)  # of the rounds of every bag, the fewest first
+
+
+def without_weak_chains(
+    chains: list[Chain], weights: Floats, forest: Forest, growth: Growth
+) -> tuple[list[Chain], Floats]:
+    """Return one chain in place of several if it does nearly as well, and the weights."""
+    objective, together = growth.objective, Mixture(growth.objective, forest, chains)
+    before, rows = together.losses(weights), together.rows
+    best, least = (chains, weights), np.inf
+
+    def figure(losses: Floats) -> float:
+        return objective.loss.figure(objective.average(losses, rows))[1]
+
+    # A forest that counts nothing is not called back.
+    for chain in chains if len(chains) > 1 and weights[0] > 0 else []:
+        mixture = Mixture(objective, forest, [chain])
+        alone = mixture.fit()
+        if alone[1] < LEAST_WEIGHT:
+            continue
+        after = mixture.losses(alone)
+        rise, t = objective.average(after - before, rows), objective.t_value(after - before, rows)
+        if t <= _HARDLY_TELLS and rise < least and figure(after) <= (1 + _OF_A_CHAIN) * abs(figure(before)):
+            best, least = ([chain], alone), rise
+    return best
 
 
 def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, growth: Growth) -> list[Chain]:

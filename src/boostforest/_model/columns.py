@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,10 +18,11 @@ from .._core import ModelKind
 from .._features.roles import ROLES
 from ..nodes._native import PYTHON
 
-Coefficients = npt.NDArray[np.floating[Any]]
+Coefficients = npt.NDArray[Any]
 
 DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
 COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
+_LARGEST_UNIT = 120  # exponent
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", "target_end", *ROLES)
 
@@ -48,7 +50,7 @@ class ForestColumns(ReadOnlyColumns):
     missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
     left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
     n_samples: Singles  #: weight of the training rows that reached the node
-    loss: Singles  #: training loss of these rows after the node's model
+    loss: Singles | None  #: training loss of these rows after the node's model; None: not kept, as with int8
     gain: Singles  #: the criterion's gain of the split
     lower: Coefficients  #: clip range of the node's model
     upper: Coefficients
@@ -83,33 +85,63 @@ class ForestColumns(ReadOnlyColumns):
         """Type of the coefficients."""
         return self.params.dtype
 
-    def astype(self, dtype: str) -> ForestColumns:
-        """Return the same trees with coefficients of another type."""
+    def astype(self, dtype: str, shift: int = 0) -> ForestColumns:
+        """Return the same trees with coefficients of another type; ``shift``: of int8's units, powers of two more."""
         if self.dtype == dtype:
             return self
         ranges = clip_range_dtype(dtype)
         with np.errstate(over="ignore"):
             changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
             if dtype == "int8":
-                changed["params"], changed["exponent"] = self._quantised()
+                changed["params"], changed["exponent"] = self._quantised(shift)
+                changed["loss"] = None  # it is only looked at
             else:
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
-    def _quantised(self) -> tuple[npt.NDArray[np.int8], Signs]:
+    def _quantised(self, shift: int) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
-        parts = [
-            _core.quantise(self.params[begin:end].astype(np.float32), 1 + n_inputs, summed)
-            for begin, end, n_inputs, summed in zip(
-                self.tree_params_start[:-1],
-                self.tree_params_start[1:],
-                self.n_inputs.tolist(),
-                self.sum_path.tolist(),
-                strict=True,
-            )
-        ]
+        values = self.params.astype(np.float32)
+        parts = [self._quantised_tree(tree, values, shift=shift) for tree in range(self.n_trees)]
         params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
         return params, exponent
+
+    def _quantised_tree(
+        self, tree: int, values: Singles, at_least: int = _core.LEAST_EXPONENT, shift: int = 0
+    ) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below a least.
+
+        Where scores are sums along a path, nodes make up for what their parents have lost.
+        """
+        begin, end = self.tree_params_start[tree : tree + 2]
+        first, last = self.tree_start[tree : tree + 2]
+        left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
+        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, at_least, shift)
+        return numbers, exponents
+
+    def in_larger_units(self, shift: int) -> ForestColumns:
+        """Return trees of int8 whose smallest units are larger by a power of two."""
+        assert self.exponent is not None
+        start, width, before = self.tree_outputs_start, 1 + self.n_inputs, self.exponent
+        filled = np.diff(start) > 0
+        least = np.zeros(len(filled), dtype=np.int64)
+        least[filled] = np.minimum(np.minimum.reduceat(before, start[:-1][filled]), 0) if filled.any() else 0
+        least = np.minimum(least + shift, _LARGEST_UNIT)
+        exponent = np.maximum(before, np.repeat(least, np.diff(start))).astype(np.int8)
+        by, params = exponent - before, self.params.copy()
+        # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
+        runs = [0, *(np.flatnonzero(np.diff(width)) + 1), len(width)]
+        for first, end in itertools.pairwise(runs):
+            of_run = params[self.tree_params_start[first] : self.tree_params_start[end]].reshape(-1, width[first])
+            by_run = by[start[first] : start[end]]
+            changed = np.flatnonzero(by_run)
+            of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
+        summed = np.flatnonzero(self.sum_path & filled)
+        values = self.coefficients().astype(np.float32) if len(summed) else np.empty(0, dtype=np.float32)
+        for tree in summed.tolist():
+            places = slice(*self.tree_params_start[tree : tree + 2]), slice(*start[tree : tree + 2])
+            params[places[0]], exponent[places[1]] = self._quantised_tree(tree, values, int(least[tree]))
+        return replace(self, params=params, exponent=exponent)
 
     def coefficients(self) -> Coefficients:
         """Return the parameters as floats, in the order of ``params``."""
@@ -319,6 +351,8 @@ class ForestColumns(ReadOnlyColumns):
         """Return the trees of all parts, which have the same roles of features."""
         arrays = [part.arrays() for part in parts]
         names = [name for name in arrays[0] if name not in (*ROLES, "target_end")]
+        if any(part.loss is None for part in parts):
+            names = [name for name in names if name != "loss"]
         joined: dict[str, Any] = {name: np.concatenate([a[name] for a in arrays]) for name in names}
         for name in ("tree_start", "hidden_start"):
             first = np.cumsum([0, *(part[name][-1] for part in arrays)])
@@ -327,7 +361,7 @@ class ForestColumns(ReadOnlyColumns):
             )
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
-        return replace(parts[0], **joined)
+        return replace(parts[0], **{"loss": None} | joined)
 
 
 def is_finite(short: ForestColumns, exact: ForestColumns) -> bool:

@@ -210,8 +210,9 @@ def nodes_frame(model: Model) -> pd.DataFrame:
         ],
         "n": forest.n_samples.astype(np.float64),
         "gain": np.where(is_inner, forest.gain.astype(np.float64), np.nan),
-        "loss": forest.loss.astype(np.float64),
     }
+    if forest.loss is not None:
+        table["loss"] = forest.loss.astype(np.float64)
     if forest.models:
         table["model"] = [None if model is None else " ".join(repr(model).split()) for model in forest.models]
     if not forest.in_python.all():

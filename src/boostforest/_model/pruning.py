@@ -12,7 +12,7 @@ from .._base.typing import Floats, Longs, Mask
 from .columns import ForestColumns
 from .model import Model, Stages
 
-_NODE_COLUMNS = ("feature", "threshold", "missing_left", "left", "n_samples", "loss", "gain", "lower", "upper")
+_NODE_COLUMNS = ("feature", "threshold", "missing_left", "left", "n_samples", "gain", "lower", "upper")
 _OF_LEAVES = {"feature": -1, "threshold": 0, "missing_left": 0, "left": 0, "gain": 0}
 _LEAST = 1e-30  # weight of a leaf: files may have leaves without rows
 _STEPS = 30  # of the search for the gain below which subtrees are taken off
@@ -73,7 +73,9 @@ def prune(columns: ForestColumns, cut: Mask) -> ForestColumns:
     kept = ~_is_below(columns, cut, _levels(columns))
     start = np.concatenate([[0], np.cumsum(kept)])[columns.tree_start]
     number = np.cumsum(kept) - 1 - start[columns.tree_of_node]  # of a node that stays, in its tree
-    nodes: dict[str, Any] = {name: getattr(columns, name).copy() for name in _NODE_COLUMNS}
+    nodes: dict[str, Any] = {name: columns.arrays()[name].copy() for name in _NODE_COLUMNS}
+    if columns.loss is not None:
+        nodes["loss"] = columns.loss.copy()
     inner = np.flatnonzero(columns.feature >= 0)
     nodes["left"][inner] = number[columns.left[inner] + columns.tree_start[columns.tree_of_node[inner]]]
     for name, value in _OF_LEAVES.items():

@@ -8,7 +8,6 @@ namespace boostforest {
 
 namespace {
 
-constexpr int kLeast = -126;  // exponent: what is smaller is nothing
 constexpr float kMost = 127;
 constexpr int kConstants = 3;  // bits that constants of middling size may lose
 
@@ -16,16 +15,11 @@ constexpr int kConstants = 3;  // bits that constants of middling size may lose
 int exponent_for(float size) {
     int power = 0;
     const float fraction = std::frexp(size, &power);  // in [0.5, 1), or 0
-    if (fraction == 0) return kLeast;
-    return std::max(fraction <= kMost / 128 ? power - 7 : power - 6, kLeast);
+    if (fraction == 0) return kLeastExponent;
+    return std::max(fraction <= kMost / 128 ? power - 7 : power - 6, kLeastExponent);
 }
 
-}  // namespace
-
-void quantise(const float* values, std::int64_t n_values, int group, bool are_summed, Byte* numbers,
-              std::int8_t* exponents) {
-    const std::int64_t n_groups = n_values / group;
-    if (n_groups == 0) return;
+std::vector<int> smallest_exponents(const float* values, std::int64_t n_groups, int group) {
     std::vector<int> smallest(n_groups);
     for (std::int64_t g = 0; g < n_groups; ++g) {
         float largest = 0;
@@ -37,19 +31,69 @@ void quantise(const float* values, std::int64_t n_values, int group, bool are_su
         }
         smallest[g] = is_finite ? exponent_for(largest) : kNoExponent;
     }
+    return smallest;
+}
+
+// The exponent that the models of a tree share.
+int shared_exponent(const std::vector<int>& smallest, int group, bool are_summed) {
     std::vector<int> sorted = smallest;
-    const auto shared = sorted.begin() + (are_summed ? (n_groups - 1) * 9 / 10 : (n_groups - 1) / 2);
+    const auto n = static_cast<std::int64_t>(sorted.size());
+    const auto shared = sorted.begin() + (are_summed ? (n - 1) * 9 / 10 : (n - 1) / 2);
     std::nth_element(sorted.begin(), shared, sorted.end());
     // Constants have no slopes to share a unit with: most of a tree's have the same, so that it need not be said.
-    const int least = group > 1 ? *shared : std::min(*shared + kConstants, *std::max_element(shared, sorted.end()));
+    return group > 1 ? *shared : std::min(*shared + kConstants, *std::max_element(shared, sorted.end()));
+}
+
+// Rounds a group of values; they become what is left over.
+int round_group(double* values, int group, int least, Byte* numbers) {
+    double largest = 0;
+    for (int j = 0; j < group; ++j) largest = std::max(largest, std::abs(values[j]));
+    const int exponent = std::max(exponent_for(static_cast<float>(largest)), least);
+    const double unit = std::ldexp(1.0, exponent), units = std::ldexp(1.0, -exponent);
+    for (int j = 0; j < group; ++j) {
+        const double number = std::clamp<double>(std::nearbyint(values[j] * units), -kMost, kMost);
+        numbers[j] = static_cast<Byte>(number);
+        values[j] -= number * unit;
+    }
+    return exponent;
+}
+
+// The model of each node's parent, -1 for those of the root's children; models are those of all nodes but the root.
+std::vector<std::int64_t> models_above(std::span<const std::int32_t> left, std::int64_t n_models) {
+    std::vector<std::int64_t> above(n_models, -1);
+    for (std::size_t node = 1; node < left.size(); ++node) {
+        if (left[node] <= 0) continue;
+        above[left[node] - 1] = above[left[node]] = static_cast<std::int64_t>(node) - 1;
+    }
+    return above;
+}
+
+}  // namespace
+
+void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int shift,
+              int at_least, Byte* numbers, std::int8_t* exponents) {
+    const std::int64_t n_groups = n_values / group;
+    if (n_groups == 0) return;
+    const std::vector<int> smallest = smallest_exponents(values, n_groups, group);
+    const int least =
+        std::max(std::min(shared_exponent(smallest, group, !left.empty()) + shift, kMostExponent), at_least);
+    const std::int64_t n_models = std::max<std::int64_t>(static_cast<std::int64_t>(left.size()) - 1, 1);
+    const std::int64_t n_outputs = left.empty() ? 1 : n_groups / n_models;
+    std::vector<std::int64_t> above;
+    if (left.size() > 1) above = models_above(left, n_models);
+    std::vector<double> rest(above.empty() ? group : n_values);  // of all groups, or of one
     for (std::int64_t g = 0; g < n_groups; ++g) {
-        const int exponent = std::max(smallest[g], least);
-        exponents[g] = static_cast<std::int8_t>(exponent);
-        const double units = exponent == kNoExponent ? 0 : std::ldexp(1.0, -exponent);
-        for (int j = 0; j < group; ++j) {
-            const double value = exponent == kNoExponent ? 0 : values[g * group + j] * units;
-            numbers[g * group + j] = static_cast<Byte>(std::nearbyint(value));
+        double* own = rest.data() + (above.empty() ? 0 : g * group);
+        const std::int64_t parent = above.empty() ? -1 : above[g / n_outputs];
+        const double* before = parent < 0 ? nullptr : rest.data() + (parent * n_outputs + g % n_outputs) * group;
+        if (smallest[g] == kNoExponent) {
+            exponents[g] = kNoExponent;
+            std::fill_n(numbers + g * group, group, Byte{0});
+            std::fill_n(own, group, 0.0);
+            continue;
         }
+        for (int j = 0; j < group; ++j) own[j] = values[g * group + j] + (before == nullptr ? 0.0 : before[j]);
+        exponents[g] = static_cast<std::int8_t>(round_group(own, group, least, numbers + g * group));
     }
 }
 

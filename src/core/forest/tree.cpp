@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "quantise.hpp"
 
@@ -58,7 +59,7 @@ To* copy_rounded(const From* from, std::int64_t n, To* to) {
 }
 
 // Digits in base 2 of clip ranges, and of what is only looked at.
-constexpr int kRangeDigits = 8, kShownDigits = 6;
+constexpr int kRangeDigits = 4, kShownDigits = 4;
 
 template <class T>
 T to_few_digits(T value, int digits) {
@@ -182,13 +183,13 @@ PackedTree TreeBuilder::pack() const {
         for (std::int64_t i = 0; i < n_nodes; ++i) {
             to.lower[i] = to_half(to_few_digits(columns_.lower[i], kRangeDigits));
             to.upper[i] = to_half(to_few_digits(columns_.upper[i], kRangeDigits));
-            to.loss[i] = to_few_digits(to.loss[i], kShownDigits);
             to.gain[i] = to_few_digits(to.gain[i], kShownDigits);
         }
         std::vector<float> params(tree.n_params);
         put_params(params.data());
-        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, form_ == PathForm::kOwnModels, to.params,
-                 to.exponent);
+        std::span<const std::int32_t> left;
+        if (form_ == PathForm::kOwnModels) left = columns_.left;
+        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, left, 0, kLeastExponent, to.params, to.exponent);
     } else {
         put_params(to.params);
     }
