@@ -17,7 +17,7 @@
 namespace boostforest {
 
 // Right-hand sides that are solved side by side.
-constexpr int kLanes = 8;
+constexpr int kLanes = 8, kFewLanes = 4;
 
 // Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
 // loss, w the weight of a row.
@@ -193,6 +193,12 @@ struct Kernels {
     void (*rows_times_lanes)(const double* x, std::int64_t n, std::int64_t width, int d, const double* s,
                              const double* intercept, double* out);
     void (*substitute_lanes)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
+
+    // kFewLanes right-hand sides at the most: substitute() in place, value i of lane l at [i * kFewLanes + l];
+    // out[c * width + j] = Σ_i v[i] z[c * stride + i] x[i, j].
+    void (*substitute_few)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
+    void (*label_products)(const double* x, std::int64_t n, int width, const double* v, const double* z,
+                           std::int64_t stride, int n_outputs, double* out);
 
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
