@@ -54,6 +54,7 @@ const Kernels kTable = {
     .label_products = label_products,
     .linear = linear,
     .linear_rows = linear_rows,
+    .add_clipped_rows = add_clipped_rows,
     .add_weighted_rows = add_weighted_rows,
     .weighted_sums = weighted_sums,
     .sum = sum_of,

@@ -207,6 +207,12 @@ struct Kernels {
     void (*linear_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
                         double intercept, double* out);
 
+    // The same for several outputs, each with its slopes and its intercept: out[c * stride + i] gets it added, kept
+    // within [lower, upper].
+    void (*add_clipped_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
+                             const double* intercepts, int n_outputs, double lower, double upper, double* out,
+                             std::int64_t stride);
+
     // out[j] += Σ_i a[i] x[i, j].
     void (*add_weighted_rows)(const double* x, std::int64_t n, int width, const double* a, double* out);
 

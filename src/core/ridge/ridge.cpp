@@ -378,10 +378,12 @@ class SharedRidge {
         solution_ = fitted_ + p_.n * kLanes;
     }
 
-    // label = factor[i] · (z less its weighted mean), for the outputs from `first` on; the last one again at the end.
+    // label = factor[i] · (z less its weighted mean), for the outputs from `first` on; 0 where there are no more.
     void centred_labels(int first, const double* factor, double total) {
-        for (int l = 0; l < kLanes; ++l) {
-            const double* z = p_.z + std::min(first + l, p_.n_outputs - 1) * p_.stride;
+        const int n_here = std::min(kLanes, p_.n_outputs - first);
+        if (n_here < kLanes) std::fill_n(label_, p_.n * kLanes, 0.0);
+        for (int l = 0; l < n_here; ++l) {
+            const double* z = p_.z + (first + l) * p_.stride;
             double sum_v = 0, sum_vz = 0;
             kernels().weighted_sums(p_.v, z, p_.n, sum_v, sum_vz);
             z_mean_[l] = sum_vz / total;
