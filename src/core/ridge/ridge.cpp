@@ -352,6 +352,7 @@ class SharedRidge {
         for (int i = 0; i < n; ++i) root[i] = std::sqrt(weight[i]);
         kernels().weigh_products(products, ld, n, root, m, s, p_.lambda, matrix);
         kernels().factor(matrix, ld, n, inverse_pivots);
+        if (p_.one_by_one) return solve_few_rows(products, matrix, ld, weight, root, m, inverse_pivots, total);
         for (int first = 0; first < p_.n_outputs; first += kLanes) {
             check(work_.worker, p_.n * (n + p_.d) * kLanes);
             centred_labels(first, root, total);
@@ -428,6 +429,34 @@ class SharedRidge {
             std::fill(slopes + d, slopes + width, 0.0);
             p_.intercepts[c] = z_mean_[c] - dot(slopes, mean, d);
             kernels().linear(p_.x, p_.n, width, slopes, p_.intercepts[c], p_.fitted + c * p_.fitted_stride);
+        }
+    }
+
+    // The same of fit_rows.
+    void solve_few_rows(const double* products, const double* matrix, int ld, const double* weight, const double* root,
+                        const double* m, const double* inverse_pivots, double total) {
+        const int n = static_cast<int>(p_.n), width = p_.width, n_outputs = p_.n_outputs;
+        check(work_.worker, p_.n * (n + p_.d) * n_outputs);
+        std::fill_n(label_, static_cast<std::ptrdiff_t>(n) * kFewLanes, 0.0);
+        for (int c = 0; c < n_outputs; ++c) {
+            const double* z = p_.z + c * p_.stride;
+            double sum_v = 0, sum_vz = 0;
+            kernels().weighted_sums(p_.v, z, n, sum_v, sum_vz);
+            z_mean_[c] = sum_vz / total;
+            for (int i = 0; i < n; ++i) label_[i * kFewLanes + c] = root[i] * (z[i] - z_mean_[c]);
+        }
+        kernels().substitute_few(matrix, ld, n, inverse_pivots, label_);
+        double* dual = fitted_;
+        std::fill(dual + n, dual + ld, 0.0);
+        for (int c = 0; c < n_outputs; ++c) {
+            double rest = 0;
+            for (int i = 0; i < n; ++i) rest += dual[i] = label_[i * kFewLanes + c] * root[i];
+            for (int i = 0; i < n; ++i) dual[i] -= weight[i] * (rest / total);
+            double* slopes = p_.slopes + static_cast<std::ptrdiff_t>(c) * width;
+            std::fill_n(slopes, width, 0.0);
+            kernels().add_weighted_rows(p_.x, n, width, dual, slopes);
+            p_.intercepts[c] = z_mean_[c] - dot(m, dual, n);
+            kernels().linear(products, n, ld, dual, p_.intercepts[c], p_.fitted + c * p_.fitted_stride);
         }
     }
 
