@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Floats, Mask
+from .._losses import Several
 from .._model.columns import DTYPES, ForestColumns, is_finite
 from .._model.model import Model
 from .._model.pruning import with_members
@@ -19,6 +20,7 @@ TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
+_MOST_TARGETS = 3  # of several targets, which are as many predictions of a row, by one in so many of these
 SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
@@ -67,7 +69,8 @@ class _Judge:
         self._objective = Objective(data.loss, y, weight, data.offset)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
-        sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
+        part = _PART * min(len(data.loss.parts), _MOST_TARGETS) if isinstance(data.loss, Several) else _PART
+        sizes = [max(-(-len(m) // part), min(len(m), _LEAST_MEMBERS)) for m in members]
         kept = np.concatenate([np.arange(begin, begin + n) for begin, n in zip(first, sizes, strict=False)])
         # Errors of rounding matter less the more trees there are.
         self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
