@@ -266,7 +266,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _read_several(self, y: Any, before: Model | None) -> Any:
         """Return several targets, checked but for classes; None: there is one."""
-        several = read_several(y)
+        several = None if getattr(y, "ndim", 0) == 1 and not sparse.issparse(y) else read_several(y)
         if several is not None:
             check_several(self, several.shape[1], before)
         elif before is not None and isinstance(before.loss, Several):
