@@ -186,7 +186,8 @@ def test_all_node_models_of_the_core_have_several_targets(node_model):
 # --------------------------------------------------------------------------------------------------- against the twin
 
 TWIN_SETTINGS = [
-    {}, {"clip": False}, {"n_cuts": 3, "max_features": 2}, {"max_leaf_nodes": 5}, {"batch_size": 45}, {"criterion": "mse"},
+    {}, {"clip": False}, {"n_cuts": 3, "max_features": 2}, {"max_leaf_nodes": 5}, {"batch_size": 45},
+    {"criterion": "mse"},
 ]  # fmt: skip
 
 

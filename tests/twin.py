@@ -104,7 +104,8 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    #: "regression", "several" (numbers), "robust", "counts" (or others with a log link: mean 1), "times", "binary" or "multiclass"
+    #: "regression", "several" (numbers), "robust", "counts" (or others with a log link: mean 1), "times", "binary",
+    #: "multiclass"
     task: str
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
@@ -905,7 +906,7 @@ def predict_proba(root: Node, X: Array, params: Params) -> Array:
 
 
 def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
-    """Return the mean over trees of the predictions (n,) or (n, n_targets), or of the class probabilities (n, n_classes)."""
+    """Return the mean over trees of the predictions, (n,) or (n, n_targets), or of probabilities (n, n_classes)."""
     if params.task in ("regression", "robust"):
         return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
     if params.task == "several":
