@@ -168,7 +168,6 @@ class Node:
     threshold: float = np.nan  # x <= threshold goes left
     missing_left: bool = False  # a missing x goes left
     gain: float = 0.0
-    margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
     left: Node | None = None
     right: Node | None = None
     coef: Array | None = None  # (J, features seen), or (J, units); None for a constant model or no model
@@ -746,14 +745,6 @@ def splits_of_node(node: Node, sample: Sample, params: Params) -> list[Split]:
     return []
 
 
-def gain_margin(splits: list[Split]) -> float:
-    """Return how clearly the best split won, relative to its gain; infinity where it was alone."""
-    if len(splits) == 1:
-        return float(np.inf)
-    second, best = sorted(split.gain for split in splits)[-2:]
-    return float((best - second) / max(abs(best), np.finfo(float).tiny))
-
-
 def make_child(node: Node, side: int, mask: Array, sample: Sample) -> Node:
     """Return the child that gets these of the node's rows."""
     rows = node.rows[mask]
@@ -770,7 +761,6 @@ def split_node(node: Node, sample: Sample, params: Params) -> bool:
         return False
     best = max(splits, key=lambda split: split.gain)  # the first of those that are worth the same
     node.feature, node.threshold, node.gain = best.feature, best.threshold, best.gain
-    node.margin = gain_margin(splits)
     # The split may come from a batch, but it parts all rows.
     x, w = sample.X[node.rows, best.feature], sample.weight[node.rows]
     if best.missing_left is None:  # never seen missing: later ones go to the larger side
@@ -935,3 +925,14 @@ def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Ar
     if task == "binary":
         return X, (noisy[:, 0] > 0).astype(int)
     return X, noisy.argmax(axis=1)
+
+
+def table_of_ties(task: str, n: int = 250, missing: float = 0.0) -> tuple[Array, Array]:
+    """Return X and y of which many splits part the rows in the same halves: columns come as copies, turned round, as
+    whole numbers and as indicators.
+    """
+    X, y = example_data(task, n)
+    steps = np.clip(np.round(X[:, 1]), -1, 2)
+    X = np.column_stack([X[:, 0], -X[:, 0], X[:, 0], steps, -steps, steps == 1, steps != 1, X[:, 2] > 0, X[:, 2] <= 0])
+    X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
+    return X, y
