@@ -447,14 +447,38 @@ def test_boosted_stages_are_left_out_where_they_do_not_help():
     assert forest.n_stages_ == 1 and forest.stages_.units == ()
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_trees_without_slopes_are_left_to_boosting_unless_it_is_not_taken(taken, monkeypatch):
+    tried, plain_trees = [], staged.StageGrower._plain_trees
+
+    def noted(grower, best):
+        tried.append(bool(found := plain_trees(grower, best)))
+        return found
+
+    monkeypatch.setattr(staged, "_ROWS_OF_BOOSTING", 100)
+    monkeypatch.setattr(staged.StageGrower, "_plain_trees", noted)
+    if not taken:
+        monkeypatch.setattr(boosted.Booster, "grow", lambda booster, forest: None)
+    forest = BoostForestRegressor(40, random_state=0).fit(*wavy(300))
+    assert any(forest.stages_.boosted) == taken
+    assert not tried[0] and tried[-1] == (not taken)
+
+
 def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
     X, y = wavy(400)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     weight = np.ones(400)
     weight[:50], y[:50] = 0.0, 1e6  # count nowhere
     forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(X, y, sample_weight=weight)
-    assert any(forest.stages_.boosted)
+    assert any(forest.stages_.boosted) and all(
+        map(_core.is_dealt, forest.tree_seeds_[forest.stages_.ends[0] :].tolist())
+    )
     assert np.abs(forest.predict(X)).max() < 100
+
+
+def test_bags_draw_as_many_rows_as_max_samples_says():
+    forest = BoostForestRegressor(40, boost=True, max_samples=0.7, random_state=0, preset="paper").fit(*wavy(400))
+    assert any(forest.stages_.boosted) and not any(map(_core.is_dealt, forest.tree_seeds_.tolist()))
 
 
 def test_constraints_exclude_boosted_stages():
