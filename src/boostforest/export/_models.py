@@ -39,7 +39,7 @@ class NodeModels:
         self._dtype = dtype
         are_most_splits = columns.params.size < _FEW * int(np.count_nonzero(columns.feature >= 0))
         self.routing = features.routing(columns.feature, columns.threshold, are_most_splits)
-        self._tables = SplitTables(columns, self.routing) if are_most_splits else None
+        self._tables = SplitTables(columns, self.routing)
         self._linear_inputs: Value | None = None
 
     def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
@@ -140,23 +140,24 @@ class NodeModels:
         sums = []
         for weight in np.unique(weights):
             own = weights == weight
-            if self._tables is not None:
-                in_tables = own & self._tables.are_shorter[numbers]
-                own &= ~in_tables
-                sums += self._sums_in_tables(self._tables, numbers[in_tables], weight, as_outputs)
+            in_tables = own & self._tables.are_shorter[numbers]
+            own &= ~in_tables
+            sums += self._sums_in_tables(numbers[in_tables], weight, as_outputs)
             part = np.cumsum(n_leaves[own]) // _ADDED_UP
             for k in np.unique(part):
                 trees = Trees(self._columns, numbers[own][part == k])
                 sums.append(self._sum_of_constants(trees, self._leaf_values(trees, as_outputs)[:, 0], weight))
         return sums
 
-    def _sums_in_tables(self, tables: SplitTables, numbers: Longs, weight: float, as_outputs: bool) -> list[Value]:
+    def _sums_in_tables(self, numbers: Longs, weight: float, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that are stored as tables, in parts."""
         if not len(numbers):
             return []
         trees, values = Trees(self._columns, numbers), np.zeros(len(self._columns.feature))
         values[trees.leaves] = self._leaf_values(trees, as_outputs)[:, 0]
-        return [self._graph.add("Mul", part, np.array(weight)) for part in tables.sums(self._graph, numbers, values)]
+        return [
+            self._graph.add("Mul", part, np.array(weight)) for part in self._tables.sums(self._graph, numbers, values)
+        ]
 
     def _sum_of_constants(self, trees: Trees, values: Floats, weight: float) -> Value:
         """Return the sum of the values of leaves times a weight: by floats if that is exact, by doubles if not."""

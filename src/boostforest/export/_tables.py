@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,8 @@ from ._features import Routing
 from ._graph import BOOL, FLOAT, INT32, Graph, Value
 from ._numbers import shortest, unit_of
 
-_BYTES_OF_A_SPLIT = 11  # in TreeEnsemble
+# Of a split and a leaf in TreeEnsemble: where coefficients have one byte, which floats add up, and else.
+_BYTES_OF_A_SPLIT = {True: 11, False: 24}
 _MOST_SPLITS = 8  # of a tree
 _AT_ONCE = 1024  # trees
 
@@ -43,11 +45,13 @@ class SplitTables:
         order = np.lexsort((rank, self._tree_of_split))
         self._place = np.empty(len(order), dtype=np.int64)  # of a split in its tree
         self._place[order] = np.arange(len(order)) - np.repeat(np.cumsum(n_splits) - n_splits, n_splits)
-        n_bytes = 2.0 ** (1 + n_splits) + (1 + self._threshold.itemsize) * n_splits
         n_inner = np.bincount(tree[inner], minlength=columns.n_trees)
+        is_short = columns.params.itemsize == 1
+        n_bytes = 2.0 ** (1 + n_splits) + (1 + self._threshold.itemsize) * n_splits
+        n_bytes += 0 if is_short else columns.params.itemsize * (1 + n_inner)
         #: per tree: whether a table takes fewer bytes
         self.are_shorter: npt.NDArray[np.bool_] = (
-            is_ordered & (n_splits <= _MOST_SPLITS) & (n_bytes < _BYTES_OF_A_SPLIT * n_inner)
+            is_ordered & (n_splits <= _MOST_SPLITS) & (n_bytes < _BYTES_OF_A_SPLIT[is_short] * n_inner)
         )
         self._n_splits = n_splits
 
@@ -76,6 +80,8 @@ class SplitTables:
                 found = self._found(graph, trees, int(n), goes_right)
                 units = np.array([unit_of(values[row]) for row in leaves])
                 whole = shortest((values[leaves] / units[:, None]).ravel())
+                if whole.itemsize > 1:
+                    units, (found, whole) = np.ones(len(trees)), _stored_once(graph, found, leaves, values)
                 gathered = graph.add("Gather", graph.doubles(whole), found, axis=0)
                 yield graph.reshape(graph.add("MatMul", graph.doubles(shortest(units[None])), gathered), -1, 1)
 
@@ -123,6 +129,15 @@ class SplitTables:
         """Return whether any row has a missing value."""
         missing = graph.add("Cast", graph.add("IsNaN", self._routing.features), to=INT32)
         return graph.add("Cast", graph.add("ReduceMax", missing, keepdims=0), to=BOOL)
+
+
+def _stored_once(graph: Graph, found: Value, leaves: Longs, values: Floats) -> tuple[Value, npt.NDArray[Any]]:
+    """Return the numbers of leaves, in the place of those of bits, and the values of leaves."""
+    own, number = np.unique(leaves, return_inverse=True)
+    number = number.reshape(leaves.shape)
+    first = number.min(axis=1, keepdims=True)  # of a tree, which has at most 256
+    in_tree = graph.add("Gather", (number - first).astype(np.uint8).ravel(), found, axis=0)
+    return graph.add("Add", graph.add("Cast", in_tree, to=INT32), first.astype(np.int32)), shortest(values[own])
 
 
 def _bit_by_bit(
