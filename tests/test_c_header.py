@@ -1,5 +1,6 @@
 """boostforest.h against Python: every golden file, forests of all kinds, and files that do harm to nobody."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from scipy import sparse
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
 from fuzz_c import Header, build, compare, damaged_files
-from model_files import GOLDEN, tensors_of, with_entry, with_metadata, with_tensors
+from model_files import GOLDEN, seal, split, tensors_of, with_entry, with_metadata, with_tensors
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 pytestmark = pytest.mark.skipif(
@@ -238,6 +239,14 @@ def test_tensors_that_predictions_do_not_need_are_left_alone(one_program, tmp_pa
     path = next(path for path in GOLDEN if path.stem == "v3-coded-regressor")
     (tmp_path / "model.bf").write_bytes(with_tensors(path.read_bytes(), another=np.zeros(3)))
     assert_same(one_program, tmp_path / "model.bf", load_model(path), GOLDEN_TOLERANCE)
+
+
+def test_spaces_in_the_header_of_a_file_do_not_matter(one_program, tmp_path):
+    path = next(path for path in GOLDEN if path.stem == "v3-coded-regressor")
+    header, data = split(path.read_bytes())
+    spaced = json.dumps(header, indent=1).replace('"sha256": "', '"sha256":"').encode()
+    (tmp_path / "model.bf").write_bytes(seal(spaced, data))
+    assert_same(one_program, tmp_path / "model.bf", load_model(tmp_path / "model.bf"), GOLDEN_TOLERANCE)
 
 
 def test_dates_text_and_wide_sparse_matrices_are_refused_by_name(one_program, tmp_path):

@@ -678,10 +678,14 @@ static int bf_bit(const uint8_t* bits, uint64_t i) { /* the highest first */
 
 /* JSON: a cursor moves over the text, which has what model files have in their order and nothing else. */
 
+static void bf_skip(bf_span* c) { /* spaces */
+    while (c->n > 0 && *c->at != 0 && strchr(" \n\r\t", *c->at) != NULL) ++c->at, --c->n;
+}
+
 static int bf_next(bf_span* c, const char* wanted) { /* with spaces wherever there are some */
     bf_span rest = *c;
     for (; *wanted != 0; ++wanted, ++rest.at, --rest.n) {
-        while (rest.n > 0 && strchr(" \n\r\t", *rest.at) != NULL && *rest.at != 0) ++rest.at, --rest.n;
+        bf_skip(&rest);
         if (rest.n == 0 || *rest.at != (uint8_t)*wanted) return 0;
     }
     *c = rest;
@@ -701,6 +705,7 @@ static bf_span bf_string(bf_loader* l, bf_span* c) { /* what is between its quot
 static uint64_t bf_count(bf_loader* l, bf_span* c) {
     uint64_t count = 0;
     int n = 0;
+    bf_skip(c);
     for (; c->n > 0 && *c->at >= '0' && *c->at <= '9'; ++c->at, --c->n, ++n)
         if (n < 18) count = 10 * count + (*c->at - '0');
     bf_require(l, n > 0 && n <= 18, BF_HEADER);
@@ -1264,7 +1269,7 @@ static void bf_read_tensors(bf_loader* l) {
 /* Where the models of nodes begin, and what each tree has. */
 static void bf_place_models(bf_loader* l, const bf_tensor* params) {
     bf_forest* f = &l->f;
-    const int64_t n_all = params != NULL ? (int64_t)params->n : 0, per_unit = 1 + (int64_t)f->n_seen;
+    const int64_t n_all = (int64_t)params->n, per_unit = 1 + (int64_t)f->n_seen;
     int64_t *start = BF_NEW(kept, int64_t, l->sizes[BF_NODES]), n_params = 0, n_models = 0;
     int32_t* n_inputs = BF_NEW(kept, int32_t, (uint64_t)f->n_trees);
     double *lower = (double*)(void*)f->lower, *upper = (double*)(void*)f->upper;
