@@ -72,6 +72,30 @@ struct OpenGames {
     double largest[kLanes];           // how far the output may be from it, times the weight of the game
 };
 
+// Games of a node's model between a row x and background rows that meet the same conditions, on cubes of coalitions:
+// see explain/coalition_tables.hpp.
+constexpr int kCubeRows = 128, kCubePlayers = 10;  // at most
+struct CubeColumns {                               // those that are free, first the columns that lanes differ in
+    std::int32_t n;
+    std::int32_t player[kCubePlayers];  // n_players: a column of the lanes that is not free
+    std::int32_t stride[kCubePlayers];  // in a table
+    std::int32_t layout;                // of the table
+};
+struct CubeGames {
+    const CubeColumns* columns;
+    const std::int32_t* input_start;     // first input of each column
+    bool one_each;                       // input j is column j
+    std::uint64_t rows[kCubeRows / 64];  // bits of the background rows
+    const double* steps;                 // x - z: of input j and row i at j * kCubeRows + i
+    const double* slopes;                // per input
+    double at_row, lower, upper;         // score of x, range of the output
+    std::uint32_t of_row, of_other;      // bits of the columns that must come from x, and must not
+    const double* shares;                // B(p, q+1), B(p+1, q+1), B(p+1, q), B(p+2, q), times the weight of the game
+    const double* lane_weights;          // kLanes: the weight of the game, 0 for lanes that it has no coalitions in
+    double* sums;                        // contributions: kLanes per column
+    double* table;                       // values of coalitions, from that with the columns of x alone on
+};
+
 // Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
 struct PathRule {
     const double *points, *weights;  // of a quadrature
@@ -295,6 +319,13 @@ struct Kernels {
 
     // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
     void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
+
+    // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions, and else
+    // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
+    void (*clipped_cubes)(const CubeGames& games, double* differences);
+
+    // How many columns the lanes of clipped_cubes differ in.
+    int cube_lanes;
 
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
     // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.
