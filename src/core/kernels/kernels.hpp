@@ -337,12 +337,13 @@ struct Kernels {
     // line: what each of n inputs changes of a node's score between its means and the rows; change: their sum; bend:
     // the slope of the node's output, within its range, between both.
     void (*path_line)(const PathModel& model, const double* x, int n, double* line, double* change, double* bend);
-    // A node's output and what columns change of it, bend × line: adds rule × product × output to `below`, and to
-    // values
-    // (`stride` apart) what is not left to path_return. off_path: n inputs of columns that are not on the path.
+    // A node's output and what columns change of it, bend × line: writes rule × product × output to `below`, and adds
+    // to values (`stride` apart) what is not left to path_return. off_path: n inputs of columns that are not on the
+    // path. x null: line, change and bend are given; else they are those of path_line.
     void (*path_model)(const PathRule& rule, const PathModel& model, const PathColumn* const* columns, int n_columns,
-                       const double* line, const double* change, const double* bend, const std::int32_t* off_path,
-                       int n, const std::int32_t* of_input, double* values, std::int64_t stride);
+                       const double* x, int n_inputs, double* line, const double* change, const double* bend,
+                       const std::int32_t* off_path, int n, const std::int32_t* of_input, double* values,
+                       std::int64_t stride);
 
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of
