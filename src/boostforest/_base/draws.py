@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import TreeTag
+from .typing import Entropy
 
 Seeds: TypeAlias = npt.NDArray[np.uint64]
-Entropy: TypeAlias = int | tuple[int, ...]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FOLD_TAG, _ROWS_TAG = 1, 2  # apart from the tree seeds, which have no spawn key

@@ -10,11 +10,12 @@ from abc import abstractmethod
 from collections.abc import Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import joblib
 import joblib.parallel
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
@@ -24,12 +25,12 @@ from .._base.arrays import check_offset, check_sample_weight, weight_in_rows
 from .._base.declare import check_arguments
 from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Ints, Labels
+from .._base.typing import Entropy, Floats, Ints, Labels
 from .._base.validation import classes_as_numbers
 from .._explain.judged import JudgedRows, judged_rows
 from .._features.encoder import check_encoding
-from .._features.features import fit_features, read_training
-from .._features.roles import read_roles
+from .._features.features import Columns, Features, fit_features, read_training
+from .._features.roles import Roles, read_roles
 from .._features.sources import RowSource
 from .._features.targets import check_numbers, read_known, read_several
 from .._files.files import save
@@ -119,6 +120,18 @@ def _outputs_on_worker(model: Model, X: Floats, offset: Floats | None) -> Floats
     return model.outputs(X, 1, offset)
 
 
+class Given(NamedTuple):
+    """What a fit is given, read and checked."""
+
+    X: Any  #: the columns as numbers, see ``_features``
+    y: Any
+    columns: Columns
+    weight: Floats | None  #: of the rows, without that of classes
+    offset: Floats | None  #: in the units of the target
+    source: RowSource | None  #: has more rows than are here, maybe
+    rows: npt.NDArray[np.int64] | None  #: those of the source that are here
+
+
 class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
     """Arguments in, one model out; everything else is read from the model."""
 
@@ -166,13 +179,37 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         return self
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any, offset: Any, engine: Engine | None) -> Model:
-        pools = tree_pools(self, self._task, self._left_open)
+        asked = tree_pools(self, self._task, self._left_open)
         if self.interaction_cst is not None:
-            pools["clip"] = [False]  # what is clipped is not a sum
+            asked["clip"] = [False]  # what is clipped is not a sum
         self._check_parameters()
-        before = self._continued()
+        before, threads = self._continued(), self._threads()
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
-        source = None
+        given = self._read_training(X, y, sample_weight, offset, before, entropy)
+        data = self._prepare(given, given.y, before, entropy, threads)
+        chooses = data.short_thresholds
+        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
+        pools = self._pools_for(asked, data.loss, len(given.y))
+        verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
+        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
+        request.check_device(data, asked)
+        request.warn_if_unsplittable(data)
+        bounded = self._bounded_target(request, replace(data, y=given.y, offset=given.offset), before)
+        if bounded is not None:  # everything that follows from the target anew
+            data = self._prepare(given, bounded, before, entropy, threads)
+        model = self._grow(request, data, given.y, before)
+        weight, _ = self._combine_class_weight(data.loss, data.y, given.weight)
+        some = choose_rows(entropy, len(given.y), _BACKGROUND_ROWS, weight)
+        background = Background(None if sparse.issparse(given.X) else given.X[some])
+        digest = hashlib.sha256(data.loss.encode(given.y).tobytes()).digest()
+        model = replace(model, known=replace(model.known, background=background, target=digest))
+        return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, before: Model | None, entropy: Entropy
+    ) -> Given:
+        """Read and check what a fit is given."""
+        source = rows = None
         if isinstance(X, RowSource):
             source = self._check_source(X, y, sample_weight, offset)
             rows = choose_rows(entropy, source.n_rows, MOST_JUDGES, None)
@@ -191,66 +228,56 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             known=None if before is None else before.features.columns,
         )
         y = y if several is None else several
-        own_weight = check_sample_weight(sample_weight, len(y))
-        if own_weight is not None and not getattr(self, "bootstrap", False):
-            own_weight = weight_in_rows(own_weight)
-        known_labels = y if source is None or self._task == "regression" else source.labels()
-        own_offset = None if offset is None else check_offset(offset, len(y), self._n_scores(y, before))
-        loss = self._make_loss(known_labels, own_weight, own_offset, before)
+        weight = check_sample_weight(sample_weight, len(y))
+        if weight is not None and not getattr(self, "bootstrap", False):
+            weight = weight_in_rows(weight)
+        in_units = None if offset is None else check_offset(offset, len(y), self._n_scores(y, before))
+        return Given(X, y, columns, weight, in_units, source, rows)
+
+    def _prepare(self, given: Given, y: Any, before: Model | None, entropy: Entropy, threads: int) -> TrainingData:
+        """Return what trees are grown from, for the target as it is or bounded."""
+        source = given.source
+        labels = y if source is None or self._task == "regression" else source.labels()
+        loss = self._make_loss(labels, given.weight, given.offset, before)
         encoded = loss.encode(y)
-        in_scores = None if own_offset is None else loss.offset_scores(own_offset)
-        weight, balance = self._combine_class_weight(loss, encoded, own_weight)
-        sampling = self._make_sampling(len(y), weight, balance, own_weight)
+        offset = None if given.offset is None else loss.offset_scores(given.offset)
+        weight, balance = self._combine_class_weight(loss, encoded, given.weight)
+        sampling = self._make_sampling(len(y), weight, balance, given.weight)
         if source is not None and source.n_rows > len(y):
             sampling = self._make_sampling(source.n_rows, None, balance, None)
             n_draws = min(MOST_JUDGES, sampling.n_draws) if self.max_samples is None else sampling.n_draws
-            sampling = replace(sampling, n_draws=n_draws, rows=rows, n_all=source.n_rows)
+            sampling = replace(sampling, n_draws=n_draws, rows=given.rows, n_all=source.n_rows)
         else:
             source = None  # all rows are here
-        table = X
-        some = None if sparse.issparse(X) else X[choose_rows(entropy, len(y), _BACKGROUND_ROWS, weight)]
-        background = Background(some)
-        arguments, threads = vars(self), self._threads()
+        of_rows = loss, encoded, weight
         if before is None:
-            of_rows = loss, encoded, weight
-            features, X, roles = fit_features(X, columns, *of_rows, arguments, entropy, threads, in_scores)
+            features, X, roles = fit_features(given.X, given.columns, *of_rows, vars(self), entropy, threads, offset)
         else:
-            features = before.features
-            of_means = weight if in_scores is None else loss.category_weight(weight, in_scores)
-            X = features.transform_training(X, loss.category_targets(encoded, in_scores), of_means, entropy)
-            roles = read_roles(arguments, features.n_columns, features.names, features.encoder)
-            roles.check_same(before.columns)
-            if self.dtype not in (None, "auto", before.columns.dtype.name):
-                raise ValueError(
-                    f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
-                    f"got {self.dtype!r}."
-                )
-        if before is None and isinstance(
-            loss, AcceleratedFailureTime
-        ):  # its spread is that of what features leave over
-            loss = loss.settled(features.standardised(X), y, own_weight, own_offset)
+            features, X, roles = self._features_again(given.X, *of_rows, offset, before)
+        if before is None and isinstance(loss, AcceleratedFailureTime):
+            # its spread is that of what features leave over
+            loss = loss.settled(features.standardised(X), y, given.weight, given.offset)
             encoded = loss.encode(y)
         chooses = self._dtype() == "auto" and before is None
-        data = TrainingData(
-            X, features, encoded, loss, sampling, roles, in_scores, source=source, short_thresholds=chooses
+        return TrainingData(
+            X, features, encoded, loss, sampling, roles, offset, source=source, short_thresholds=chooses
         )
-        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
-        asked, pools = pools, self._pools_for(pools, loss, len(y))
-        verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
-        request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
-        request.check_device(data, asked)
-        request.warn_if_unsplittable(data)
-        bounded = self._bounded_target(request, replace(data, y=y, offset=own_offset), before)
-        if bounded is not None:  # everything that follows from the target anew
-            loss = self._make_loss(bounded, own_weight, own_offset, before)
-            in_scores = None if own_offset is None else loss.offset_scores(own_offset)
-            of_rows = loss, loss.encode(bounded), weight
-            features, X, roles = fit_features(table, columns, *of_rows, arguments, entropy, threads, in_scores)
-            data = replace(data, X=X, features=features, y=of_rows[1], loss=loss, roles=roles, offset=in_scores)
-        model = self._grow(request, data, y, before)
-        digest = hashlib.sha256(loss.encode(y).tobytes()).digest()
-        model = replace(model, known=replace(model.known, background=background, target=digest))
-        return with_smallest_dtype(model, data, threads) if chooses else model
+
+    def _features_again(
+        self, X: Any, loss: Loss, y: Floats, weight: Floats | None, offset: Floats | None, before: Model
+    ) -> tuple[Features, Any, Roles]:
+        """Return the features of an earlier fit, the table in them, and what columns are for."""
+        features = before.features
+        of_means = weight if offset is None else loss.category_weight(weight, offset)
+        X = features.transform_training(X, loss.category_targets(y, offset), of_means, before.entropy)
+        roles = read_roles(vars(self), features.n_columns, features.names, features.encoder)
+        roles.check_same(before.columns)
+        if self.dtype not in (None, "auto", before.columns.dtype.name):
+            raise ValueError(
+                f"warm_start=True goes on with the dtype of the first fit, {before.columns.dtype.name!r}; "
+                f"got {self.dtype!r}."
+            )
+        return features, X, roles
 
     def _check_source(self, source: RowSource, y: Any, sample_weight: Any, offset: Any) -> RowSource:
         """Refuse a table that is read in parts, unless the estimator can take one."""
@@ -266,7 +293,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
 
     def _read_several(self, y: Any, before: Model | None) -> Any:
         """Return several targets, checked but for classes; None: there is one."""
-        several = read_several(y)
+        several = None if getattr(y, "ndim", 0) == 1 and not sparse.issparse(y) else read_several(y)
         if several is not None:
             check_several(self, several.shape[1], before)
         elif before is not None and isinstance(before.loss, Several):
