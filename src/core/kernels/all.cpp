@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "cubes.hpp"
 #include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
@@ -81,6 +82,8 @@ const Kernels kTable = {
     .coalition_sums = coalition_sums,
     .clipped_coalitions = clipped_coalitions,
     .mixed_games = mixed_games,
+    .clipped_cubes = clipped_cubes,
+    .cube_lanes = kLaneBits,
     .path_step = path_step,
     .path_return = path_return,
     .path_line = path_line,
