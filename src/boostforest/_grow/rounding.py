@@ -86,12 +86,14 @@ class _Judge:
 
     def accepts(self, columns: ForestColumns, strictly: bool = False) -> bool:
         whole = self._scores_of(replace(self._part, columns=columns))[0] - self._scores
-        change = self._shrink * whole
+        shift = whole[self._seen].mean(axis=0) if strictly and self._seen.any() else 0.0
+        change = shift + self._shrink * (whole - shift)  # what all rows have in common more trees do not take away
         if not self._seen.any() or not self._data.sampling.bootstrap:
             return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._scores.std())
         rise = self._figure_of([self._scores + change, self._scores - change]) - self._figure
         if strictly:
-            rise += (self._figure_of([self._scores + whole]) - self._figure_of([self._scores - whole])) / 2
+            bias = (self._figure_of([self._scores + whole]) - self._figure_of([self._scores - whole])) / 2
+            rise += max(bias, 0.0)  # errors that happen to help are no reason to make more of them
         return rise <= TOLERANCE * abs(self._figure)
 
     def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
