@@ -15,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
 from boostforest._base.sampling import Sampling
+from boostforest._grow import rounding
 from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
 from boostforest._model.model import Stages
@@ -417,6 +418,18 @@ def test_auto_takes_larger_units_where_the_loss_hardly_tells():
     forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
     sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
     assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
+
+
+def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch):
+    """As often too large as too small does not help where all trees err to the same side."""
+    X, y = example_data("regression", n=400, d=5)
+    calls = []
+    monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
+    BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    judge = rounding._Judge(*calls[0])
+    bold = replace(judge.columns, params=1.02 * judge.columns.params)
+    assert judge.accepts(judge.columns, strictly=True)
+    assert judge.accepts(bold) and not judge.accepts(bold, strictly=True)
 
 
 def test_auto_keeps_digits_that_the_loss_needs():
