@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._base.sampling import Sampling
+from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
+from boostforest._model.model import Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
 from test_core import TABLES
@@ -252,6 +256,21 @@ def test_numbers_are_rounded_as_numpy_rounds_them(dtype, value):
     expected = np.float64(value).astype(dtype)
     found = stored_value(value, dtype)
     assert found == expected and (value == 0 or np.signbit(found) == np.signbit(expected))
+
+
+def test_digits_are_enough_for_trees_of_all_settings_not_only_the_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.05 * rng.normal(size=400)
+    own = {"preset": "paper", "dtype": "float32", "random_state": 0}
+    plain = BoostForestRegressor(20, node_model="constant", **own).fit(X, y)._model
+    hidden = BoostForestRegressor(60, node_model="elm", reg_lambda=1e-4, **own).fit(X, y)._model  # large slopes
+    model = replace(plain + hidden, stages=Stages((80,)))
+    sampling = Sampling(bootstrap=True, n_draws=400)
+    data = SimpleNamespace(X=X, y=model.loss.encode(y), sampling=sampling, loss=model.loss, offset=None)
+    outputs = model.outputs(X, 1)
+    change = with_smallest_dtype(model, data, 1).outputs(X, 1) - outputs
+    assert np.sqrt(np.mean(change**2)) < 0.01 * outputs.std()
 
 
 @pytest.mark.parametrize("task", ["regression", "binary"])

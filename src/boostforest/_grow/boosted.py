@@ -1,4 +1,7 @@
-"""Boosted stages: bags of trees that are boosted on replicas, beside the forest or on top of it, weighed out of bag.
+"""Boosted stages: bags of trees that are boosted on most rows, beside the forest or on top of it, weighed out of bag.
+
+Rows are dealt to the bags of a chain: two bags leave a row out, all others have it. So a bag has more rows than a
+bootstrap replica, which boosting makes more of than a forest does, and still every row has bags to judge it by.
 
 A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
 each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
@@ -16,7 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._base.typing import Floats, Ints, Mask, Seeds
-from .._core import Link
+from .._core import Link, dealt_seeds
 from .._features.roles import Roles
 from .._losses import OutOfBag, Several
 from .._model.columns import ForestColumns
@@ -27,8 +30,8 @@ from .native import Request
 from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
-N_BAGS, _TRIAL_BAGS = 8, 2
-_BAGS_OF_MANY_SCORES, _MANY_SCORES = 4, 10_000  # more rows or classes have fewer bags: they take longer
+N_BAGS, _TRIAL_BAGS = 10, 2
+_BAGS_OF_MANY_SCORES, _MANY_SCORES = 6, 5_000  # more rows or classes have fewer bags: they take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _HOPELESS = 0.02  # weight of the first kind below which the others are not tried
@@ -85,7 +88,7 @@ class Chain:
     kind: Kind
     starts_at_forest: bool
     model: Model
-    oob: OutOfBag  #: sums over the bags that have not drawn a row
+    oob: OutOfBag  #: sums over the bags that leave a row out
     n_bags: int
 
     def __add__(self, other: Chain) -> Chain:
@@ -289,7 +292,11 @@ class Booster:
 
     @cached_property
     def _seeds(self) -> Seeds:
-        return self._growth.seeds(number_of_bags(self._growth.objective.targets.size))
+        sampling = self._growth.data.sampling
+        seeds = self._growth.seeds(number_of_bags(self._growth.objective.targets.size))
+        if sampling.rows is not None or sampling.n_draws != len(self._growth.data.y):  # draws as they were asked for
+            return seeds
+        return dealt_seeds(int(seeds[0]), len(seeds))
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""

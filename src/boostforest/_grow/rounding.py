@@ -68,7 +68,8 @@ class _Judge:
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
         sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
-        kept = np.concatenate([np.arange(begin, begin + n) for begin, n in zip(first, sizes, strict=False)])
+        # From everywhere: the first ones have all been grown with the same settings.
+        kept = np.concatenate([b + np.arange(n) * len(m) // n for b, n, m in zip(first, sizes, members, strict=False)])
         # Errors of rounding matter less the more trees there are.
         self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
         self._part = with_members(model, kept)
