@@ -26,6 +26,8 @@ _AT_ONCE = 4096
 _ADDED_UP = 2**14
 # Coefficients for each split: with fewer the file would be more than 1.3 times the model file, where splits are coded.
 _FEW = 1.5
+_MOST = 1.1  # bytes for each of the float32 model file, which has some 4 for a coefficient and 4 for a split
+_BYTES_OF_A_SPLIT = {True: 12, False: 24}  # and a leaf: of floats, or of doubles
 
 
 class NodeModels:
@@ -140,7 +142,7 @@ class NodeModels:
         sums = []
         for weight in np.unique(weights):
             own = weights == weight
-            in_tables = own & self._tables.are_shorter[numbers]
+            in_tables = own & self._tables.are_shorter[numbers] & self._are_long(numbers[own], as_outputs)
             own &= ~in_tables
             sums += self._sums_in_tables(numbers[in_tables], weight, as_outputs)
             part = np.cumsum(n_leaves[own]) // _ADDED_UP
@@ -148,6 +150,21 @@ class NodeModels:
                 trees = Trees(self._columns, numbers[own][part == k])
                 sums.append(self._sum_of_constants(trees, self._leaf_values(trees, as_outputs)[:, 0], weight))
         return sums
+
+    def _are_long(self, numbers: Longs, as_outputs: bool) -> bool:
+        """Tell whether trees would make the file too large; tables are shorter, but slower for a single row."""
+        columns, trees = self._columns, Trees(self._columns, numbers)
+        values = self._leaf_values(trees, as_outputs)[:, 0]
+        is_exact = self._is_exact_in_floats(len(trees), values, unit_of(values))
+        n_bytes = np.count_nonzero(~trees.is_leaf) * _BYTES_OF_A_SPLIT[is_exact] + columns.params.nbytes
+        n_splits = np.count_nonzero(columns.feature >= 0)
+        return bool(n_bytes > _MOST * 4 * (columns.params.size + n_splits))
+
+    def _is_exact_in_floats(self, n_trees: int, values: Floats, unit: float) -> bool:
+        """Tell whether floats hold all digits of the sums of trees."""
+        return (
+            bool(n_trees * np.abs(values).max() < unit * EXACT_IN_FLOATS) and self.routing.threshold.dtype == np.float32
+        )
 
     def _sums_in_tables(self, numbers: Longs, weight: float, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that are stored as tables, in parts."""
@@ -163,8 +180,7 @@ class NodeModels:
         """Return the sum of the values of leaves times a weight: by floats if that is exact, by doubles if not."""
         graph, targets = self._graph, np.zeros(len(values), dtype=np.int64)
         unit = unit_of(values)
-        are_few = len(trees) * np.abs(values).max() < unit * EXACT_IN_FLOATS  # digits of the sum
-        if are_few and self.routing.threshold.dtype == np.float32:
+        if self._is_exact_in_floats(len(trees), values, unit):
             found = graph.add("Cast", trees.add_to(graph, self.routing, values / unit, targets, 1), to=DOUBLE)
             return graph.add("Mul", found, np.array(unit * weight))
         exact = Routing(self._features.routed, self._columns.threshold)
