@@ -13,7 +13,9 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._grow import rounding
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
+from boostforest._model.model import Model
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
 from test_core import TABLES
@@ -407,6 +409,20 @@ def test_auto_keeps_digits_that_the_loss_needs():
         X, y
     )
     assert forest.forest_.dtype in ("float64", "float32")
+
+
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
+    X, y = example_data(task, n=300, d=5)
+    forest = FORESTS[task](50, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    monkeypatch.setattr(rounding, "_MOST_JUDGES", 100)
+    judges = []
+    outputs_of = Model.out_of_bag_outputs
+    monkeypatch.setattr(
+        Model, "out_of_bag_outputs", lambda self, X, *rest: judges.append(len(X)) or outputs_of(self, X, *rest)
+    )
+    part = clone(forest).fit(X, y)
+    assert set(judges) == {100} and part.forest_.dtype == forest.forest_.dtype
 
 
 def test_auto_goes_on_with_the_type_of_the_first_fit():
