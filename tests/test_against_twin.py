@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import twin
 from boostforest import BoostForestRegressor, BoostTreeRegressor
 from models import FORESTS, TREES
-from twin import Params, example_data
+from twin import Params, example_data, table_of_ties
 
 CRITERIA = [
     ("regression", "xgb"),
@@ -70,35 +70,20 @@ def tolerance_of(params):
     return {"rtol": 1e-6, "atol": 1e-8} if params.node_model == "svr" else TOLERANCE
 
 
-def hangs_on_rounding(root, params):
-    """Return whether two gains, or two losses that order the growth, are equal but for rounding."""
-    rounding = 1e-6 if params.node_model == "svr" else 1e-9
-    nodes = list(twin.nodes_by_path(root).values())
-    if min(node.margin for node in nodes) < rounding:
-        return True
-    losses = np.sort([node.loss for node in nodes])
-    return params.max_leaf_nodes is not None and bool(np.any(np.diff(losses) < rounding * losses[1:]))
-
-
 def fit_pair(make, X, y, task, settings, sample_weight=None, twin_sample=None):
     """Fit the library and its twin; return the estimator, the twin's roots and their parameters.
 
     twin_sample(seed) gives the expanded X, y and weights of one tree; None: the rows as they are.
-    Class counts make gains equal now and then; then the last bit decides, and may do so differently here and
-    there. The first random_state without such a tie is taken.
     """
     if twin_sample is None:
         twin_sample = lambda seed: (X, y, np.ones(len(X)))  # noqa: E731
     settings = {**BASE, **settings}
     known = {name: value for name, value in settings.items() if name in make().get_params()}  # clip: regressors only
-    for random_state in range(60):
-        est = make(**known, random_state=random_state).fit(X, y, sample_weight=sample_weight)
-        seeds = [int(seed) for seed in est.tree_seeds_]
-        all_params = [twin_params(est, tree, task, settings) for tree in range(len(seeds))]
-        roots = [twin.grow(*twin_sample(s), s, p) for s, p in zip(seeds, all_params, strict=True)]
-        if not any(hangs_on_rounding(r, p) for r, p in zip(roots, all_params, strict=True)):
-            return est, roots, all_params
-    raise AssertionError("every random_state led to a tie")
+    est = make(**known, random_state=0).fit(X, y, sample_weight=sample_weight)
+    seeds = [int(seed) for seed in est.tree_seeds_]
+    all_params = [twin_params(est, tree, task, settings) for tree in range(len(seeds))]
+    roots = [twin.grow(*twin_sample(s), s, p) for s, p in zip(seeds, all_params, strict=True)]
+    return est, roots, all_params
 
 
 def bootstrap_sample(X, y, n_draws, weights=None):
@@ -330,9 +315,28 @@ def test_first_of_equal_gains_wins_as_in_the_twin(max_features):
         est = BoostTreeRegressor(**{**BASE, **settings}, random_state=random_state).fit(X, y)
         params = twin_params(est, 0, "regression", settings)
         root = twin.grow(X, y, None, int(est.tree_seeds_[0]), params)
-        assert root.margin == 0.0
         assert est.forest_.feature[0] == root.feature
         assert_same_predictions(est, [root], [params], X)
+
+
+@pytest.mark.parametrize("setting", ["plain", "three-cuts", "few-features", "leaf-limit"])
+@pytest.mark.parametrize(("task", "criterion"), CRITERIA)
+def test_splits_that_are_worth_the_same_are_settled_as_in_the_twin(task, criterion, setting):
+    X, y = table_of_ties(task)
+    settings = {**SETTINGS[setting], "criterion": criterion, "min_samples_leaf": 4}
+    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    assert_same(est, roots, all_params, X)
+
+
+def test_the_older_of_leaves_with_the_same_loss_is_split():
+    # Both sides of the first split have the same rows, and targets that differ by a constant: so only by rounding.
+    X, y = example_data("regression", n=60)
+    X = np.column_stack([np.repeat([0.0, 1.0], 60), np.tile(X[:, 0], 2)])
+    settings = {**BASE, "max_leaf_nodes": 3, "node_model": "constant", "min_samples_leaf": 1}
+    for random_state in range(10):
+        both = np.concatenate([y + 100.3 * random_state, y - 70.1])
+        est = BoostTreeRegressor(**settings, random_state=random_state).fit(X, both)
+        assert est.forest_.feature[:3].tolist() == [0, 1, -1]
 
 
 @pytest.mark.parametrize("task", TREES)

@@ -15,10 +15,11 @@ import twin
 from boostforest import BoostTreeClassifier, _core
 from boostforest._base.threads import use_scipy_blas
 from models import FORESTS
-from twin import example_data
+from twin import example_data, table_of_ties
 
 SOURCE = Path(__file__).parents[1] / "src"
 TABLES = ["generic", "avx2", "avx512"]
+LABELS = "labels"  # the criteria that compare labels
 
 
 @pytest.fixture
@@ -302,6 +303,36 @@ def test_the_forest_is_the_same_on_every_instruction_set(task, d):
         for column, expected in forests[0][0].forest_.arrays().items():
             assert_allclose(getattr(forest.forest_, column), expected, rtol=1e-8, atol=1e-8, err_msg=column)
         assert_allclose(output, forests[0][1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.usefixtures("any_kernels")
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        ({}, 0.0),
+        ({"n_cuts": 3}, 0.1),
+        ({"max_features": 3}, 0.0),
+        ({"max_leaf_nodes": 20}, 0.1),
+        ({"batch_size": 60, "bootstrap": False}, 0.0),
+        ({"node_model": "constant", "criterion": LABELS}, 0.1),
+        ({"node_model": "elm"}, 0.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("task", TASKS)
+def test_splits_that_are_worth_the_same_are_settled_alike_on_every_instruction_set(task, settings, missing):
+    X, y = table_of_ties(task, missing=missing)
+    if settings.get("criterion") == LABELS:
+        settings = settings | {"criterion": "mse" if task == "regression" else ["gini", "c45"]}
+    weight = None if settings.get("bootstrap", True) else np.random.default_rng(0).integers(1, 30, size=len(y)) / 10
+    forests = []
+    for name in TABLES:
+        if _core.select_kernels(name):
+            forest = FORESTS[task](8, random_state=0, **settings).fit(X, y, sample_weight=weight)
+            forests.append(forest.forest_)
+    for forest in forests[1:]:
+        for name in ("tree_start", "left", "feature", "threshold", "missing_left"):
+            assert_array_equal(getattr(forest, name), getattr(forests[0], name), err_msg=name)
 
 
 def includes(path):

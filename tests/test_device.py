@@ -16,9 +16,11 @@ torch = pytest.importorskip("torch")
 from boostforest._gpu import draws, forest, fused, predict  # noqa: E402
 from boostforest._gpu import rows as device_rows  # noqa: E402
 from boostforest._gpu.ridge import fit_ridges  # noqa: E402
+from models import FORESTS  # noqa: E402
 
 CUDA = torch.cuda.is_available()
 DEVICE = "torch:cpu"
+LABELS = {"criterion": "of the labels"}
 
 
 @pytest.fixture(autouse=True)
@@ -54,25 +56,6 @@ def assert_same_trees(ours, cores):
         own, other = getattr(ours.columns, name), getattr(cores.columns, name)
         assert own.dtype == other.dtype
         np.testing.assert_allclose(own, other, rtol=1e-5, atol=1e-6, err_msg=name)
-
-
-def assert_same_trees_but_for_ties(ours, cores):
-    """Walk both forests down; where they part, both splits are worth the same."""
-    own, other, n_splits, n_ties = ours.columns, cores.columns, 0, 0
-    pairs = list(
-        zip(own.tree_start[:-1], other.tree_start[:-1], own.tree_start[:-1], other.tree_start[:-1], strict=True)
-    )
-    while pairs:
-        a, b, root_a, root_b = pairs.pop()
-        n_splits += 1
-        if all(getattr(own, name)[a] == getattr(other, name)[b] for name in ("feature", "threshold", "missing_left")):
-            if own.feature[a] >= 0:
-                left_a, left_b = root_a + own.left[a], root_b + other.left[b]
-                pairs += [(left_a + side, left_b + side, root_a, root_b) for side in (0, 1)]
-        else:
-            n_ties += 1
-            assert own.gain[a] == pytest.approx(other.gain[b], rel=1e-5, abs=1e-12)
-    assert n_ties < 0.1 * n_splits
 
 
 # ------------------------------------------------------------------------------------------------------------- draws
@@ -180,16 +163,26 @@ def test_categories_come_as_features():
     assert_same_trees(ours, core)
 
 
-def test_where_splits_differ_at_all_they_are_worth_the_same():
+@pytest.mark.parametrize("arguments", [{}, {"n_cuts": 3}, {"max_features": 3}, LABELS], ids=str)
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("task", FORESTS)
+def test_splits_that_are_worth_the_same_are_settled_as_in_the_core(task, missing, arguments):
+    if arguments == LABELS:
+        arguments = {"criterion": "mse" if task == "regression" else ["gini", "c45"]}
+    core, ours = fit_both(FORESTS[task](4, **arguments), *twin.table_of_ties(task, missing=missing))
+    assert_same_trees(ours, core)
+
+
+def test_constants_of_large_tables_are_split_as_in_the_core():
     X, y = table(600, 8, 0.1)
     estimator = BoostForestClassifier(2, batch_size=300, node_model="constant", n_cuts=3)
     core, ours = fit_both(estimator, X, classes(y, 2))
-    assert_same_trees_but_for_ties(ours, core)
+    assert_same_trees(ours, core)
 
 
 def test_what_little_deep_nodes_leave_over_is_split_as_in_the_core():
     core, ours = fit_both(BoostForestRegressor(4, reg_lambda=1e-4, min_samples_leaf=4), *table(100, 60))
-    assert_same_trees_but_for_ties(ours, core)
+    assert_same_trees(ours, core)
 
 
 def test_wide_tables_are_solved_in_the_rows():
@@ -390,7 +383,7 @@ def test_kernels_grow_the_trees_of_the_core(n_classes, missing, arguments):
     estimator = BoostForestRegressor if n_classes == 0 else BoostForestClassifier
     y = y if n_classes == 0 else classes(y, n_classes)
     core, ours, again = fit_both(estimator(4, batch_size=300, **arguments), X, y, ["cpu", "cuda", "cuda"])
-    assert_same_trees_but_for_ties(ours, core)
+    assert_same_trees(ours, core)
     for name, column in ours.columns.arrays().items():
         np.testing.assert_array_equal(getattr(again.columns, name), column, err_msg=name)
 

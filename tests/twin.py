@@ -168,7 +168,6 @@ class Node:
     threshold: float = np.nan  # x <= threshold goes left
     missing_left: bool = False  # a missing x goes left
     gain: float = 0.0
-    margin: float = np.inf  # (gain - second best gain) / gain: near 0 only rounding decided
     left: Node | None = None
     right: Node | None = None
     coef: Array | None = None  # (J, features seen), or (J, units); None for a constant model or no model
@@ -372,6 +371,14 @@ def shortened_times(step: Array, y: Array, F: Array, weight: Array, params: Para
 # Gains: `left` marks the rows that go left.
 
 
+def comparable(value: float, size: float = 0.0) -> float:
+    """Return a number to 20 bits, so that rounding does not decide; size: of the terms whose difference it is."""
+    if abs(value) <= 1e-12 * size:
+        return 0.0
+    mantissa, exponent = np.frexp(abs(value))  # from 1/2 to 1: the first bit is not counted
+    return float(np.copysign(np.ldexp(np.floor(mantissa * 2**21 + 0.5), exponent - 21), value))
+
+
 def xgb_gain(left: Array, w: Array, g: Array, h: Array, reg_lambda: float) -> float:
     """Return half the sum of G^2 / (H + lambda) over both sides and all outputs."""
     total = 0.0
@@ -379,7 +386,7 @@ def xgb_gain(left: Array, w: Array, g: Array, h: Array, reg_lambda: float) -> fl
         G = w[side] @ g[side]
         H = w[side] @ h[side] + reg_lambda
         total += sum(G_j**2 / H_j for G_j, H_j in zip(G, H, strict=True) if H_j > 0)
-    return 0.5 * total
+    return comparable(0.5 * total)
 
 
 def mse_gain(left: Array, w: Array, y: Array) -> float:
@@ -388,8 +395,8 @@ def mse_gain(left: Array, w: Array, y: Array) -> float:
     def square_over_weight(rows: Array) -> float:
         return float((w[rows] @ y[rows]) ** 2 / w[rows].sum())
 
-    everything = np.ones_like(left)
-    return square_over_weight(left) + square_over_weight(~left) - square_over_weight(everything)
+    before = square_over_weight(np.ones_like(left))
+    return comparable(square_over_weight(left) + square_over_weight(~left) - before, before)
 
 
 def gini(class_weights: Array) -> float:
@@ -414,7 +421,7 @@ def gini_gain(left: Array, w: Array, y: Array, n_classes: int) -> float:
     L = class_totals(w[left], y[left], n_classes)
     R = class_totals(w[~left], y[~left], n_classes)
     P = L + R
-    return float(P.sum() * gini(P) - L.sum() * gini(L) - R.sum() * gini(R))
+    return comparable(P.sum() * gini(P) - L.sum() * gini(L) - R.sum() * gini(R), P.sum())
 
 
 def c45_gain(left: Array, w: Array, y: Array, n_classes: int) -> float:
@@ -423,7 +430,7 @@ def c45_gain(left: Array, w: Array, y: Array, n_classes: int) -> float:
     R = class_totals(w[~left], y[~left], n_classes)
     W, W_left, W_right = (L + R).sum(), L.sum(), R.sum()
     information = entropy(L + R) - W_left / W * entropy(L) - W_right / W * entropy(R)
-    return float(W * information / entropy(np.array([W_left, W_right])))
+    return comparable(comparable(W * information, W) / entropy(np.array([W_left, W_right])))
 
 
 def split_gain(left: Array, w: Array, y: Array, g: Array, h: Array, params: Params) -> float:
@@ -738,14 +745,6 @@ def splits_of_node(node: Node, sample: Sample, params: Params) -> list[Split]:
     return []
 
 
-def gain_margin(splits: list[Split]) -> float:
-    """Return how clearly the best split won, relative to its gain; infinity where it was alone."""
-    if len(splits) == 1:
-        return float(np.inf)
-    second, best = sorted(split.gain for split in splits)[-2:]
-    return float((best - second) / max(abs(best), np.finfo(float).tiny))
-
-
 def make_child(node: Node, side: int, mask: Array, sample: Sample) -> Node:
     """Return the child that gets these of the node's rows."""
     rows = node.rows[mask]
@@ -760,9 +759,8 @@ def split_node(node: Node, sample: Sample, params: Params) -> bool:
     splits = splits_of_node(node, sample, params)
     if not splits:
         return False
-    best = max(splits, key=lambda split: split.gain)  # the first of equal ones
+    best = max(splits, key=lambda split: split.gain)  # the first of those that are worth the same
     node.feature, node.threshold, node.gain = best.feature, best.threshold, best.gain
-    node.margin = gain_margin(splits)
     # The split may come from a batch, but it parts all rows.
     x, w = sample.X[node.rows, best.feature], sample.weight[node.rows]
     if best.missing_left is None:  # never seen missing: later ones go to the larger side
@@ -793,7 +791,7 @@ def grow(X: Array, y: Array, weight: Array | None, seed: int, params: Params) ->
     open_leaves = [root]
     n_leaves = 1
     while open_leaves and n_leaves != params.max_leaf_nodes:
-        worst = max(open_leaves, key=lambda node: node.loss)
+        worst = max(open_leaves, key=lambda node: comparable(node.loss))
         open_leaves.remove(worst)
         if split_node(worst, sample, params):
             assert worst.left is not None and worst.right is not None
@@ -927,3 +925,14 @@ def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Ar
     if task == "binary":
         return X, (noisy[:, 0] > 0).astype(int)
     return X, noisy.argmax(axis=1)
+
+
+def table_of_ties(task: str, n: int = 250, missing: float = 0.0) -> tuple[Array, Array]:
+    """Return X and y of which many splits part the rows in the same halves: columns come as copies, turned round, as
+    whole numbers and as indicators.
+    """
+    X, y = example_data(task, n)
+    steps = np.clip(np.round(X[:, 1]), -1, 2)
+    X = np.column_stack([X[:, 0], -X[:, 0], X[:, 0], steps, -steps, steps == 1, steps != 1, X[:, 2] > 0, X[:, 2] <= 0])
+    X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
+    return X, y

@@ -39,4 +39,4 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 # What matters: importances by shuffling, out of bag, with 95 % intervals.
 
-plot.importances(forest.permutation_importances(X_train, y_train))
+_ = plot.importances(forest.permutation_importances(X_train, y_train))

@@ -27,7 +27,7 @@ print(f"largest difference from the predictions: {np.abs(sums - forest.predict(X
 # One prediction, and sixty of them.
 
 plot.waterfall(explanation, 0)
-plot.beeswarm(explanation)
+_ = plot.beeswarm(explanation)
 
 # %%
 # How predictions depend on one column: the mean over all rows, and 20 rows behind it.

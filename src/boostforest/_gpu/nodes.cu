@@ -280,6 +280,11 @@ __device__ __forceinline__ double fit(const Table& table, const Node& node, cons
     return loss;
 }
 
+// Rounded, so that the last bits do not decide (src/core/grow/comparable.hpp).
+__device__ __forceinline__ double comparable(double value) {
+    return __longlong_as_double((__double_as_longlong(value) + 0x80000000LL) & ~0xFFFFFFFFLL);
+}
+
 // What the threshold of the lane's feature is worth, with missing values on the right and on the left, and the weight
 // of the rows on the left then.
 struct Gains {
@@ -331,6 +336,7 @@ __device__ __forceinline__ Gains gains_of(const Table& table, const Node& node, 
             gains.weight[side] = side == 0 ? w_left : w_left + w_missing;
         }
     }
+    for (int side = 0; side < 2; ++side) gains.gain[side] = comparable(gains.gain[side]);
     return gains;
 }
 

@@ -12,6 +12,7 @@ from .table import Path, Table
 
 FEATURE_ORDER, CUTS = 1, 2  # AttemptTag
 _NO_COLUMN = 2**31 - 1
+_NO_DIFFERENCE = 1e-12  # kNoDifference of src/core/grow/comparable.hpp
 
 
 @dataclass(eq=False)
@@ -163,18 +164,19 @@ class SplitFinder:
             h = slice(0, 1) if left.shape[2] == 2 else slice(2, None, 2)
             penalty = self._penalty[:, None, None]
             both = _squares(left[..., 1::2], left[..., h], totals[..., 1::2], totals[..., h], penalty)
-            return left[..., 0], 0.5 * both.sum(2)
+            return left[..., 0], comparable(0.5 * both.sum(2))
         if criterion == "mse":
             both = _squares(left[..., 1], left[..., 0], totals[..., 1], totals[..., 0], 0.0)
-            return left[..., 0], both - totals[..., 1] ** 2 / totals[..., 0]
+            before = totals[..., 1] ** 2 / totals[..., 0]
+            return left[..., 0], comparable(both - before, before)
         weight = left.sum(2)
         total = self._weight.unsqueeze(1)
         impurity = _gini if criterion == "gini" else _entropy
         before = total * impurity(totals, total)
         after = weight * impurity(left, weight) + (total - weight) * impurity(totals - left, total - weight)
-        gain = before - after
+        gain = comparable(before - after, total)
         if criterion == "c45":
-            gain = gain / _entropy(torch.stack([weight, total - weight], dim=2), total)
+            gain = comparable(gain / _entropy(torch.stack([weight, total - weight], dim=2), total))
         return weight, torch.where((weight > 0) & (total - weight > 0), gain, 0.0)
 
 
@@ -216,6 +218,13 @@ def _squares(
     g_right, h_right = g - g_left, h + 2 * penalty - h_left
     left = torch.where(h_left > 0, g_left * g_left / h_left, 0.0)
     return left + torch.where(h_right > 0, g_right * g_right / h_right, 0.0)
+
+
+def comparable(gain: torch.Tensor, size: torch.Tensor | None = None) -> torch.Tensor:
+    """Round gains, so that their last bits do not decide; ``size``: of the terms whose difference they are."""
+    half = 2**31
+    rounded = ((gain.view(torch.int64) + half) & -2 * half).view(torch.float64)
+    return rounded if size is None else torch.where(gain.abs() <= _NO_DIFFERENCE * size, 0.0, rounded)
 
 
 def _gini(weights: torch.Tensor, total: torch.Tensor) -> torch.Tensor:

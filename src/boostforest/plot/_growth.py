@@ -176,8 +176,8 @@ def compression(forest: Any, *, ax: Axes | None = None) -> Axes:
     sizes = np.array([row["bytes"] for row in report], dtype=np.float64)
     unit, name = (1e6, "MB") if sizes.max() >= 1e6 else (1e3, "kB")
 
-    labels = [canvas.short(row["step"], 40) for row in report]
-    c = canvas.Canvas(ax, canvas.width_beside(labels, 5.2), 1.4 + 0.42 * len(report))
+    labels = [row["step"].replace(", ", ",\n") for row in report]
+    c = canvas.Canvas(ax, canvas.width_beside(labels, 5.2), 1.4 + 0.45 * len(report))
     colours = [c.soft(0.3), *[c.up] * (len(report) - 1)]
     c.ax.barh(range(len(report)), sizes / unit, height=0.62, color=colours)
     c.style(grid="x")
@@ -190,6 +190,6 @@ def compression(forest: Any, *, ax: Axes | None = None) -> Axes:
             text, (sizes[place] / unit, place), (5, 0), textcoords="offset points", va="center", fontsize="small",
             color=c.soft(0.8), annotation_clip=False,
         )  # fmt: skip
-    c.ax.set_xlim(0, 1.9 * sizes.max() / unit)
+    c.ax.set_xlim(0, 2.2 * sizes.max() / unit)  # room for the words beside the longest bar
     c.ax.set_xlabel(f"size of the file, {name}")
     return c.ax

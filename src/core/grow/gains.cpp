@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../kernels/kernels.hpp"
+#include "comparable.hpp"
 
 namespace boostforest {
 
@@ -72,12 +73,14 @@ void Gains::compute(const double* sums, int width, double reg_lambda) {
             const int h = unit_curvature_ ? 0 : g + 1;
             kernels().add_gain(width, totals[g], totals[h], sums + g * width, sums + h * width, reg_lambda, gain);
         }
-        for (int j = 0; j < width; ++j) gain[j] *= 0.5;
+        for (int j = 0; j < width; ++j) gain[j] = comparable(0.5 * gain[j]);
     } else if (criterion_ == Criterion::kMse) {
+        double before = 0;
         for (int k = 1; k < n_stats(); ++k) {
             kernels().add_gain(width, totals[k], totals[0], sums + k * width, sums, 0.0, gain);
-            for (int j = 0; j < width; ++j) gain[j] -= totals[k] * totals[k] / totals[0];
+            before += totals[k] * totals[k] / totals[0];
         }
+        for (int j = 0; j < width; ++j) gain[j] = comparable(gain[j] - before, before);
     } else {
         compare_impurities(sums, width);
     }
@@ -99,7 +102,8 @@ void Gains::compare_impurities(const double* sums, int width) {
         const double before = weight_ * impurity(totals_.data(), 1, n_classes_, weight_);
         const double after = sides[0] * impurity(sums + j, width, n_classes_, sides[0]) +
                              sides[1] * impurity(right, 1, n_classes_, sides[1]);
-        gain_.data()[j] = is_gini ? before - after : (before - after) / entropy(sides, 1, 2, weight_);
+        const double gain = comparable(before - after, weight_);
+        gain_.data()[j] = is_gini ? gain : comparable(gain / entropy(sides, 1, 2, weight_));
     }
 }
 

@@ -27,7 +27,7 @@ class Gains {
     const double* totals() const { return totals_.data(); }       // sums over all rows
 
     // Gain and weight of the left side of `width` splits, from the sums over their left sides: that of statistic k and
-    // split j is sums[k * width + j]. λ is that of the xgb gain.
+    // split j is sums[k * width + j]. λ is that of the xgb gain. Gains are comparable.
     void compute(const double* sums, int width, double reg_lambda);
     const double* gain() const { return gain_.data(); }
     const double* left_weight() const { return left_weight_.data(); }

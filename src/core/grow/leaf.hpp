@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../base/random.hpp"
+#include "comparable.hpp"
 
 namespace boostforest {
 
@@ -47,7 +48,10 @@ class OpenLeaves {
     }
 
    private:
-    static bool is_later(const Leaf& a, const Leaf& b) { return a.loss != b.loss ? a.loss < b.loss : a.node > b.node; }
+    static bool is_later(const Leaf& a, const Leaf& b) {
+        const double own = comparable(a.loss), other = comparable(b.loss);
+        return own != other ? own < other : a.node > b.node;
+    }
 
     bool best_first_ = false;
     std::vector<Leaf> leaves_;
