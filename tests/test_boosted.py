@@ -558,11 +558,11 @@ def test_noise_that_more_bags_take_away_does_not_count():
     """Two of six bags are left to a row: the mean of all has a third of the variance."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=9000)
-    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.number_of_bags(9000)))
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, 6))
     forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     left = bags[:, :, :2]
     oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 2.0))
-    chains = [replace(chain_of(y[:, None]), oob=oob)]
+    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=6)]
     mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
     exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
     assert_allclose(mixture.fit(), exact, atol=0.03)
@@ -599,6 +599,30 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
         assert_array_equal(short.forest_.take(a + 3).params, whole.forest_.take(b + 3).params)
 
 
+def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
+    X, y = wavy()
+    judged = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    monkeypatch.setattr(trim, "_MOST_JUDGES", len(y) // 2)
+    forest = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    assert forest.oob_losses_[-1] < 1.1 * judged.oob_losses_[-1]
+    outputs, seen = forest._model.out_of_bag_outputs(X, Sampling(bootstrap=True, n_draws=len(y)), 1)
+    assert_allclose(forest._model.loss.decode(outputs)[seen], forest.oob_prediction_[seen])  # of all rows
+
+
+def test_of_many_rows_a_trial_is_one_bag(monkeypatch):
+    tried = []
+    boost_of = boosted.Booster._boost
+
+    def counted(self, kind, at_forest, scores, seeds):
+        tried.append(len(seeds))
+        return boost_of(self, kind, at_forest, scores, seeds)
+
+    monkeypatch.setattr(boosted.Booster, "_boost", counted)
+    monkeypatch.setattr(boosted, "_MANY_ROWS", 200)
+    forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*wavy())
+    assert set(tried) == {1, boosted.N_BAGS - 1} and set(forest.stages_.units[1:]) == {boosted.N_BAGS}
+
+
 def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):
     calls = []
     monkeypatch.setattr(staged, "without_weak_chains", lambda *args: calls.append(args) or args[:2])
@@ -622,10 +646,10 @@ def test_noise_that_more_bags_take_away_does_not_cost_rounds(monkeypatch):
         return OutOfBag(bags.sum(axis=2), (bags**2).sum(axis=2), np.full((9000, 1), 3.0))
 
     shorter = mean_of_three(0.55, 0.3)  # squared errors of 0.23 by three bags, 0.21 by eight
-    monkeypatch.setattr(trim, "_after_shares", lambda chain, growth: [shorter] * len(trim._SHARES))
-    monkeypatch.setattr(trim, "_first_rounds", lambda chain, share: None)
+    monkeypatch.setattr(trim, "_MOST_JUDGES", 9000)
+    monkeypatch.setattr(trim, "_after_shares", lambda chain, shares, growth, rows: [shorter] * len(shares))
     forest = boosted.Forest(np.zeros((9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
-    growth = SimpleNamespace(objective=Objective(SquaredError(), y[:, 0]))
+    growth = SimpleNamespace(objective=Objective(SquaredError(), y[:, 0]), data=SimpleNamespace(X=y))
     chains = [replace(chain_of(y), oob=mean_of_three(1.0, 1.0))]
     assert trim.with_fewer_rounds(chains, np.array([0.0, 1.0]), forest, growth) is chains
 

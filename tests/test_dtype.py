@@ -18,7 +18,7 @@ from boostforest._base.sampling import Sampling
 from boostforest._grow import rounding
 from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
-from boostforest._model.model import Stages
+from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
 from test_core import TABLES
@@ -268,7 +268,7 @@ def test_digits_are_enough_for_trees_of_all_settings_not_only_the_first():
     hidden = BoostForestRegressor(60, node_model="elm", reg_lambda=1e-4, **own).fit(X, y)._model  # large slopes
     model = replace(plain + hidden, stages=Stages((80,)))
     sampling = Sampling(bootstrap=True, n_draws=400)
-    data = SimpleNamespace(X=X, y=model.loss.encode(y), sampling=sampling, loss=model.loss, offset=None)
+    data = SimpleNamespace(X=X, y=model.loss.encode(y), sampling=sampling, loss=model.loss, offset=None, source=None)
     outputs = model.outputs(X, 1)
     change = with_smallest_dtype(model, data, 1).outputs(X, 1) - outputs
     assert np.sqrt(np.mean(change**2)) < 0.01 * outputs.std()
@@ -439,6 +439,20 @@ def test_auto_keeps_digits_that_the_loss_needs():
         X, y
     )
     assert forest.forest_.dtype in ("float64", "float32")
+
+
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
+    X, y = example_data(task, n=300, d=5)
+    forest = FORESTS[task](50, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    monkeypatch.setattr(rounding, "_MOST_JUDGES", 100)
+    judges = []
+    outputs_of = Model.out_of_bag_outputs
+    monkeypatch.setattr(
+        Model, "out_of_bag_outputs", lambda self, X, *rest: judges.append(len(X)) or outputs_of(self, X, *rest)
+    )
+    part = clone(forest).fit(X, y)
+    assert set(judges) == {100} and part.forest_.dtype == forest.forest_.dtype
 
 
 def test_auto_goes_on_with_the_type_of_the_first_fit():

@@ -11,7 +11,7 @@
 #include "boostforest.h"
 
 static double read_value(const bf_forest* forest, int32_t column, const char* text) {
-    const int is_category = forest->columns != NULL && forest->columns[column].kind >= BF_ONE_HOT;
+    const int is_category = forest->column_kind != NULL && forest->column_kind[column] >= BF_ONE_HOT;
     const int is_missing = strcmp(text, "-") == 0;
     if (is_category) return bf_text_level(forest, column, is_missing ? NULL : text);
     return is_missing ? NAN : strtod(text, NULL);

@@ -56,6 +56,8 @@ _LEAST_BUDGET = 65
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves
 _AS_GOOD, _HARDLY_TELLS = 0.005, 1.0  # what the loss may rise by for them, and its t value
+_ROWS_OF_LARGE_LEAVES = 8000  # from here on trees take their time, and later stages find what larger leaves do not:
+_NEARLY_AS_GOOD, _TELLS_LITTLE = 0.02, 5.0  # so a squared error may rise by more
 _FAIR = 0.1  # what the loss without boosted trees may rise by
 
 
@@ -235,9 +237,11 @@ class Search:
 
     def _is_as_good(self, losses: Floats, before: Floats) -> bool:
         objective, rows = self._growth.objective, ~np.isnan(losses)
+        many = len(rows) >= _ROWS_OF_LARGE_LEAVES and objective.loss.n_classes == 0
+        most, most_t = (_NEARLY_AS_GOOD, _TELLS_LITTLE) if many else (_AS_GOOD, _HARDLY_TELLS)
         rise = objective.average(losses - before, rows)
-        is_small = rise <= _AS_GOOD * abs(objective.average(before, rows))
-        return is_small and objective.t_value(losses - before, rows) <= _HARDLY_TELLS
+        is_small = rise <= most * abs(objective.average(before, rows))
+        return is_small and objective.t_value(losses - before, rows) <= most_t
 
     def _forest(self, shares: Floats) -> Forest:
         """Return a mixture of the first trials as what chains are weighed against, were there infinitely many trees."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._base.typing import Floats, Mask
 from .._losses import Several
 from .._model.columns import DTYPES, ForestColumns, is_finite
-from .._model.model import Model
+from .._model.model import Model, Places
 from .._model.pruning import with_members
 from .data import TrainingData
 from .objective import Objective
@@ -22,6 +22,7 @@ _AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
 _PART_OF_FEW_ROWS, _FEW_ROWS = 2, 2000  # fewer rows tell less, and more trees take little time
 _MOST_TARGETS = 3  # of several targets, which are as many predictions of a row, by one in so many of these
+_MOST_JUDGES = 4000  # rows: all trees are walked for each of them
 SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
 
@@ -65,14 +66,18 @@ class _Judge:
     """
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:
-        self._data, self._threads = data, threads
-        weight = data.sampling.sample_weight
+        n_rows, weight = len(data.X), data.sampling.sample_weight
         # Targets that count nothing may be anything: their losses must not overflow.
         y = data.y if weight is None else np.where(weight > 0, data.y.T, 0.0).T
-        self._objective = Objective(data.loss, y, weight, data.offset)
+        step = max(1, n_rows // _MOST_JUDGES) if data.source is None else 1
+        judges = np.arange(n_rows) % step == 0
+        self._X = data.X if step == 1 else data.X[judges]
+        self._places = Places(n_rows, None if step == 1 else np.flatnonzero(judges))
+        self._sampling, self._threads = data.sampling, threads
+        self._objective = Objective(data.loss, y, weight, data.offset).part(judges)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
-        part = _PART_OF_FEW_ROWS if len(data.X) < _FEW_ROWS else _PART
+        part = _PART_OF_FEW_ROWS if n_rows < _FEW_ROWS else _PART
         part *= min(len(data.loss.parts), _MOST_TARGETS) if isinstance(data.loss, Several) else 1
         sizes = [max(-(-len(m) // part), min(len(m), _LEAST_MEMBERS)) for m in members]
         # From everywhere: the first ones have all been grown with the same settings.
@@ -92,7 +97,7 @@ class _Judge:
         whole = self._scores_of(replace(self._part, columns=columns))[0] - self._scores
         shift = whole[self._seen].mean(axis=0) if strictly and self._seen.any() else 0.0
         change = shift + self._shrink * (whole - shift)  # what all rows have in common more trees do not take away
-        if not self._seen.any() or not self._data.sampling.bootstrap:
+        if not self._seen.any() or not self._sampling.bootstrap:
             return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._scores.std())
         rise = self._figure_of([self._scores + change, self._scores - change]) - self._figure
         if strictly:
@@ -101,13 +106,12 @@ class _Judge:
         return rise <= TOLERANCE * abs(self._figure)
 
     def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
-        X, sampling = self._data.X, self._data.sampling
-        if sampling.bootstrap:
-            outputs, seen = model.out_of_bag_outputs(X, sampling, self._threads, self._data.offset)
+        X, loss, offset = self._X, self._objective.loss, self._objective.offset
+        if self._sampling.bootstrap:
+            outputs, seen = model.out_of_bag_outputs(X, self._sampling, self._threads, offset, self._places)
             if seen.any():
-                return np.where(seen[:, None], self._data.loss.scores(outputs, self._data.offset), 0.0), seen
-        outputs = model.outputs(X, self._threads, self._data.offset)
-        return self._data.loss.scores(outputs, self._data.offset), np.zeros(len(X), dtype=bool)
+                return np.where(seen[:, None], loss.scores(outputs, offset), 0.0), seen
+        return loss.scores(model.outputs(X, self._threads, offset), offset), np.zeros(len(X), dtype=bool)
 
     def _figure_of(self, scores: list[Floats]) -> float:
         """Return the loss, as people read it, of the mean over some scores."""

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._base.typing import Floats
+from .._base.typing import Floats, Mask
 from .._losses import OutOfBag
-from .._model.model import Model, Stages, join
+from .._model.model import Places, Stages, join
 from .boosted import LEAST_WEIGHT, Chain, Forest, Mixture
 from .groups import Growth
 
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_A_CHAIN, _HARDLY_TELLS = 0.002, 1.0  # what the loss may rise by for one chain instead of two, and its t value
 _SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)  # of the rounds of every bag, the fewest first
+_MOST_JUDGES = 4000  # rows that tell how many rounds there should be
 
 
 def without_weak_chains(
@@ -44,21 +45,29 @@ def without_weak_chains(
 
 def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, growth: Growth) -> list[Chain]:
     """Return the chains with the fewest rounds that keep the out-of-bag loss, all of them with the same share."""
-    objective = growth.objective
+    n_rows = len(growth.data.X)
+    judges = np.zeros(n_rows, dtype=bool)
+    judges[:: max(1, n_rows // _MOST_JUDGES)] = True
+    objective = growth.objective.part(judges)
+    own = Forest(forest.scores[judges], forest.seen[judges], forest.noise[judges])
 
-    def figure(candidates: list[Chain]) -> float:
+    def figure(oobs: list[OutOfBag]) -> float:
         # As if no row had been drawn: late rounds learn noise that the mean of all bags has less of than that of some.
-        mixture = Mixture(objective, forest, candidates)
+        mixture = Mixture(objective, own, [replace(chain, oob=oob) for chain, oob in zip(chains, oobs, strict=True)])
         average = objective.average(mixture.losses(weights), mixture.rows)
         return average if average < 0 else objective.loss.figure(average)[1]  # an estimate below 0 has no root
 
-    limit = figure(chains) + TOLERANCE * abs(figure(chains))
-    oobs = zip(*(_after_shares(chain, growth) for chain in chains), strict=True)
-    for share, of_chains in zip(_SHARES, oobs, strict=True):
-        shorter = [replace(chain, oob=oob) for chain, oob in zip(chains, of_chains, strict=True)]
-        if figure(shorter) <= limit:
-            return [replace(chain, model=_first_rounds(chain, share)) for chain in shorter]
+    of_all = [_of_rows(chain.oob, judges) for chain in chains]
+    limit = figure(of_all) + TOLERANCE * abs(figure(of_all))
+    oobs = zip(*(_after_shares(chain, _SHARES, growth, judges) for chain in chains), strict=True)
+    for share, of_share in zip(_SHARES, oobs, strict=True):
+        if figure(list(of_share)) <= limit:
+            return [_with_first_rounds(chain, share, growth) for chain in chains]
     return chains
+
+
+def _of_rows(oob: OutOfBag, rows: Mask) -> OutOfBag:
+    return OutOfBag(oob.total[rows], oob.squares[rows], oob.n_trees[rows])
 
 
 def _rounds(chain: Chain, share: float) -> list[tuple[int, int]]:
@@ -67,18 +76,24 @@ def _rounds(chain: Chain, share: float) -> list[tuple[int, int]]:
     return [(first, first + max(1, round(share * (end - first)))) for first, end in bags]
 
 
-def _first_rounds(chain: Chain, share: float) -> Model:
-    return join([chain.model.take(first, end) for first, end in _rounds(chain, share)])
+def _with_first_rounds(chain: Chain, share: float, growth: Growth) -> Chain:
+    model = join([chain.model.take(first, end) for first, end in _rounds(chain, share)])
+    oob = next(_after_shares(chain, (share,), growth, growth.objective.all_rows))
+    return replace(chain, model=model, oob=oob)
 
 
-def _after_shares(chain: Chain, growth: Growth) -> Iterator[OutOfBag]:
-    """Yield what the bags add up to after each share of their rounds, for the rows that they have not drawn."""
+def _after_shares(chain: Chain, shares: tuple[float, ...], growth: Growth, rows: Mask) -> Iterator[OutOfBag]:
+    """Yield what the bags add up to after shares of their rounds, for those of some rows that they have not drawn."""
     data, threads = growth.data, growth.request.threads
+    is_all = bool(rows.all())
+    X, places = (data.X, None) if is_all else (data.X[rows], Places(len(rows), np.flatnonzero(rows)))
     done = [first for first, _ in _rounds(chain, 1.0)]
-    totals = [np.zeros_like(chain.oob.total) for _ in done]
-    for share in _SHARES:
+    totals = [np.zeros((len(X), chain.oob.total.shape[1])) for _ in done]
+    for share in shares:
         for bag, (_, end) in enumerate(_rounds(chain, share)):
             if end > done[bag]:
-                part = chain.model.take(done[bag], end).out_of_bag(data.X, data.sampling, threads, scores=True)
+                own = chain.model.take(done[bag], end)
+                part = own.out_of_bag(X, data.sampling, threads, scores=True, places=places)
                 totals[bag], done[bag] = totals[bag] + part.total, end
-        yield OutOfBag(sum(totals[1:], totals[0]), sum((t**2 for t in totals[1:]), totals[0] ** 2), chain.oob.n_trees)
+        squares = sum((t**2 for t in totals[1:]), totals[0] ** 2)
+        yield OutOfBag(sum(totals[1:], totals[0]), squares, chain.oob.n_trees[rows])
