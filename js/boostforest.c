@@ -19,6 +19,5 @@ EMSCRIPTEN_KEEPALIVE int32_t has_intervals(const bf_forest* forest) {
 
 /* 0: numbers; 1: categories that are text; 2: categories that are numbers. */
 EMSCRIPTEN_KEEPALIVE int32_t column_kind(const bf_forest* forest, int32_t column) {
-    const bf_column* category = bf_category_at(forest, column);
-    return category == NULL ? 0 : category->numbers != NULL ? 2 : 1;
+    return bf_levels(forest, column, 1) == 0 ? 0 : forest->level_is_text[column] ? 1 : 2;
 }

@@ -240,6 +240,8 @@ def calls(core):
             core.bootstrap_counts,
             {"seed": 1, "n_rows": N, "n_draws": N, "cumulative": np.cumsum(ONES)},
         ),
+        "dealt_seeds": (core.dealt_seeds, {"key": 1, "n_bags": 3}),
+        "is_dealt": (core.is_dealt, {"seed": 1}),
         "bootstrap_draws": (core.bootstrap_draws, {"seed": 1, "n_rows": N, "n_draws": N}),
         **coding_calls(core),
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),

@@ -128,7 +128,7 @@ def expected_model(root, node, params, d):
     if params.clips:
         if node.intercept is None:
             return None
-        return (np.zeros((1, d)) if node.coef is None else node.coef), node.intercept
+        return (np.zeros((params.n_outputs, d)) if node.coef is None else node.coef), node.intercept
     return twin.summed_model(root, node.path, d) if node.left is None else None
 
 
@@ -167,7 +167,7 @@ def assert_same_predictions(est, roots, all_params, X):
     params = all_params[0]
     tolerance = max((tolerance_of(p) for p in all_params), key=lambda t: t["rtol"])
     expected = twin.forest_predict(roots, X, params)
-    if params.task in ("regression", "robust", "counts", "times"):
+    if params.task in ("regression", "several", "robust", "counts", "times"):
         assert_allclose(est.predict(X) / est._model.loss.output_unit, expected, **tolerance)
         return
     assert_allclose(est.predict_proba(X), expected, **tolerance)

@@ -190,6 +190,37 @@ def test_bags_are_the_same_for_any_instruction_set(oblivious):
             assert_array_equal(found[0][name], other[name])
 
 
+def test_two_bags_leave_a_row_out_and_the_others_have_it_once():
+    for n_bags in (3, 6, 10, 63):
+        seeds = _core.dealt_seeds(2**64 - 12345, n_bags)
+        counts = np.array([_core.bootstrap_counts(int(seed), 2000, 2000, None) for seed in seeds])
+        assert len(set(seeds.tolist())) == n_bags and all(_core.is_dealt(int(seed)) for seed in seeds)
+        assert_array_equal(counts.sum(axis=0), n_bags - 2)
+        assert counts.max() == 1
+        assert_allclose(counts.mean(axis=1), 1 - 2 / n_bags, atol=5 * np.sqrt(2 / n_bags / 2000))
+        pairs = np.unique((counts == 0).T @ 2.0 ** np.arange(n_bags))  # every two of them leave some row out
+        assert n_bags > 10 or len(pairs) == n_bags * (n_bags - 1) // 2
+
+
+def test_a_seed_that_only_looks_dealt_draws_as_any_other():
+    mark = int(_core.dealt_seeds(0, 3)[0]) >> 32 << 32
+    for broken in (mark, mark | 2 << 6, mark | 3 << 6 | 3):  # no bags, too few, one that is not there
+        assert not _core.is_dealt(broken)
+        assert _core.bootstrap_counts(broken, 500, 500, None).max() > 1
+
+
+def test_rows_that_are_dealt_count_by_their_weights():
+    X, y = table(400)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 5.0], 400)
+    seeds = _core.dealt_seeds(1, 4)
+    columns = boost(core_table(X, y), 400, seeds, cumulative=np.cumsum(weight), max_rounds=1)
+    for seed, first in zip(seeds, [0, *columns["bag_end"][:-1]], strict=True):
+        drawn = _core.bootstrap_counts(int(seed), 400, 400, np.cumsum(weight)) > 0
+        assert not drawn[weight == 0].any()
+        constant = tree_scores(columns, X[:1], first, 1)[0, 0]
+        assert constant == pytest.approx(np.average(y[drawn], weights=weight[drawn]), rel=1e-3)
+
+
 @pytest.mark.parametrize("overshoot", [0.0, 0.7])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes, overshoot):
@@ -337,7 +368,7 @@ def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
     X, y = wavy()
     sampling = Sampling(bootstrap=True, n_draws=len(y))
     outputs, seen = regressor._model.out_of_bag_outputs(X, sampling, 1)
-    assert 0.9 < seen.mean() < 1
+    assert seen.all()  # some bags leave each row out
     assert_allclose(regressor._model.loss.decode(outputs)[seen], regressor.oob_prediction_[seen])
     report = regressor.compress(X=X, y=y).compression_report_
     errors = regressor.oob_prediction_[seen] - y[seen]
@@ -416,14 +447,38 @@ def test_boosted_stages_are_left_out_where_they_do_not_help():
     assert forest.n_stages_ == 1 and forest.stages_.units == ()
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_trees_without_slopes_are_left_to_boosting_unless_it_is_not_taken(taken, monkeypatch):
+    tried, plain_trees = [], staged.StageGrower._plain_trees
+
+    def noted(grower, best):
+        tried.append(bool(found := plain_trees(grower, best)))
+        return found
+
+    monkeypatch.setattr(staged, "_ROWS_OF_BOOSTING", 100)
+    monkeypatch.setattr(staged.StageGrower, "_plain_trees", noted)
+    if not taken:
+        monkeypatch.setattr(boosted.Booster, "grow", lambda booster, forest: None)
+    forest = BoostForestRegressor(40, random_state=0).fit(*wavy(300))
+    assert any(forest.stages_.boosted) == taken
+    assert not tried[0] and tried[-1] == (not taken)
+
+
 def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
     X, y = wavy(400)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     weight = np.ones(400)
     weight[:50], y[:50] = 0.0, 1e6  # count nowhere
     forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(X, y, sample_weight=weight)
-    assert any(forest.stages_.boosted)
+    assert any(forest.stages_.boosted) and all(
+        map(_core.is_dealt, forest.tree_seeds_[forest.stages_.ends[0] :].tolist())
+    )
     assert np.abs(forest.predict(X)).max() < 100
+
+
+def test_bags_draw_as_many_rows_as_max_samples_says():
+    forest = BoostForestRegressor(40, boost=True, max_samples=0.7, random_state=0, preset="paper").fit(*wavy(400))
+    assert any(forest.stages_.boosted) and not any(map(_core.is_dealt, forest.tree_seeds_.tolist()))
 
 
 def test_constraints_exclude_boosted_stages():
@@ -475,7 +530,7 @@ def test_few_rows_have_fewer_bins():
 
 def test_many_outputs_have_fewer_bins_and_bags():
     assert [boosted.LEAF_WISE.rules(2000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
-    assert [boosted.number_of_bags(*shape) for shape in ((2000, 5), (2001, 5), (7999, 1), (8000, 1))] == [8, 4, 8, 4]
+    assert [boosted.number_of_bags(n) for n in (5_000, 5_001)] == [10, 6]
 
 
 # --------------------------------------------------------------------------------------------------------- weights
@@ -500,14 +555,14 @@ def test_weights_are_those_of_least_squares_without_negative_ones():
 
 
 def test_noise_that_more_bags_take_away_does_not_count():
-    """Three of eight bags are left to a row: the mean of all has three eighths of the variance."""
+    """Two of six bags are left to a row: the mean of all has a third of the variance."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=9000)
-    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.N_BAGS))
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.number_of_bags(9000)))
     forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
-    left = bags[:, :, :3]
-    oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 3.0))
-    chains = [replace(chain_of(y[:, None]), oob=oob)]
+    left = bags[:, :, :2]
+    oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 2.0))
+    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=boosted.number_of_bags(9000))]
     mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
     exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
     assert_allclose(mixture.fit(), exact, atol=0.03)
@@ -545,27 +600,18 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
 
 
 def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
-    X, y = wavy()
-    judged = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
-    monkeypatch.setattr(trim, "_MOST_JUDGES", len(y) // 2)
-    forest = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
-    assert forest.oob_losses_[-1] < 1.01 * judged.oob_losses_[-1]
-    outputs, seen = forest._model.out_of_bag_outputs(X, Sampling(bootstrap=True, n_draws=len(y)), 1)
-    assert_allclose(forest._model.loss.decode(outputs)[seen], forest.oob_prediction_[seen])  # of all rows
-
-
-def test_of_many_rows_a_trial_is_one_bag_and_a_chain_four(monkeypatch):
-    tried = []
-    boost_of = boosted.Booster._boost
-
-    def counted(self, kind, at_forest, scores, seeds):
-        tried.append(len(seeds))
-        return boost_of(self, kind, at_forest, scores, seeds)
-
-    monkeypatch.setattr(boosted.Booster, "_boost", counted)
-    monkeypatch.setattr(boosted, "_MANY_ROWS", 200)
-    forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*wavy())
-    assert set(tried) == {1, 3} and set(forest.stages_.units[1:]) == {4}
+    calls, X_y = [], wavy()
+    monkeypatch.setattr(staged, "with_fewer_rounds", lambda *args: calls.append(args) or args[0])
+    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*X_y)
+    ((chains, weights, forest, growth),) = calls
+    some = np.arange(len(X_y[1])) % 2 == 0
+    (part,) = trim._after_shares(chains[0], (1.0,), growth, some)
+    for name in ("total", "squares", "n_trees"):  # what the bags add up to, for these rows
+        assert_allclose(getattr(part, name), getattr(chains[0].oob, name)[some], rtol=1e-6, atol=1e-6)
+    monkeypatch.setattr(trim, "_MOST_JUDGES", len(some) // 2)
+    for chain in trim.with_fewer_rounds(chains, weights, forest, growth):  # the rest is known of all rows
+        (oob,) = trim._after_shares(chain, (1.0,), growth, np.ones_like(some))
+        assert_allclose(chain.oob.total, oob.total, rtol=1e-6, atol=1e-6)
 
 
 def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):

@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest._base.sampling import Sampling
 from boostforest._grow import rounding
+from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
-from boostforest._model.model import Model
+from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
 from test_core import TABLES
@@ -256,6 +259,21 @@ def test_numbers_are_rounded_as_numpy_rounds_them(dtype, value):
     assert found == expected and (value == 0 or np.signbit(found) == np.signbit(expected))
 
 
+def test_digits_are_enough_for_trees_of_all_settings_not_only_the_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.05 * rng.normal(size=400)
+    own = {"preset": "paper", "dtype": "float32", "random_state": 0}
+    plain = BoostForestRegressor(20, node_model="constant", **own).fit(X, y)._model
+    hidden = BoostForestRegressor(60, node_model="elm", reg_lambda=1e-4, **own).fit(X, y)._model  # large slopes
+    model = replace(plain + hidden, stages=Stages((80,)))
+    sampling = Sampling(bootstrap=True, n_draws=400)
+    data = SimpleNamespace(X=X, y=model.loss.encode(y), sampling=sampling, loss=model.loss, offset=None, source=None)
+    outputs = model.outputs(X, 1)
+    change = with_smallest_dtype(model, data, 1).outputs(X, 1) - outputs
+    assert np.sqrt(np.mean(change**2)) < 0.01 * outputs.std()
+
+
 @pytest.mark.parametrize("task", ["regression", "binary"])
 def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
     forest, X = fit(task, "float16", n_estimators=20, oob_score=True)
@@ -400,6 +418,18 @@ def test_auto_takes_larger_units_where_the_loss_hardly_tells():
     forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
     sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
     assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
+
+
+def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch):
+    """As often too large as too small does not help where all trees err to the same side."""
+    X, y = example_data("regression", n=400, d=5)
+    calls = []
+    monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
+    BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    judge = rounding._Judge(*calls[0])
+    bold = replace(judge.columns, params=1.02 * judge.columns.params)
+    assert judge.accepts(judge.columns, strictly=True)
+    assert judge.accepts(bold) and not judge.accepts(bold, strictly=True)
 
 
 def test_auto_keeps_digits_that_the_loss_needs():

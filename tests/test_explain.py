@@ -67,6 +67,14 @@ def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
     np.testing.assert_array_equal(explanation.values, forest.explain(X[:4], X[20:30], output="score").values)
 
 
+@pytest.mark.parametrize(("n_columns", "n_background"), [(1, 3), (2, 140), (7, 30), (10, 9)])
+def test_few_columns_have_the_values_of_all_coalitions(n_columns, n_background):
+    X, y = table(max(n_columns, 5), n=2 * N)
+    X, others = X[:, :n_columns], X[20 : 20 + n_background, :n_columns]
+    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    compare(forest.explain(X[:2], others), forest.predict, X[:2], others)
+
+
 @pytest.mark.parametrize("settings", [{}, {"node_model": "constant"}, {"node_model": "elm"}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings):
@@ -374,7 +382,7 @@ def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
         assert not explanation.noise.any()
 
 
-@pytest.mark.parametrize("n_columns", [5, 12, 13, 17])
+@pytest.mark.parametrize("n_columns", [5, 10, 12, 13, 17])
 def test_values_are_the_same_on_every_instruction_set(n_columns):
     X, y = table(n_columns)
     forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, r2_score
 
+import twin
 from boostforest import (
     BoostForestClassifier,
     BoostForestRegressor,
@@ -23,6 +24,8 @@ from boostforest import (
 from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
 from model_files import with_metadata
+from test_against_twin import assert_same, fit_pair
+from twin import example_data
 
 FORESTS = [BoostForestRegressor, BoostForestClassifier]
 PRESETS = ["paper", "fast", "best"]
@@ -65,6 +68,15 @@ def test_equal_columns_have_equal_predictions_to_the_bit(preset, d):
     predicted = forest.predict(X[:, :d])
     assert (predicted[:, 0] == predicted[:, 1]).all()
     assert (predicted[:, 0] == predicted[:, 2]).all()
+
+
+@pytest.mark.parametrize("n_targets", [2, 4, 5, 9])
+@pytest.mark.parametrize("d", [5, 12, 25])
+def test_equal_columns_are_equal_for_any_number_of_them_and_in_batches(n_targets, d):
+    X, Y = make_numbers(400, d)
+    forest = small(BoostForestRegressor, batch_size=90).fit(X, np.repeat(Y[:, :1], n_targets, axis=1))
+    predicted = forest.predict(X)
+    assert (predicted == predicted[:, :1]).all()
 
 
 @pytest.mark.parametrize("n_targets", [2, 3, 4, 5, 9])
@@ -169,6 +181,52 @@ def test_all_node_models_of_the_core_have_several_targets(node_model):
     forest = small(BoostForestRegressor, node_model=node_model).fit(X, Y)
     assert forest.score(X, Y) > 0.3
     assert small(BoostForestRegressor, node_model=node_model, criterion="mse").fit(X, Y).predict(X).shape == Y.shape
+
+
+# --------------------------------------------------------------------------------------------------- against the twin
+
+TWIN_SETTINGS = [
+    {}, {"clip": False}, {"n_cuts": 3, "max_features": 2}, {"max_leaf_nodes": 5}, {"batch_size": 45},
+    {"criterion": "mse"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", TWIN_SETTINGS, ids=str)
+@pytest.mark.parametrize("n_targets", [2, 3, 5])
+@pytest.mark.parametrize("node_model", ["ridge", "constant"])
+def test_tree_equals_twin(node_model, n_targets, setting):
+    X, Y = numbers_of_twin(160, 5, n_targets)
+    settings = {"node_model": node_model, "n_targets": n_targets, **setting}
+    est, roots, params = fit_pair(BoostTreeRegressor, X, Y, "several", settings)
+    assert len(twin.nodes_by_path(roots[0])) >= 5
+    assert_same(est, roots, params, X)
+
+
+@pytest.mark.parametrize("n_targets", [3, 5])
+@pytest.mark.parametrize(("n", "d"), [(60, 40), (150, 11), (200, 20)])  # solved in the rows, and in the features
+def test_wide_tree_equals_twin(n, d, n_targets):
+    X, Y = numbers_of_twin(n, d, n_targets)
+    settings = {"n_targets": n_targets, "batch_size": 100}
+    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings), X)
+
+
+def test_weighted_tree_of_missing_values_and_one_hot_columns_equals_twin():
+    X, Y = numbers_of_twin(200, 5, 3)
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < [0.0, 0.05, 0.3, 0.0, 0.1]] = np.nan
+    weight = rng.uniform(0.5, 1.5, size=len(X))
+    weight /= weight.mean()
+    pair = fit_pair(BoostTreeRegressor, X, Y, "several", {"n_targets": 3}, weight, lambda seed: (X, Y, weight))
+    assert_same(*pair, X)
+    X = np.hstack([np.eye(9)[rng.integers(0, 9, 200)], np.nan_to_num(X), np.eye(7)[rng.integers(0, 7, 200)]])
+    settings = {"n_targets": 3, "max_depth": 3}
+    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings, weight, lambda seed: (X, Y, weight)), X)
+
+
+def numbers_of_twin(n, d, n_targets):
+    """Return X and as many targets."""
+    X, Y = example_data("several", n, d)
+    return X, np.column_stack([Y, Y[:, 0] * Y[:, 1], np.sin(Y[:, 2])])[:, :n_targets]
 
 
 # ------------------------------------------------------------------------------------------------------ classification
@@ -518,15 +576,78 @@ def test_stages_of_classes_that_count_more_than_once_are_saved(tmp_path):
     assert np.array_equal(load_model(tmp_path / "model.safetensors").predict_proba(X)[0], forest.predict_proba(X)[0])
 
 
-def test_the_command_line_says_that_a_model_has_several_targets(tmp_path):
+@pytest.fixture
+def command():
+    """Return a function that runs the command line and returns its exit code and what it says."""
     runner = pytest.importorskip("typer.testing", reason="needs typer")
     from boostforest._cli.commands import app
 
+    def run(*arguments):
+        result = runner.CliRunner().invoke(app, [str(argument) for argument in arguments])
+        return result.exit_code, " ".join(result.output.split())
+
+    return run
+
+
+def test_the_command_line_predicts_several_targets(tmp_path, command):
     X, Y = make_numbers(60)
-    small(BoostForestRegressor).fit(X, Y).save_model(tmp_path / "model.safetensors")
-    pd.DataFrame(X).to_csv(tmp_path / "table.csv", index=False)
-    result = runner.CliRunner().invoke(
-        app, ["predict", str(tmp_path / "model.safetensors"), str(tmp_path / "table.csv")]
-    )
-    assert result.exit_code != 0
-    assert "has several targets" in " ".join(result.output.split())
+    labels, X = make_classes(60)[1], pd.DataFrame(X).add_prefix("x")
+    X.to_csv(tmp_path / "table.csv", index=False)
+    for cls, y, option in ((BoostForestRegressor, Y, []), (BoostForestClassifier, labels, ["--proba"])):
+        model = small(cls).fit(X, y)
+        path, written = tmp_path / "model.safetensors", tmp_path / "out.csv"
+        model.save_model(path)
+        assert command("predict", path, tmp_path / "table.csv", "--output", written, *option)[0] == 0
+        found = pd.read_csv(written)
+        np.testing.assert_allclose(found[[f"prediction_{k}" for k in range(3)]], model.predict(X), rtol=1e-9)
+        if option:
+            columns = [f"probability_1_{label}" for label in range(3)]
+            np.testing.assert_allclose(found[columns], model.predict_proba(X)[1], rtol=1e-9)
+        code, said = command("inspect", path)
+        assert code == 0
+        assert "targets 3" in said
+
+
+@pytest.mark.parametrize("name", ["score", "compress", "report"])
+def test_commands_that_take_one_target_say_so(tmp_path, command, name):
+    X, Y = make_numbers(60)
+    path, table, X = tmp_path / "model.safetensors", tmp_path / "table.csv", pd.DataFrame(X).add_prefix("x")
+    small(BoostForestRegressor).fit(X, Y).save_model(path)
+    X.assign(y=Y[:, 0]).to_csv(table, index=False)
+    rest = [] if name == "score" else ["--output", tmp_path / "out"]
+    code, said = command(name, path, table, "--target", "y", *rest)
+    assert code == 1
+    assert "has several targets, and this command takes one" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_line_fits_one_target_and_does_not_take_the_last_of_several(tmp_path, command):
+    X, Y = make_numbers(60)
+    table, path = tmp_path / "table.csv", tmp_path / "model.safetensors"
+    pd.DataFrame(X).add_prefix("x").assign(a=Y[:, 0], b=Y[:, 1]).to_csv(table, index=False)
+    for name, rest in (("fit", ["--output", path]), ("evaluate", [])):
+        code, said = command(name, table, "--target", "a", "--target", "b", *rest)
+        assert code == 1
+        assert "--target must be given once; got 'a', 'b'" in said
+    assert not path.exists()
+
+
+def test_pictures_of_one_target_say_how_to_get_it():
+    pytest.importorskip("matplotlib", reason="needs matplotlib").use("Agg")
+    from boostforest import plot
+
+    X, Y = make_numbers(60)
+    labels = make_classes(60)[1]
+    forest, classifier = small(BoostForestRegressor).fit(X, Y), small(BoostForestClassifier).fit(X, labels)
+    for draw in (
+        lambda: plot.convergence(forest, X, Y),
+        lambda: plot.convergence(classifier, X, labels),
+        lambda: plot.residuals(forest, X, Y),
+        lambda: plot.calibration(classifier, X, labels),
+        lambda: plot.effect(forest, X, 0),
+        lambda: plot.tree(forest, 0),
+    ):
+        with pytest.raises(ValueError, match=r"needs one target, and the model has 3: get_target\(i\)"):
+            draw()
+    plot.importances(forest)
+    plot.convergence(forest.get_target(1), X, Y[:, 1])

@@ -104,7 +104,8 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
 class Params:
     """The parameters of one tree (single values: pools are drawn before)."""
 
-    #: "regression", "robust", "counts" (or others with a log link: mean 1), "times", "binary" or "multiclass"
+    #: "regression", "several" (numbers), "robust", "counts" (or others with a log link: mean 1), "times", "binary",
+    #: "multiclass"
     task: str
     n_classes: int = 2  # unused in regression
     node_model: str = "ridge"  # or "constant", "elm", "svr"
@@ -116,6 +117,7 @@ class Params:
     max_features: int | None = None  # features per chunk; None: all
     n_cuts: int = 1  # cuts drawn per feature
     batch_size: int = 1000  # a node of more rows works on a draw of so many
+    n_targets: int = 1  # several: how many
     clip: bool = True  # regression and counts only
     delta: float | None = None  # robust: Huber's; None: the loss is that of a quantile
     quantile: float = 0.5  # robust: which
@@ -137,11 +139,13 @@ class Params:
     @property
     def clips(self) -> bool:
         """Whether the outputs of node models are kept within a range."""
-        return self.task in ("regression", "robust", "counts", "times") and self.clip
+        return self.task in ("regression", "several", "robust", "counts", "times") and self.clip
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores per row, J: one per class from three classes on."""
+        """Number of scores per row, J: one per class from three classes on, or per target."""
+        if self.task == "several":
+            return self.n_targets
         return self.n_classes if self.task == "multiclass" else 1
 
 
@@ -150,7 +154,7 @@ class Sample:
     """The expanded rows that a tree is grown on."""
 
     X: Array  # (n, d)
-    y: Array  # (n,) labels, or class codes 0, 1, ...
+    y: Array  # (n,) labels, or class codes 0, 1, ...; several targets: (n, n_targets)
     weight: Array  # (n,)
 
 
@@ -203,9 +207,11 @@ def probabilities(F: Array, params: Params) -> Array:
 
 
 def targets(y: Array, params: Params) -> Array:
-    """Return y as (n, J): the label, the code 0/1 of two classes, or one indicator per class."""
+    """Return y as (n, J): the labels, the code 0/1 of two classes, or one indicator per class."""
     if params.task == "multiclass":
         return np.eye(params.n_classes)[y]
+    if params.task == "several":
+        return y
     return y[:, np.newaxis].astype(float)
 
 
@@ -239,8 +245,8 @@ def losses(y: Array, F: Array, params: Params) -> Array:
         if r == 0:
             return 2 * (y * np.exp(-f) - 1 - np.log(y) + f)
         return 2 * (y**r / (q * r) - y * np.exp(q * f) / q + np.exp(r * f) / r)
-    if params.task == "regression":
-        return (y - F[:, 0]) ** 2
+    if params.task in ("regression", "several"):
+        return ((targets(y, params) - F) ** 2).sum(axis=1)
     if params.task == "robust":
         r = y - F[:, 0]
         size = np.abs(r)
@@ -266,7 +272,7 @@ def derivatives(y: Array, F: Array, params: Params) -> tuple[Array, Array]:
     if params.task == "counts":
         a, b = np.exp((1 - params.power) * F), np.exp((2 - params.power) * F)
         return params.information * (b - targets(y, params) * a), params.information * b
-    if params.task == "regression":
+    if params.task in ("regression", "several"):
         return F - targets(y, params), np.ones_like(F)
     p = probabilities(F, params)
     return p - targets(y, params), p * (1.0 - p)
@@ -276,7 +282,7 @@ def pseudo_labels(y: Array, F: Array, weight: Array, params: Params) -> tuple[Ar
     """Return what a node model is fitted to, z, and its weights v, both (n, J)."""
     g, h = derivatives(y, F, params)
     w = np.repeat(weight[:, np.newaxis], params.n_outputs, axis=1)
-    if params.task == "regression":
+    if params.task in ("regression", "several"):
         return -g, w
     if params.task == "robust":
         return -g / h, w * h
@@ -309,7 +315,7 @@ def node_share(y: Array, F: Array, weight: Array, params: Params) -> float:
 
 def output_range(z: Array, y: Array, F: Array, weight: Array, params: Params) -> tuple[float, float]:
     """Return the range that the output of a node's model is kept in."""
-    if params.task in ("regression", "times"):
+    if params.task in ("regression", "several", "times"):  # one range for all targets
         return float(z.min()), float(z.max())
     if params.task == "robust":
         r, centre = y - F[:, 0], np.average(z[:, 0], weights=pseudo_labels(y, F, weight, params)[1][:, 0])
@@ -390,10 +396,10 @@ def xgb_gain(left: Array, w: Array, g: Array, h: Array, reg_lambda: float) -> fl
 
 
 def mse_gain(left: Array, w: Array, y: Array) -> float:
-    """Return the decrease of the sum of squared deviations of the labels from their means."""
+    """Return the decrease of the sum of squared deviations of the labels, of all targets, from their means."""
 
     def square_over_weight(rows: Array) -> float:
-        return float((w[rows] @ y[rows]) ** 2 / w[rows].sum())
+        return float(np.sum((w[rows] @ y[rows]) ** 2) / w[rows].sum())
 
     before = square_over_weight(np.ones_like(left))
     return comparable(square_over_weight(left) + square_over_weight(~left) - before, before)
@@ -561,7 +567,7 @@ def fit_outputs(
             fits = [fit_bounded_ridge(X, z[:, j], v[:, j], params, bounds) for j in range(J)]
         coef = np.array([a for a, _ in fits])
         intercept = np.array([b for _, b in fits])
-    if J == 1:
+    if params.task != "multiclass":
         return coef, intercept
     # Softmax does not change when all scores move together: the models are made to sum to zero.
     shrink = (J - 1) / J
@@ -898,9 +904,11 @@ def predict_proba(root: Node, X: Array, params: Params) -> Array:
 
 
 def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
-    """Return the mean over trees of the predictions (n,), or of the class probabilities (n, n_classes)."""
+    """Return the mean over trees of the predictions, (n,) or (n, n_targets), or of probabilities (n, n_classes)."""
     if params.task in ("regression", "robust"):
         return np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0)
+    if params.task == "several":
+        return np.mean([predict_scores(root, X) for root in trees], axis=0)
     if params.task == "times":
         return np.exp(np.mean([predict_scores(root, X)[:, 0] for root in trees], axis=0))
     if params.task == "counts":
@@ -913,11 +921,13 @@ def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
 
 
 def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Array, Array]:
-    """Return X and y with a nonlinear signal and much noise (few pure nodes); three classes in multiclass."""
+    """Return X and y with a nonlinear signal and much noise (few pure nodes); three classes or targets if several."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     signal = np.column_stack([X[:, 0] + X[:, 1] * (X[:, 2] > 0), X[:, 1] - X[:, 0], np.abs(X[:, -1])])
     noisy = signal + rng.normal(size=(n, 3))
+    if task == "several":
+        return X, noisy
     if task in ("regression", "robust"):
         return X, noisy[:, 0]
     if task == "counts":

@@ -15,6 +15,7 @@ from boostforest._estimator.base import n_threads
 from boostforest._estimator.classifier import find_classes
 from boostforest._estimator.forest import n_bootstrap_draws
 from boostforest._estimator.snapshot import fitted_aside, on_snapshot
+from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegressor
 from boostforest._pools.jobs import drawn_rows
 from boostforest._pools.members import seeded_clone
@@ -51,4 +52,5 @@ __all__ = [
     "seeded_clone",
     "tree_seeds",
     "warn_if_one_class",
+    "with_smallest_dtype",
 ]

@@ -50,6 +50,13 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
     return counts;
 }
 
+auto dealt_seeds(std::uint64_t key, int n_bags) {
+    require(n_bags >= kLeastDealt && n_bags <= kMostDealt, "3 to 63 bags");
+    auto seeds = new_array<std::uint64_t>(n_bags);
+    for (int bag = 0; bag < n_bags; ++bag) seeds(bag) = dealt_seed(key, n_bags, bag);
+    return seeds;
+}
+
 auto bootstrap_draws(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_draws) {
     require(n_rows > 0 && n_draws >= 0 && n_draws < std::int64_t{1} << 31, "1 row or more, fewer than 2^31 draws");
     auto rows = new_array<std::int64_t>(n_draws);
@@ -212,6 +219,11 @@ void register_parts(nb::module_& module) {
         "Use another instruction set from now on; False if this machine has none of that name.");
     module.def("bootstrap_counts", &bootstrap_counts, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
                nb::arg("cumulative").noconvert().none(), "How often a tree drew each row.");
+    module.def("dealt_seeds", &dealt_seeds, nb::arg("key"), nb::arg("n_bags"),
+               "Seeds of bags to which rows are dealt: each is left out by two of them, and once in the others.");
+    module.def(
+        "is_dealt", [](std::uint64_t seed) { return read_deal(seed).has_value(); }, nb::arg("seed"),
+        "Whether a seed is that of a bag to which rows are dealt.");
     module.def("bootstrap_draws", &bootstrap_draws, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
                "The rows that a tree draws one after the other, all with the same probability.");
     module.def("batch_positions", &batch_positions, nb::arg("key"), nb::arg("n"), nb::arg("b"),

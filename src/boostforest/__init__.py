@@ -76,6 +76,6 @@ def get_include() -> str:
     --------
     >>> import boostforest, os
     >>> sorted(os.listdir(boostforest.get_include()))
-    ['boostforest.h', 'boostforest_files.h']
+    ['boostforest.h']
     """
     return str(files(__name__) / "include")

@@ -83,6 +83,7 @@ def fit(
 ) -> None:
     """Fit a forest to a table and save it."""
     with said_plainly(quiet, param):
+        name = options.one_target(target)
         source = _source(table[0] if table else None, sql, sep, decimal, encoding)
         source = replace(source, others=tuple(table[1:] if table else ()))
         if str(output) == "-":
@@ -91,7 +92,7 @@ def fit(
         in_parts = goes_in_parts(source, out_of_core)
         grown_as = {"dtype": dtype.value} if in_parts and dtype is not None else {}  # a smaller forest from the start
         problem = (LargeProblem if in_parts else Problem)(
-            source, Choice(target, drop, keep, categorical, id_, weight), task.value, drop_missing_target, param,
+            source, Choice(name, drop, keep, categorical, id_, weight), task.value, drop_missing_target, param,
             lambda text: say(text, quiet or as_json),
             {"n_estimators": trees, "preset": preset.value, "random_state": seed, "n_jobs": _jobs(jobs),
              "oob_score": True, "verbose": int(sys.stderr.isatty() and not quiet), **grown_as},
@@ -168,13 +169,17 @@ def predict(
         unused = [name for name in read.columns if name not in {*names, *id_}]
         if unused:
             say(f"{read.label}: not used: {some(unused)}", quiet or as_json)
-        new: dict[str, Any] = {"prediction": estimator.predict(X)}
-        if proba:
-            probability = estimator.predict_proba(X)
-            new |= {f"probability_{label}": probability[:, c] for c, label in enumerate(estimator.classes_)}
-        if interval is not None:
-            ends = estimator.predict_interval(X, coverage=interval)
-            new |= {"lower": ends[:, 0], "upper": ends[:, 1]}
+        new: dict[str, Any] = {}
+        n_targets = reports.count_targets(estimator)
+        for k in range(n_targets):
+            own, of = (estimator, "") if n_targets == 1 else (estimator.get_target(k), f"_{k}")
+            new[f"prediction{of}"] = own.predict(X)
+            if proba:
+                probability = own.predict_proba(X)
+                new |= {f"probability{of}_{label}": probability[:, c] for c, label in enumerate(own.classes_)}
+            if interval is not None:
+                ends = own.predict_interval(X, coverage=interval)
+                new |= {f"lower{of}": ends[:, 0], f"upper{of}": ends[:, 1]}
         twice = [name for name in id_ if name in new]
         if twice:
             raise Refused(f"--id {cut(twice[0])} has the name of a column that is written: rename it in the table")
@@ -206,9 +211,10 @@ def score(
 ) -> None:
     """Compare a saved model's predictions with a table that has the target."""
     with said_plainly(quiet):
+        name = options.one_target(target)
         source = _source(table, sql, sep, decimal, encoding)
-        estimator = _loaded(model, jobs)
-        read, rows, y = _rows_with_target(source, estimator, model, Choice(target, weight=weight), drop_missing_target)
+        estimator = _loaded_of_one(model, jobs)
+        read, rows, y = _rows_with_target(source, estimator, model, Choice(name, weight=weight), drop_missing_target)
         classes = getattr(estimator, "classes_", None)
         figures = evaluation.figures(estimator, rows.X, y, rows.weight)
         if as_json:
@@ -259,16 +265,17 @@ def report(
 ) -> None:
     """Write a page about a saved model, judged by a table that has the target: best one that its fit has not seen."""
     with said_plainly(quiet):
+        name = options.one_target(target)
         source = _source(table, sql, sep, decimal, encoding)
         if str(output) == "-":
             raise Refused("--output - cannot be: a report is a file; name one")
         tables.check_output(output, source, model)
-        estimator = _loaded(model, jobs)
-        choice = Choice(target, weight=weight)
+        estimator = _loaded_of_one(model, jobs)
+        choice = Choice(name, weight=weight)
         read, rows, y = _rows_with_target(source, estimator, model, choice, drop_missing_target)
-        rows.X.index = tables.row_names(read, target, id_)
+        rows.X.index = tables.row_names(read, name, id_)
         with err.status("writing the report") if not quiet else contextlib.nullcontext():
-            estimator.report(rows.X, y, output, sample_weight=rows.weight, title=title, target=target)
+            estimator.report(rows.X, y, output, sample_weight=rows.weight, title=title, target=name)
         n_bytes = output.stat().st_size
         if as_json:
             return reports.print_json({"output": str(output), "n_rows": len(y), "bytes": n_bytes})
@@ -299,15 +306,16 @@ def compress(
 ) -> None:
     """Make a saved forest smaller, judged by rows that its fit has not seen, or out of bag by its training table."""
     with said_plainly(quiet):
+        name = options.one_target(target)
         source = _source(table, sql, sep, decimal, encoding)
         if str(output) == "-":
             raise Refused("--output - cannot be: a model is a file; name one")
         tables.check_output(output, source, model)
         n_bytes = None if max_bytes is None else options.read_size(max_bytes)
-        estimator = _loaded(model, jobs)
+        estimator = _loaded_of_one(model, jobs)
         if not hasattr(estimator, "compress"):
             raise Refused(f"compress needs a forest; {model} holds a {type(estimator).__name__}")
-        _, rows, y = _rows_with_target(source, estimator, model, Choice(target), drop_missing_target)
+        _, rows, y = _rows_with_target(source, estimator, model, Choice(name), drop_missing_target)
         small = estimator.compress(tolerance, n_bytes, rows.X, y)
         small.set_params(n_jobs=None).save_model(output)
         steps = small.compression_report_
@@ -328,11 +336,16 @@ def _loaded(model: Path, jobs: int) -> Any:
     if str(model) == "-":
         raise Refused("MODEL cannot be standard input; name a model file")
     estimator = load_model(model)
-    mean = getattr(estimator, "target_mean_", 0.0)
-    if isinstance(getattr(estimator, "n_classes_", 1), list) or not isinstance(mean, float):
-        raise Refused(f"{model} has several targets, and this command takes one: save get_target(i) in Python")
     if "n_jobs" in estimator.get_params():
         estimator.set_params(n_jobs=_jobs(jobs))
+    return estimator
+
+
+def _loaded_of_one(model: Path, jobs: int) -> Any:
+    """Return a model of one target."""
+    estimator = _loaded(model, jobs)
+    if reports.count_targets(estimator) > 1:
+        raise Refused(f"{model} has several targets, and this command takes one: save get_target(i) in Python")
     return estimator
 
 
@@ -366,8 +379,9 @@ def evaluate(
 ) -> None:
     """Cross-validate a forest on a table."""
     with said_plainly(quiet, param):
+        name = options.one_target(target)
         problem = Problem(
-            _source(table, sql, sep, decimal, encoding), Choice(target, drop, keep, categorical, id_, weight),
+            _source(table, sql, sep, decimal, encoding), Choice(name, drop, keep, categorical, id_, weight),
             task.value, drop_missing_target, param, lambda text: say(text, quiet or as_json),
             {"n_estimators": trees, "preset": preset.value, "random_state": seed, "n_jobs": _jobs(jobs)},
         )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .messages import Refused, cut
+from .messages import Refused, cut, some
 
 
 class Task(StrEnum):
@@ -73,7 +73,7 @@ OutOfCore = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that `boostforest fit` wrote.")]
-Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+Target = Annotated[list[str], typer.Option("--target", "-t", help="Column to predict.")]
 TaskOption = Annotated[Task, typer.Option(help="What the target is; auto looks at it, and says what it found.")]
 Trees = Annotated[int, typer.Option(min=1, help="Number of trees.")]
 PresetOption = Annotated[
@@ -97,6 +97,16 @@ DecimalOption = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the text, such as latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the result and errors.")]
+
+
+def one_target(names: list[str]) -> str:
+    """Return the target; several, of which the command would otherwise take the last, are refused."""
+    if len(names) > 1:
+        raise Refused(
+            f"--target must be given once; got {some(names)}: forests of several targets are fitted in Python, "
+            "fit(X, y) with y of as many columns"
+        )
+    return names[0]
 
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmMgG]?)[bB]?")

@@ -23,6 +23,12 @@ def print_json(report: Report) -> None:
     print(json.dumps(report, indent=2, ensure_ascii=False, default=_plain))  # noqa: T201
 
 
+def count_targets(estimator: Any) -> int:
+    """Return the number of targets of a fitted model."""
+    n_classes = getattr(estimator, "n_classes_", None)
+    return len(n_classes) if isinstance(n_classes, list) else int(np.size(getattr(estimator, "target_mean_", 0.0)))
+
+
 def print_values(console: Console, values: dict[str, Any]) -> None:
     """Print names and values in two columns."""
     table = Table.grid(padding=(0, 2))
@@ -95,7 +101,9 @@ def print_importances(console: Console, found: list[Report]) -> None:
 def describe(path: Path, estimator: Any, top: int) -> Report:
     """Return what is in a model file."""
     head, parts = read_description(path)
-    classes = getattr(estimator, "classes_", None)
+    n_targets, classes = count_targets(estimator), getattr(estimator, "classes_", None)
+    if classes is not None:
+        classes = np.asarray(classes).tolist() if n_targets == 1 else [np.asarray(own).tolist() for own in classes]
     defaults = type(estimator)().get_params(deep=False)
     changed = {k: v for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(defaults[k])}
     return {
@@ -108,7 +116,8 @@ def describe(path: Path, estimator: Any, top: int) -> Report:
         "n_trees": int(estimator.forest_.n_trees),
         "n_nodes": int(estimator.n_nodes_.sum()),
         "n_leaves": int(estimator.n_leaves_.sum()),
-        "classes": None if classes is None else [_plain(c) for c in classes],
+        "n_targets": n_targets,
+        "classes": classes,
         "oob_score": getattr(estimator, "oob_score_", None),
         "features": feature_names(estimator),
         "top_features": importances(estimator, top),
@@ -132,6 +141,8 @@ def print_description(console: Console, report: Report) -> None:
         "trees": f"{report['n_trees']:,}, with {report['n_nodes']:,} nodes, {report['n_leaves']:,} of them leaves",
         "features": f"{len(names)}: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}",
     }
+    if report["n_targets"] > 1:
+        values["targets"] = str(report["n_targets"])
     if classes is not None:
         values["classes"] = ", ".join(str(c) for c in classes[:20]) + (" …" if len(classes) > 20 else "")
     if report["oob_score"] is not None:

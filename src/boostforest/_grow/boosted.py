@@ -1,8 +1,11 @@
-"""Boosted stages: bags of trees that are boosted on replicas, beside the forest or on top of it, weighed out of bag.
+"""Boosted stages: bags of trees that are boosted on most rows, beside the forest or on top of it, weighed out of bag.
+
+Rows are dealt to the bags of a chain: two bags leave a row out, all others have it. So a bag has more rows than a
+bootstrap replica, which boosting makes more of than a forest does, and still every row has bags to judge it by.
 
 A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
-each kind are a trial, one where rows are many; the chains that prove useful get all their bags. The score of the forest
-and those of the chains are then added with the non-negative weights that have the least out-of-bag loss.
+each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
+chains are then added with the non-negative weights that have the least out-of-bag loss.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._base.typing import Floats, Ints, Mask, Seeds
-from .._core import Link
+from .._core import Link, dealt_seeds
 from .._features.roles import Roles
 from .._losses import OutOfBag, Several
 from .._model.columns import ForestColumns
@@ -27,8 +30,8 @@ from .native import Request
 from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
-N_BAGS, _TRIAL_BAGS = 8, 2
-_BAGS_OF_MANY, _MANY_ROWS, _MANY_SCORES = 4, 8000, 10_000  # more rows or classes have fewer bags: they take longer
+N_BAGS, _TRIAL_BAGS = 10, 2
+_BAGS_OF_MANY_SCORES, _MANY_SCORES = 6, 5_000  # more rows or classes have fewer bags: they take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _HOPELESS = 0.02  # weight of the first kind below which the others are not tried
@@ -85,7 +88,7 @@ class Chain:
     kind: Kind
     starts_at_forest: bool
     model: Model
-    oob: OutOfBag  #: sums over the bags that have not drawn a row
+    oob: OutOfBag  #: sums over the bags that leave a row out
     n_bags: int
     all_bags: int = N_BAGS  #: those that it has in the end
 
@@ -116,9 +119,9 @@ def can_boost(data: TrainingData) -> bool:
     return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 
 
-def number_of_bags(n_rows: int, n_outputs: int) -> int:
-    """Return how many bags a chain has."""
-    return _BAGS_OF_MANY if n_rows >= _MANY_ROWS or n_rows * n_outputs > _MANY_SCORES else N_BAGS
+def number_of_bags(n_scores: int) -> int:
+    """Return how many bags a chain has; ``n_scores``: rows times outputs."""
+    return N_BAGS if n_scores <= _MANY_SCORES else _BAGS_OF_MANY_SCORES
 
 
 def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
@@ -289,16 +292,15 @@ class Booster:
 
     @cached_property
     def _seeds(self) -> Seeds:
-        return self._growth.seeds(number_of_bags(*self._growth.objective.targets.shape))
-
-    @property
-    def _tried_seeds(self) -> Seeds:
-        """The seeds of a trial; of many rows those that one bag has not drawn tell enough."""
-        return self._seeds[: 1 if len(self._growth.data.y) >= _MANY_ROWS else _TRIAL_BAGS]
+        sampling = self._growth.data.sampling
+        seeds = self._growth.seeds(number_of_bags(self._growth.objective.targets.size))
+        if sampling.rows is not None or sampling.n_draws != len(self._growth.data.y):  # draws as they were asked for
+            return seeds
+        return dealt_seeds(int(seeds[0]), len(seeds))
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._seeds[len(self._tried_seeds) :]
+        seeds = self._seeds
         tried = self._trials(forest)
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
@@ -309,7 +311,10 @@ class Booster:
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
         if not useful:
             return None
-        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds) for chain in useful]
+        chains = [
+            chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:])
+            for chain in useful
+        ]
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
@@ -337,7 +342,7 @@ class Booster:
 
     def _from_nothing_of(self, kind: Kind) -> Chain:
         if kind not in self._from_nothing:
-            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._tried_seeds)
+            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._seeds[:_TRIAL_BAGS])
         return self._from_nothing[kind]
 
     def _trials(self, forest: Forest) -> list[Chain]:
@@ -348,7 +353,7 @@ class Booster:
         offset: Any = 0.0 if objective.offset is None else objective.offset
         losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
-        return [*tried, self._boost(better, True, forest.scores, self._tried_seeds)]
+        return [*tried, self._boost(better, True, forest.scores, self._seeds[:_TRIAL_BAGS])]
 
     def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None

@@ -20,7 +20,7 @@ from .data import TrainingData
 from .native import Request
 from .parameters import TREE_PARAMETERS
 
-_TREES = 40  # of each forest that is compared
+_TREES, _LEAST_TREES = 40, 15  # of each forest that is compared; several targets that may be far off share the trees
 LEAST_ROWS = 30
 _SUSPECT = 10.0  # standard deviations of a normal distribution: a target from the median, a residual from 0
 _APART = 5.0  # times the largest residual of the others,
@@ -35,39 +35,36 @@ def bounded_targets(request: Request, data: TrainingData) -> Floats | None:
     """Return one target or several with what is far off nearer to what other rows say; None: all stay as they are."""
     if not isinstance(data.loss, SquaredErrors):
         return bounded_labels(request, data)
-    found = []
+    parts = []
     for k, outputs, loss in data.loss.each():
         offset = None if data.offset is None else np.ascontiguousarray(data.offset[:, outputs])
-        own = replace(data, y=np.ascontiguousarray(data.y[:, k]), loss=loss, offset=offset)
-        found.append(bounded_labels(request, own))
+        parts.append(replace(data, y=np.ascontiguousarray(data.y[:, k]), loss=loss, offset=offset))
+    n_suspects = sum(_may_be_far_off(part) for part in parts)
+    n_trees = max(_TREES // max(n_suspects, 1), _LEAST_TREES)
+    found = [bounded_labels(request, part, n_trees) for part in parts]
     if all(labels is None for labels in found):
         return None
     return np.column_stack([data.y[:, k] if labels is None else labels for k, labels in enumerate(found)])
 
 
-def bounded_labels(request: Request, data: TrainingData) -> Floats | None:
+def bounded_labels(request: Request, data: TrainingData, n_trees: int = _TREES) -> Floats | None:
     """Return the target with what is far off nearer to what other rows say; None: all stays as it is.
 
     ``data`` has target and offset in the user's units: far-off targets may leave no digits in scaled ones.
     """
-    if not isinstance(data.loss, SquaredError) or not data.sampling.bootstrap:
+    if not isinstance(data.loss, SquaredError) or not data.sampling.bootstrap or not _may_be_far_off(data):
         return None
-    counted = np.ones(len(data.y), dtype=bool)
-    if data.sampling.cumulative is not None:
-        counted = np.diff(data.sampling.cumulative, prepend=0.0) > 0
-    y = data.y if data.offset is None else data.y - data.offset[:, 0]
-    if counted.sum() < LEAST_ROWS or not _spread_over(y[counted] - np.median(y[counted])):
-        return None
+    counted = _counted(data)
     labels = np.where(counted, data.y, 0.0)
     robust = Huber.fit(labels[counted], None, scale=True, offset=None if data.offset is None else data.offset[counted])
-    expected, seen = _out_of_bag(request, data, robust, labels)
+    expected, seen = _out_of_bag(request, data, robust, labels, n_trees)
     rest = labels - expected
     far, spread = _apart(rest, seen & counted)
     if not far.any():
         return None
     bounded = np.where(far, expected + np.clip(rest, -_BOUND * spread, _BOUND * spread), labels)
-    before, seen_before = _out_of_bag(request, data, SquaredError(), labels)
-    after, _ = _out_of_bag(request, data, SquaredError(), bounded)
+    before, seen_before = _out_of_bag(request, data, SquaredError(), labels, n_trees)
+    after, _ = _out_of_bag(request, data, SquaredError(), bounded, n_trees)
     near = seen & seen_before & counted & ~far
     gain = np.mean((before - labels)[near] ** 2) / max(np.mean((after - labels)[near] ** 2), np.finfo(np.float64).tiny)
     unknown = np.sum((before - labels)[far] ** 2) > _PREDICTED * np.sum((after - labels)[far] ** 2)
@@ -78,6 +75,20 @@ def bounded_by(expected: Floats, labels: Floats, rows: Mask) -> Floats:
     """Return labels with those of some rows that are far off nearer to what is expected of them."""
     far, spread = _apart(labels - expected, rows)
     return np.where(far, expected + np.clip(labels - expected, -_BOUND * spread, _BOUND * spread), labels)
+
+
+def _counted(data: TrainingData) -> Mask:
+    """Return the rows with a weight."""
+    if data.sampling.cumulative is None:
+        return np.ones(len(data.y), dtype=bool)
+    return np.asarray(np.diff(data.sampling.cumulative, prepend=0.0) > 0)
+
+
+def _may_be_far_off(data: TrainingData) -> bool:
+    """Tell whether some targets are far from the median."""
+    counted = _counted(data)
+    y = data.y if data.offset is None else data.y - data.offset[:, 0]
+    return bool(counted.sum() >= LEAST_ROWS) and _spread_over(y[counted] - np.median(y[counted]))
 
 
 def _spread_over(distances: Floats) -> bool:
@@ -101,7 +112,7 @@ def _apart(rest: Floats, rows: Mask) -> tuple[Mask, float]:
 
 
 def _out_of_bag(
-    request: Request, data: TrainingData, loss: Huber | SquaredError, labels: Floats
+    request: Request, data: TrainingData, loss: Huber | SquaredError, labels: Floats, n_trees: int
 ) -> tuple[Floats, Mask]:
     """Return what a small forest of a loss predicts of labels out of bag, and which rows have a prediction."""
     if isinstance(loss, SquaredError):
@@ -110,6 +121,6 @@ def _out_of_bag(
     in_scores = None if data.offset is None else loss.offset_scores(data.offset)
     own = replace(data, loss=loss, y=loss.encode(labels), offset=in_scores, kept=None)
     ridge = {p.name: p.pool("ridge") for p in TREE_PARAMETERS if p.name == "node_model"}
-    model = request.grow(own, tree_seeds(request.entropy, _TREES), 0, ridge, quiet=True)
+    model = request.grow(own, tree_seeds(request.entropy, n_trees), 0, ridge, quiet=True)
     oob = model.out_of_bag(own.X, own.sampling, request.threads, offset=in_scores)
     return loss.decode(oob.mean), oob.seen

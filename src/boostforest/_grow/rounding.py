@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Floats, Mask
+from .._losses import Several
 from .._model.columns import DTYPES, ForestColumns, is_finite
 from .._model.model import Model, Places
 from .._model.pruning import with_members
@@ -19,6 +20,8 @@ TOLERANCE = 0.001  # by which the loss may rise
 MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _AUTO_SHIFTS = 2  # that a fit tries
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
+_PART_OF_FEW_ROWS, _FEW_ROWS = 2, 2000  # fewer rows tell less, and more trees take little time
+_MOST_TARGETS = 3  # of several targets, which are as many predictions of a row, by one in so many of these
 _MOST_JUDGES = 4000  # rows: all trees are walked for each of them
 SHOWN_DIGITS, _RANGE_DIGITS = 4, 4  # in base 2, of what is only looked at and of clip ranges, as the core has them
 
@@ -45,7 +48,7 @@ def _largest_shift(judge: _Judge) -> int:
     """Return by how many powers of two units may be larger: files are smaller. Most often it is one or two."""
 
     def is_accepted(shift: int) -> bool:
-        return judge.accepts(rounded(judge.columns, "int8", shift))
+        return judge.accepts(rounded(judge.columns, "int8", shift), strictly=True)
 
     first = _AUTO_SHIFTS - 1
     if is_accepted(first):
@@ -56,8 +59,10 @@ def _largest_shift(judge: _Judge) -> int:
 class _Judge:
     """Compares rounded forests with the one that was grown, by a part of every stage.
 
-    Errors of rounding are as often too large as too small, and not related to those of the forest. So the loss is taken
-    after the errors and after their opposites: what the mean of both has risen by is not a matter of chance.
+    Errors of rounding are as often too large as too small. So the loss is taken after the errors and after their
+    opposites: what the mean of both has risen by is not a matter of chance. But single trees are clipped, or their
+    outputs averaged as probabilities: this turns errors that are not related to those of the forest into some that are,
+    however many trees there are. What the loss rises by through them is noisy, so only larger units have to stand it.
     """
 
     def __init__(self, model: Model, data: TrainingData, threads: int) -> None:
@@ -72,8 +77,11 @@ class _Judge:
         self._objective = Objective(data.loss, y, weight, data.offset).part(judges)
         members = model.stages.members(model.seeds)
         first = np.cumsum([0, *map(len, members)])
-        sizes = [max(-(-len(m) // _PART), min(len(m), _LEAST_MEMBERS)) for m in members]
-        kept = np.concatenate([np.arange(begin, begin + n) for begin, n in zip(first, sizes, strict=False)])
+        part = _PART_OF_FEW_ROWS if len(data.X) < _FEW_ROWS else _PART
+        part *= min(len(data.loss.parts), _MOST_TARGETS) if isinstance(data.loss, Several) else 1
+        sizes = [max(-(-len(m) // part), min(len(m), _LEAST_MEMBERS)) for m in members]
+        # From everywhere: the first ones have all been grown with the same settings.
+        kept = np.concatenate([b + np.arange(n) * len(m) // n for b, n, m in zip(first, sizes, members, strict=False)])
         # Errors of rounding matter less the more trees there are.
         self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
         self._part = with_members(model, kept)
@@ -85,12 +93,17 @@ class _Judge:
         """The trees that it judges by."""
         return self._part.columns
 
-    def accepts(self, columns: ForestColumns) -> bool:
-        change = self._shrink * (self._scores_of(replace(self._part, columns=columns))[0] - self._scores)
+    def accepts(self, columns: ForestColumns, strictly: bool = False) -> bool:
+        whole = self._scores_of(replace(self._part, columns=columns))[0] - self._scores
+        shift = whole[self._seen].mean(axis=0) if strictly and self._seen.any() else 0.0
+        change = shift + self._shrink * (whole - shift)  # what all rows have in common more trees do not take away
         if not self._seen.any() or not self._sampling.bootstrap:
             return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._scores.std())
-        figure = self._figure_of([self._scores + change, self._scores - change])
-        return figure - self._figure <= TOLERANCE * abs(self._figure)
+        rise = self._figure_of([self._scores + change, self._scores - change]) - self._figure
+        if strictly:
+            bias = (self._figure_of([self._scores + whole]) - self._figure_of([self._scores - whole])) / 2
+            rise += max(bias, 0.0)  # errors that happen to help are no reason to make more of them
+        return rise <= TOLERANCE * abs(self._figure)
 
     def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
         X, loss, offset = self._X, self._objective.loss, self._objective.offset

@@ -81,7 +81,16 @@ class StageGrower:
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
-        for _ in range(1, most):
+        self._add_stages(grown, best, most, budget)
+        if self._booster is not None and not self._add_chains(grown, self._booster) and self._leaves_to_boosting:
+            self._booster = None
+            self._add_stages(grown, best, most, budget)
+        self._growth.finish()
+        return grown
+
+    def _add_stages(self, grown: Grown, best: Settings, most: int, budget: int) -> None:
+        """Add forests while they help, up to so many stages."""
+        for _ in range(len(grown.stages), most):
             group, step, rows = self._next_stage(grown.scores, best, budget // (2 * (most - 1)))
             losses = self._losses(grown.scores, group.oob, step)
             before = self._objective.losses(grown.scores)
@@ -92,17 +101,13 @@ class StageGrower:
             grown.groups.append(group)
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
-        if self._booster is not None:
-            self._add_chains(grown, self._booster)
-        self._growth.finish()
-        return grown
 
-    def _add_chains(self, grown: Grown, booster: Booster) -> None:
-        """Add boosted stages, if they are worth it; all steps are weighed anew."""
+    def _add_chains(self, grown: Grown, booster: Booster) -> bool:
+        """Add boosted stages if they are worth it, and return whether they are; all steps are weighed anew."""
         forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
         found = booster.grow(forest)
         if found is None:
-            return
+            return False
         chains, weights = without_weak_chains(*found, forest, self._growth)
         chains = with_fewer_rounds(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
@@ -119,6 +124,7 @@ class StageGrower:
             grown.stages = grown.stages.add(chain.model.n_trees, float(weight), chain.n_bags)
         loss = self._objective.average(self._objective.losses(grown.scores), grown.seen)
         grown.losses += [loss] * len(chains)
+        return True
 
     def _excess_noise(self, grown: Grown) -> Floats:
         """Return twice what the loss of each row would fall by if all trees had been left to it."""
@@ -201,7 +207,7 @@ class StageGrower:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
-        plain = self._plain_trees(best, len(scores))
+        plain = self._plain_trees(best)
         if self._n_stages != "auto" and not plain:  # there is nothing to choose
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
@@ -220,14 +226,19 @@ class StageGrower:
         group = Group(chosen.settings, chosen.model + more.model, chosen.oob + more.oob)
         return group, *self._step(scores, group.oob)
 
-    def _plain_trees(self, best: Settings, n_rows: int) -> list[Settings]:
+    def _plain_trees(self, best: Settings) -> list[Settings]:
         """Return settings of trees without slopes to try, those with more thresholds if the first are good."""
-        if self._own is None or (self._booster is not None and n_rows >= _ROWS_OF_BOOSTING):
+        if self._own is None or self._leaves_to_boosting:
             return []
         cut = {name: value for name, value in best.items() if name == "split_features"}
         cut |= ANY_LEAVES if self._few_leaves else {}
         plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
         return [s for s in plain if s != best and not s.keys() & self._own]
+
+    @property
+    def _leaves_to_boosting(self) -> bool:
+        """Whether trees without slopes are not tried, as there are enough rows for boosted ones."""
+        return self._booster is not None and len(self._growth.data.y) >= _ROWS_OF_BOOSTING
 
     def _losses(self, scores: Floats, oob: OutOfBag, step: float) -> Floats:
         """Return the losses after a step, were there infinitely many such trees."""

@@ -11,7 +11,7 @@ import numpy as np
 from .._base.device import device_for_prediction
 from .._base.sampling import Sampling
 from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
-from .._core import Link
+from .._core import Link, is_dealt
 from .._features.features import Features
 from .._losses import Loss, OutOfBag, Several
 from .background import Background
@@ -220,7 +220,7 @@ class Model:
         self, X: Floats, link: Link, first: int, last: int, threads: int, out_of_bag: Sampling | None = None
     ) -> Any:
         """Add up what some trees give on a GPU, out of bag with squares and numbers; None: the core has to do it."""
-        if self.device == "cpu":
+        if self.device == "cpu" or (out_of_bag is not None and any(is_dealt(int(s)) for s in np.unique(self.seeds))):
             return None
         from . import on_device
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._base.typing import Longs
+from .._base.typing import Floats
 from .._core import Link
 from .._features.encoder import CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
@@ -57,7 +58,7 @@ class _Source:
         self._name, self._parts = name, [_OPTIONS + header()]
         columns = model.columns if model.columns.dtype == np.float32 else model.columns.astype(dtype)
         forest = [*self._table(model.features), *self._trees(columns), *self._results(model)]
-        forest += [str(int(columns.n_inputs.max(initial=0))), *_NO_INTERVALS]
+        forest += _NO_INTERVALS
         guard = f"{name.upper()}_H"
         self._parts.insert(1, f"#ifndef {guard}\n#define {guard}\n")
         self._parts.append(f"static const bf_forest {name} = {{\n    " + ",\n    ".join(forest) + "};\n")
@@ -91,76 +92,69 @@ class _Source:
         self._parts.append(f"static const char *const {name}[] = {{\n    {cells}}};\n")
         return name
 
-    def _values(self, what: str, values: npt.NDArray[Any] | None) -> str:
-        name = self._array(what, values)
-        is_single = values is not None and values.dtype == np.float32
-        return f"{{NULL, {name}, NULL, NULL}}" if is_single else f"{{{name}, NULL, NULL, NULL}}"
-
     # ------------------------------------------------------------------------------------------------------- the parts
 
     def _table(self, features: Features) -> list[str]:
         names = [f"x{j}" for j in range(features.n_columns)] if features.names is None else features.names
         column_names = self._texts("columns", [str(name) for name in names])
-        kinds = "NULL"
-        if features.encoder is not None:
-            cells = [self._column(j, column) for j, column in enumerate(features.encoder.columns)]
-            kinds = f"{self._name}_kinds"
-            self._parts.append(f"static const bf_column {kinds}[] = {{\n    " + ",\n    ".join(cells) + "};\n")
         return [
             str(features.n_columns),
             str(len(features.mean)),
             column_names,
-            kinds,
+            *self._columns(features),
             self._array("mean", features.mean),
             self._array("scale", features.scale),
             self._array("fill", features.fill),
         ]
 
-    def _column(self, j: int, column: TableColumn) -> str:
-        if isinstance(column, NumberColumn):
-            kind = "BF_NUMBER_AND_MARK" if column.indicator else "BF_NUMBER"
-            return f"{{{kind}, {column.n_features}, 0, 0, NULL, NULL, NULL}}"
-        assert isinstance(column, CategoryColumn)
-        texts = numbers = "NULL"
-        if column.levels:
+    def _columns(self, features: Features) -> list[str]:
+        """Write what columns are that are not features as they are, and their levels."""
+        if features.encoder is None:
+            return ["NULL"] * 7 + ["0"]
+        columns = [_Column.of(column) for column in features.encoder.columns]
+        levels = [level for column in columns for level in column.levels]
+        for j, column in enumerate(columns):
             if any("\0" in str(level) for level in column.levels):
                 raise ValueError(f"Column {j} has a category with a character of code 0, which ends text in C.")
-            texts = self._texts(f"levels_{j}", [str(level) for level in column.levels])
-        if column.levels and not column.is_text:
-            numbers = self._array(f"numbers_{j}", np.array([_exact(level) for level in column.levels]))
-        means = self._array(f"means_{j}", column.means)
-        kind = "BF_ONE_HOT" if column.means is None else "BF_MEANS"
-        cells = [kind, column.n_features, column.n_levels, int(column.missing), texts, numbers, means]
-        return "{" + ", ".join(map(str, cells)) + "}"
+        numbers = [np.nan if isinstance(level, str) else _exact(level) for level in levels]
+        means = [column.means for column in columns if column.means is not None]
+        return [
+            self._array("kinds", np.array([column.kind for column in columns], dtype=np.uint8)),
+            self._array("level_start", np.cumsum([0, *(len(column.levels) for column in columns)])),
+            self._array("level_missing", np.array([column.missing for column in columns], dtype=np.uint8)),
+            self._array("level_is_text", np.array([column.is_text for column in columns], dtype=np.uint8)),
+            self._texts("levels", [str(level) for level in levels]) if levels else "NULL",
+            self._array("level_numbers", np.array(numbers)),
+            self._array("level_means", np.concatenate([own.ravel() for own in means]) if means else None),
+            str(means[0].shape[1] if means else 0),
+        ]
 
     def _trees(self, columns: ForestColumns) -> list[str]:
         if columns.tree_start[-1] >= 2**31:
             raise ValueError(f"to_c can write fewer than 2^31 nodes; got {columns.tree_start[-1]:,}.")
-        is_leaf = columns.feature < 0
-        tree = columns.tree_of_node
-        before: Longs = np.cumsum(is_leaf) - is_leaf  # leaves before a node
-        left = np.where(is_leaf, before - before[columns.tree_start[tree]], columns.left).astype(np.int32)
-        is_clipped = bool(columns.sum_path.any())
+        is_clipped, is_sum = bool(columns.sum_path.any()), columns.sum_path[columns.tree_of_node]
+        lower, upper = (columns.lower, columns.upper) if is_clipped else (None, None)
+        is_single = columns.params.dtype != np.float64
+        params = self._array("params", _at_least_single(columns.params))
         return [
             self._array("seen", columns.model_features),
             str(len(columns.seen_features)),
             str(columns.n_trees),
             str(columns.n_outputs),
+            str(int(columns.n_inputs.max(initial=0))),
             self._array("tree_start", columns.tree_start),
             self._array("kind", columns.kind),
-            self._array("sum_path", columns.sum_path.astype(np.uint8)),
             self._array("n_inputs", columns.n_inputs.astype(np.int32)),
-            self._array("first_model", columns.tree_outputs_start[:-1]),
-            self._array("first_param", columns.tree_params_start[:-1]),
-            self._array("first_hidden", columns.hidden_start[:-1]),
+            self._array("hidden_start", columns.hidden_start if columns.hidden.size else None),
+            self._array("hidden", columns.hidden),
             self._array("feature", columns.feature),
+            self._array("left", columns.left),
             self._array("threshold", columns.threshold),
             self._array("missing_left", columns.missing_left),
-            self._array("left", left),
-            self._values("lower", _at_least_single(columns.lower) if is_clipped else None),
-            self._values("upper", _at_least_single(columns.upper) if is_clipped else None),
-            self._values("params", _at_least_single(columns.params)),
-            self._array("hidden", columns.hidden),
+            self._array("param_start", columns.param_start),
+            self._array("lower", None if lower is None else np.where(is_sum, lower, -np.inf).astype(np.float64)),
+            self._array("upper", None if upper is None else np.where(is_sum, upper, np.inf).astype(np.float64)),
+            *(("NULL", params) if is_single else (params, "NULL")),
         ]
 
     def _results(self, model: Model) -> list[str]:
@@ -168,8 +162,7 @@ class _Source:
         classes = "NULL"
         if isinstance(loss, CrossEntropy):
             classes = self._texts("classes", [str(label) for label in loss.classes])
-        knots = np.concatenate([values for pair in calibration.knots for values in pair]) if calibration.knots else None
-        n_knots = np.array([len(x) for x, _ in calibration.knots], dtype=np.int32)
+        knots, start = calibration.knots, np.cumsum([0, *(len(x) for x, _ in calibration.knots)])
         return [
             "BF_EXP_OF_MEAN" if isinstance(loss, RegressionLoss) and loss.predicts_exponential else _LINKS[loss.link],
             str(len(stages)),
@@ -177,8 +170,9 @@ class _Source:
             self._array("stage_step", np.array(stages.steps, dtype=np.float64)),
             self._array("stage_units", np.array(stages.counts, dtype=np.int64)),
             repr(float(calibration.factor)),
-            self._array("knots", knots),
-            self._array("n_knots", n_knots),
+            self._array("knot_start", start if knots else None),
+            self._array("knot_x", np.concatenate([x for x, _ in knots]) if knots else None),
+            self._array("knot_y", np.concatenate([y for _, y in knots]) if knots else None),
             str(loss.n_classes),
             classes,
             repr(float(loss.origin)),
@@ -205,6 +199,25 @@ static inline int {name}_predict(const double *row, double *result, double *work
     return bf_predict(&{name}, row, result, work);
 }}
 """
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column as the tables have it; ``kind`` is one of ``bf_column_kind``."""
+
+    kind: int
+    levels: Sequence[Any] = ()
+    missing: bool = False
+    is_text: bool = False
+    means: Floats | None = None
+
+    @classmethod
+    def of(cls, column: TableColumn) -> _Column:
+        if isinstance(column, NumberColumn):
+            return cls(int(column.indicator))
+        assert isinstance(column, CategoryColumn)
+        kind = 2 if column.means is None else 3
+        return cls(kind, column.levels, column.missing, column.is_text and bool(column.levels), column.means)
 
 
 def check(model: Model) -> None:

@@ -14,6 +14,8 @@ from .._model.columns import Coefficients, ForestColumns
 from ._features import FeatureValues, Routing
 from ._graph import DOUBLE, EXACT_IN_FLOATS, ML_OPSET, Graph, Value
 from ._losses import LossGraph
+from ._numbers import shortest, unit_of
+from ._tables import SplitTables
 from ._trees import Trees
 
 # Coefficients that are gathered for a row at once, those of a group of trees: more would take memory and leave the
@@ -24,6 +26,8 @@ _AT_ONCE = 4096
 _ADDED_UP = 2**14
 # Coefficients for each split: with fewer the file would be more than 1.3 times the model file, where splits are coded.
 _FEW = 1.5
+_MOST = 1.1  # bytes for each of the float32 model file, which has some 4 for a coefficient and 4 for a split
+_BYTES_OF_A_SPLIT = {True: 12, False: 24}  # and a leaf: of floats, or of doubles
 
 
 class NodeModels:
@@ -37,6 +41,7 @@ class NodeModels:
         self._dtype = dtype
         are_most_splits = columns.params.size < _FEW * int(np.count_nonzero(columns.feature >= 0))
         self.routing = features.routing(columns.feature, columns.threshold, are_most_splits)
+        self._tables = SplitTables(columns, self.routing)
         self._linear_inputs: Value | None = None
 
     def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
@@ -104,7 +109,7 @@ class NodeModels:
             return table
         exponent = _of_trees(columns.exponent, columns.tree_outputs_start, trees).reshape(-1, columns.n_outputs, 1)
         unit = np.ldexp(np.float32(1), np.concatenate([np.zeros_like(exponent[:n_first]), exponent]))
-        return graph.add("Mul", table, graph.doubles(_shortest(unit)))
+        return graph.add("Mul", table, graph.doubles(shortest(unit)))
 
     # ---------------------------------------------------------------------------------------------------- constants
 
@@ -129,7 +134,7 @@ class NodeModels:
         values = self._leaf_values(trees, as_outputs)
         if self._dtype == "float32" and as_outputs and self._columns.n_outputs > 1:
             values = values.astype(np.float32)  # means of probabilities are as exact as these: nothing cancels out
-        return self._graph.doubles(_shortest(values))
+        return self._graph.doubles(shortest(values))
 
     def _sums_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that have one number at each leaf in parts: TreeEnsemble adds them up."""
@@ -137,18 +142,45 @@ class NodeModels:
         sums = []
         for weight in np.unique(weights):
             own = weights == weight
+            in_tables = own & self._tables.are_shorter[numbers] & self._are_long(numbers[own], as_outputs)
+            own &= ~in_tables
+            sums += self._sums_in_tables(numbers[in_tables], weight, as_outputs)
             part = np.cumsum(n_leaves[own]) // _ADDED_UP
             for k in np.unique(part):
                 trees = Trees(self._columns, numbers[own][part == k])
                 sums.append(self._sum_of_constants(trees, self._leaf_values(trees, as_outputs)[:, 0], weight))
         return sums
 
+    def _are_long(self, numbers: Longs, as_outputs: bool) -> bool:
+        """Tell whether trees would make the file too large; tables are shorter, but slower for a single row."""
+        columns, trees = self._columns, Trees(self._columns, numbers)
+        values = self._leaf_values(trees, as_outputs)[:, 0]
+        is_exact = self._is_exact_in_floats(len(trees), values, unit_of(values))
+        n_bytes = np.count_nonzero(~trees.is_leaf) * _BYTES_OF_A_SPLIT[is_exact] + columns.params.nbytes
+        n_splits = np.count_nonzero(columns.feature >= 0)
+        return bool(n_bytes > _MOST * 4 * (columns.params.size + n_splits))
+
+    def _is_exact_in_floats(self, n_trees: int, values: Floats, unit: float) -> bool:
+        """Tell whether floats hold all digits of the sums of trees."""
+        return (
+            bool(n_trees * np.abs(values).max() < unit * EXACT_IN_FLOATS) and self.routing.threshold.dtype == np.float32
+        )
+
+    def _sums_in_tables(self, numbers: Longs, weight: float, as_outputs: bool) -> list[Value]:
+        """Return the weighted sum of trees that are stored as tables, in parts."""
+        if not len(numbers):
+            return []
+        trees, values = Trees(self._columns, numbers), np.zeros(len(self._columns.feature))
+        values[trees.leaves] = self._leaf_values(trees, as_outputs)[:, 0]
+        return [
+            self._graph.add("Mul", part, np.array(weight)) for part in self._tables.sums(self._graph, numbers, values)
+        ]
+
     def _sum_of_constants(self, trees: Trees, values: Floats, weight: float) -> Value:
         """Return the sum of the values of leaves times a weight: by floats if that is exact, by doubles if not."""
         graph, targets = self._graph, np.zeros(len(values), dtype=np.int64)
-        unit = _unit(values)
-        are_few = len(trees) * np.abs(values).max() < unit * EXACT_IN_FLOATS  # digits of the sum
-        if are_few and self.routing.threshold.dtype == np.float32:
+        unit = unit_of(values)
+        if self._is_exact_in_floats(len(trees), values, unit):
             found = graph.add("Cast", trees.add_to(graph, self.routing, values / unit, targets, 1), to=DOUBLE)
             return graph.add("Mul", found, np.array(unit * weight))
         exact = Routing(self._features.routed, self._columns.threshold)
@@ -215,18 +247,3 @@ class NodeModels:
 def _of_trees(values: npt.NDArray[Any], start: Longs, trees: Trees) -> npt.NDArray[Any]:
     """Return the part of some trees, out of the values of all trees, one after another."""
     return np.concatenate([values[start[t] : start[t + 1]] for t in trees.numbers])
-
-
-def _shortest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers in the fewest digits that hold them exactly."""
-    with np.errstate(over="ignore"):
-        tried = (values.astype(dtype) for dtype in (np.float16, np.float32))
-        return next((short for short in tried if (short == values).all()), values)
-
-
-def _unit(values: Floats) -> float:
-    """Return the largest power of two, up to 1, that all numbers are multiples of."""
-    digits, exponent = np.frexp(values[values != 0])
-    whole = np.ldexp(np.abs(digits), 53).astype(np.int64)
-    last = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)  # places of the last digits in base 2
-    return float(np.ldexp(1.0, int((exponent - 53 + last).min(initial=0))))

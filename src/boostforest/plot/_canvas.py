@@ -161,7 +161,13 @@ def check_estimator(estimator: Any, what: str) -> None:
     if what in kinds and not kinds[what](estimator):
         raise TypeError(f"this picture needs {what}; got {_told(estimator)}.")
     check_is_fitted(estimator)
-    if what in kinds and hasattr(estimator, "get_target"):
+    if what in kinds:
+        check_one_target(estimator)
+
+
+def check_one_target(estimator: Any) -> None:
+    """Refuse several targets."""
+    if hasattr(estimator, "get_target"):
         require_one(estimator._fitted(), "this picture")
 
 

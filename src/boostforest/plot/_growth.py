@@ -43,6 +43,7 @@ def convergence(forest: Any, X: Any, y: Any, *, label: str | None = None, ax: Ax
     method = "staged_predict_proba" if is_classifier(forest) else "staged_predict"
     if not hasattr(forest, method):
         raise TypeError(f"this picture needs a forest with {method}; got {type(forest).__name__}.")
+    canvas.check_one_target(forest)
     losses = _losses(forest, X, y, method)
     trees = np.arange(1, len(losses) + 1)
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "coalition_tables.hpp"
 #include "interventional.hpp"
 #include "mixed_lanes.hpp"
 #include "path_dependent.hpp"
@@ -33,9 +34,11 @@ int depth_of(const TreeView& tree) {
 struct Explainers {
     Explainers(const PreparedRows& background, const Players& players, const Weights& weights, int n_outputs)
         : by_nodes(background, players, weights, n_outputs),
+          tables(background, players, weights),
           lanes(background, players, weights),
           whole(background, players, weights, n_outputs) {}
     Interventional by_nodes;
+    CoalitionTables tables;
     MixedLanes lanes;
     WholeTree whole;
 };
@@ -67,6 +70,7 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
     std::transform(forest.trees.begin(), forest.trees.end(), closed.begin(),
                    [&](const TreeView& tree) { return has_closed_forms(tree, forest.link); });
     const bool in_lanes = !out.apart && out.pairs == nullptr;
+    const bool in_tables = in_lanes && players.n <= kCubePlayers;
     const double full = full_rest(forest.trees, forest.weights, forest.link, others.input_width());
     std::vector<std::unique_ptr<Explainers>> explainers(kMaxThreads);
     const std::int64_t n_apart = out.apart ? others.n() : 1, size = n_apart * players.n * n_outputs;
@@ -83,7 +87,13 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                        if (!own) own = std::make_unique<Explainers>(others, players, weights, n_outputs);
                        std::vector<Key> keys(block.n());
                        for (std::int64_t i = 0; i < block.n(); ++i) keys[i] = block.key(i);
-                       for (std::size_t t = 0; t < forest.trees.size(); ++t)
+                       if (in_tables) own->tables.take(block);
+                       for (std::size_t t = 0; t < forest.trees.size(); ++t) {
+                           if (closed[t] && in_tables && fits_tables(forest.trees[t], forest.link)) {
+                               own->tables.add_tree(forest.trees[t], forest.link,
+                                                    target_of(begin, forest.weights[t]).sums.weight, worker);
+                               continue;
+                           }
                            for (std::int64_t i = 0; i < block.n(); ++i) {
                                const Target target = target_of(begin + i, forest.weights[t]);
                                const Key key = child(keys[i], forest.first + t);
@@ -97,6 +107,9 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                                    own->whole.add_tree(forest.trees[t], forest.link, block, i, key, worker, target);
                                }
                            }
+                       }
+                       for (std::int64_t i = 0; i < block.n() && in_tables; ++i)
+                           own->tables.give(i, out.values + (begin + i) * size);
                        for (std::int64_t i = 0; i < block.n() && out.pairs != nullptr; ++i)
                            for (std::int64_t other = 0; other < n_apart; ++other) {
                                const Sums sums = target_of(begin + i, 0).of(other, players.n, n_outputs);

@@ -150,8 +150,7 @@ void MixedLanes::part(std::int32_t node, std::int64_t first, std::int64_t n, std
 void MixedLanes::add_model(std::int32_t node, std::int64_t first, std::int64_t n) {
     if (!models_->load(node)) return;
     const bool is_clipped = models_->shape() == Shape::kClipped;
-    double at_row = 0;
-    kernels().linear(inputs_.data(), 1, static_cast<int>(stride_), models_->slopes(0), models_->intercept(0), &at_row);
+    const double at_row = models_->score(0, inputs_.data());
     const double lower = is_clipped ? models_->lower() : -kInfinite, upper = is_clipped ? models_->upper() : kInfinite;
     slopes_place_ = (slopes_place_ + stride_) % static_cast<std::int64_t>(slopes_.size());
     double* slopes = slopes_.data() + slopes_place_;

@@ -180,8 +180,11 @@ void PathDependent::add_tree(const PathTree& tree, double weight) {
 
 // Fills below(depth): sums over the nodes from here on of rule × product × output.
 void PathDependent::visit(std::int32_t node, int depth) {
-    std::fill_n(below(depth), n_points_ * n_outputs_ * kLanes, 0.0);
-    if (models_->load(node)) add_model(node, depth);
+    if (models_->load(node)) {
+        add_model(node, depth);
+    } else {
+        std::fill_n(below(depth), n_points_ * n_outputs_ * kLanes, 0.0);
+    }
     if (tree_->tree().feature[node] < 0) return;
     const std::int32_t left = tree_->tree().left[node];
     step(node, left, depth);
@@ -233,6 +236,7 @@ void PathDependent::put_on_path(std::int32_t player) {
 
 void PathDependent::add_model(std::int32_t node, int depth) {
     const bool has_slopes = models_->has_slopes(), is_clipped = models_->shape() == Shape::kClipped;
+    const bool is_bent = has_slopes && (models_->shape() == Shape::kSigmoid || models_->shape() == Shape::kSoftmax);
     const int n = has_slopes ? static_cast<int>(players_.of_input.size()) : 0;
     PathModel model{.slopes = nullptr,
                     .means = has_slopes ? tree_->means(node) : nullptr,
@@ -243,22 +247,24 @@ void PathDependent::add_model(std::int32_t node, int depth) {
                     .product = product(depth),
                     .below = nullptr};
     const std::int64_t per_output = std::int64_t{input_width_} * kLanes;
-    for (int k = 0; k < n_outputs_ && has_slopes; ++k) {
+    for (int k = 0; k < n_outputs_ && is_bent; ++k) {
         model.slopes = models_->slopes(k);
-        model.score = tree_->scores(node)[k];
-        model.output = is_clipped ? tree_->outputs(node)[k] : model.score;
+        model.score = model.output = tree_->scores(node)[k];
         kernels().path_line(model, inputs_.data(), n, line_.data() + k * per_output, change_.data() + k * kLanes,
                             bend_.data() + k * kLanes);
     }
-    if (has_slopes && models_->shape() == Shape::kSigmoid) bend_one(node);
-    if (has_slopes && models_->shape() == Shape::kSoftmax) bend_many(node);
+    if (is_bent && models_->shape() == Shape::kSigmoid) bend_one(node);
+    if (is_bent && models_->shape() == Shape::kSoftmax) bend_many(node);
     for (int k = 0; k < n_outputs_; ++k) {
+        model.slopes = has_slopes ? models_->slopes(k) : nullptr;
+        model.score = tree_->scores(node)[k];
         model.output = tree_->outputs(node)[k];
         model.below = below(depth) + k * n_points_ * kLanes;
         kernels().path_model(rule_, model, path_.data(), has_slopes ? static_cast<int>(path_.size()) : 0,
-                             line_.data() + k * per_output, change_.data() + k * kLanes, bend_.data() + k * kLanes,
-                             off_path_.data(), has_slopes ? n_off_path_ : 0, players_.of_input.data(),
-                             values_.data() + k * kLanes, std::int64_t{n_outputs_} * kLanes);
+                             has_slopes && !is_bent ? inputs_.data() : nullptr, n, line_.data() + k * per_output,
+                             change_.data() + k * kLanes, bend_.data() + k * kLanes, off_path_.data(),
+                             has_slopes ? n_off_path_ : 0, players_.of_input.data(), values_.data() + k * kLanes,
+                             std::int64_t{n_outputs_} * kLanes);
     }
 }
 

@@ -25,13 +25,7 @@ void PathScores::score(std::int32_t node, const Sample& sample, double* f, std::
     if (data_.monotone != nullptr) return add_monotone(node, see(sample), f);
     const Seen seen = see(sample);
     if (n_outputs == 1 || inputs_->indicators() != nullptr) return add_models(node, seen, f, stride);
-    constexpr std::int64_t kRows = 64;  // whose inputs stay in the cache for the models of all outputs and nodes
-    for (std::int64_t first = 0; first < seen.n; first += kRows) {
-        Seen some = seen;
-        some.rows += first;
-        some.n = std::min(kRows, seen.n - first);
-        add_models(node, some, f + first, stride);
-    }
+    add_several(node, seen, f, stride);
 }
 
 PathScores::Seen PathScores::see(const Sample& sample) {
@@ -77,6 +71,33 @@ void PathScores::add_models(std::int32_t node, const Seen& seen, double* f, std:
         for (int c = 0; c < data_.loss.n_outputs(); ++c, params += 1 + inputs_->n()) {
             const double* out = evaluate(params, seen);
             for (std::int64_t i = 0; i < seen.n; ++i) f[c * stride + i] += std::min(std::max(out[i], low), high);
+        }
+    }
+}
+
+// The same for several outputs: the inputs of a few rows stay in the cache for the models of all outputs and nodes.
+void PathScores::add_several(std::int32_t node, const Seen& seen, double* f, std::int64_t stride) {
+    constexpr std::int64_t kRows = 64;
+    const int n_outputs = data_.loss.n_outputs(), n = inputs_->n();
+    path_.clear();
+    for (; node >= 0 && builder_.model(node) != nullptr; node = is_clipped_ ? builder_.parent(node) : -1)
+        path_.push_back(node);
+    const std::int64_t n_models = std::ssize(path_) * n_outputs, width = seen.width;
+    double* slopes = padded_.get(n_models * (width + 1));
+    double* intercepts = slopes + n_models * width;
+    for (std::int64_t m = 0; m < n_models; ++m) {
+        const double* params = builder_.model(path_[m / n_outputs]) + m % n_outputs * (1 + n);
+        intercepts[m] = params[0];
+        std::copy_n(params + 1, n, slopes + m * width);
+        std::fill(slopes + m * width + n, slopes + (m + 1) * width, 0.0);
+    }
+    for (std::int64_t first = 0; first < seen.n; first += kRows) {
+        const std::int64_t n_rows = std::min(kRows, seen.n - first);
+        for (std::int64_t m = 0; m < n_models; m += n_outputs) {
+            const std::int32_t step = path_[m / n_outputs];
+            kernels().add_clipped_rows(seen.x, seen.rows + first, n_rows, seen.width, slopes + m * width,
+                                       intercepts + m, n_outputs, builder_.lower(step), builder_.upper(step), f + first,
+                                       stride);
         }
     }
 }

@@ -36,6 +36,7 @@ class PathScores {
     Seen see(const Sample& sample);
     const double* evaluate(const double* params, const Seen& seen);
     void add_models(std::int32_t node, const Seen& seen, double* f, std::int64_t stride);
+    void add_several(std::int32_t node, const Seen& seen, double* f, std::int64_t stride);
     void add_monotone(std::int32_t node, const Seen& seen, double* f);
 
     const Dataset& data_;
@@ -43,6 +44,7 @@ class PathScores {
     NodeInputs* inputs_ = nullptr;  // of the tree
     bool is_clipped_ = false;
     Buffer<double> slopes_, out_;  // of a model; zeros behind the slopes
+    Buffer<double> padded_;        // of all models on a path: slopes, as wide as rows, then the intercepts
     Buffer<double> steps_;         // per indicator: what its rare value adds
     Buffer<double> own_;           // scores without what the tree starts from
     RowLists lists_;               // indicators of the rows

@@ -1,7 +1,8 @@
-// The rows that a tree is grown on: drawn with replacement, or all of them.
+// The rows that a tree is grown on: drawn with replacement, dealt out, or all of them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../base/parallel.hpp"
@@ -20,6 +21,26 @@ struct Sampling {
     const std::int32_t* drawn = nullptr;  // how often each row was drawn, if the table is what one tree has drawn
 };
 
+// Some bags to which rows are dealt: each row is left out by two of them, which judge it, and is in all others once.
+// The seed of such a bag says so, so that whoever asks later which rows a tree has drawn need not know.
+struct Deal {
+    Key key;                    // that the rows are dealt with, the same for all bags
+    std::uint64_t n_bags, bag;  // how many there are, and which one this is
+
+    // Whether the bag leaves a row out.
+    bool leaves_out(std::int64_t row) const {
+        const std::uint64_t first = below(key, 2 * row, n_bags);
+        return first == bag || (first + 1 + below(key, 2 * row + 1, n_bags - 1)) % n_bags == bag;
+    }
+};
+
+constexpr int kLeastDealt = 3, kMostDealt = 63;  // bags
+
+// The seed of one of some bags to which rows are dealt, and what it says; nothing if it is a tree's seed like any
+// other.
+Key dealt_seed(Key key, int n_bags, int bag);
+std::optional<Deal> read_deal(Key seed);
+
 // How often each row was drawn. Draws may be many more than rows, so the worker looks up now and then.
 void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts);
 
@@ -36,6 +57,7 @@ class Replica {
     const double* weights() const { return weights_.data(); }
 
    private:
+    void weigh_dealt();
     void balance_classes();
 
     const Dataset& data_;

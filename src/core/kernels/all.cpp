@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "cubes.hpp"
 #include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
@@ -50,8 +51,11 @@ const Kernels kTable = {
     .columns_times_lanes = columns_times_lanes,
     .rows_times_lanes = rows_times_lanes,
     .substitute_lanes = substitute_lanes,
+    .substitute_few = substitute_few,
+    .label_products = label_products,
     .linear = linear,
     .linear_rows = linear_rows,
+    .add_clipped_rows = add_clipped_rows,
     .add_weighted_rows = add_weighted_rows,
     .weighted_sums = weighted_sums,
     .sum = sum_of,
@@ -78,6 +82,8 @@ const Kernels kTable = {
     .coalition_sums = coalition_sums,
     .clipped_coalitions = clipped_coalitions,
     .mixed_games = mixed_games,
+    .clipped_cubes = clipped_cubes,
+    .cube_lanes = kLaneBits,
     .path_step = path_step,
     .path_return = path_return,
     .path_line = path_line,

@@ -17,7 +17,7 @@
 namespace boostforest {
 
 // Right-hand sides that are solved side by side.
-constexpr int kLanes = 8;
+constexpr int kLanes = 8, kFewLanes = 4;
 
 // Sums over rows that linear fits on a constant, a value p and a value x ask for: g and h are the derivatives of the
 // loss, w the weight of a row.
@@ -70,6 +70,30 @@ struct OpenGames {
     double at_start[kLanes];          //   and the output there
     double slope[kLanes];             // of the line that was counted
     double largest[kLanes];           // how far the output may be from it, times the weight of the game
+};
+
+// Games of a node's model between a row x and background rows that meet the same conditions, on cubes of coalitions:
+// see explain/coalition_tables.hpp.
+constexpr int kCubeRows = 128, kCubePlayers = 10;  // at most
+struct CubeColumns {                               // those that are free, first the columns that lanes differ in
+    std::int32_t n;
+    std::int32_t player[kCubePlayers];  // n_players: a column of the lanes that is not free
+    std::int32_t stride[kCubePlayers];  // in a table
+    std::int32_t layout;                // of the table
+};
+struct CubeGames {
+    const CubeColumns* columns;
+    const std::int32_t* input_start;     // first input of each column
+    bool one_each;                       // input j is column j
+    std::uint64_t rows[kCubeRows / 64];  // bits of the background rows
+    const double* steps;                 // x - z: of input j and row i at j * kCubeRows + i
+    const double* slopes;                // per input
+    double at_row, lower, upper;         // score of x, range of the output
+    std::uint32_t of_row, of_other;      // bits of the columns that must come from x, and must not
+    const double* shares;                // B(p, q+1), B(p+1, q+1), B(p+1, q), B(p+2, q), times the weight of the game
+    const double* lane_weights;          // kLanes: the weight of the game, 0 for lanes that it has no coalitions in
+    double* sums;                        // contributions: kLanes per column
+    double* table;                       // values of coalitions, from that with the columns of x alone on
 };
 
 // Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
@@ -194,12 +218,24 @@ struct Kernels {
                              const double* intercept, double* out);
     void (*substitute_lanes)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
 
+    // kFewLanes right-hand sides at the most: substitute() in place, value i of lane l at [i * kFewLanes + l];
+    // out[c * width + j] = Σ_i v[i] z[c * stride + i] x[i, j].
+    void (*substitute_few)(const double* a, std::int64_t ld, int d, const double* inverse_pivots, double* b);
+    void (*label_products)(const double* x, std::int64_t n, int width, const double* v, const double* z,
+                           std::int64_t stride, int n_outputs, double* out);
+
     // out[i] = intercept + Σ_j slopes[j] x[i, j]; slopes padded to width.
     void (*linear)(const double* x, std::int64_t n, int width, const double* slopes, double intercept, double* out);
 
     // The same for rows of a table.
     void (*linear_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
                         double intercept, double* out);
+
+    // The same for several outputs, each with its slopes and its intercept: out[c * stride + i] gets it added, kept
+    // within [lower, upper].
+    void (*add_clipped_rows)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* slopes,
+                             const double* intercepts, int n_outputs, double lower, double upper, double* out,
+                             std::int64_t stride);
 
     // out[j] += Σ_i a[i] x[i, j].
     void (*add_weighted_rows)(const double* x, std::int64_t n, int width, const double* a, double* out);
@@ -296,6 +332,13 @@ struct Kernels {
     // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
     void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
 
+    // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions, and else
+    // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
+    void (*clipped_cubes)(const CubeGames& games, double* differences);
+
+    // How many columns the lanes of clipped_cubes differ in.
+    int cube_lanes;
+
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
     // after it, 1 / u of the column, and out = product · u / u before; returns whether one of the rows does.
     bool (*path_step)(const PathRule& rule, const double* x, const PathSplit& split, const double* product,
@@ -306,12 +349,13 @@ struct Kernels {
     // line: what each of n inputs changes of a node's score between its means and the rows; change: their sum; bend:
     // the slope of the node's output, within its range, between both.
     void (*path_line)(const PathModel& model, const double* x, int n, double* line, double* change, double* bend);
-    // A node's output and what columns change of it, bend × line: adds rule × product × output to `below`, and to
-    // values
-    // (`stride` apart) what is not left to path_return. off_path: n inputs of columns that are not on the path.
+    // A node's output and what columns change of it, bend × line: writes rule × product × output to `below`, and adds
+    // to values (`stride` apart) what is not left to path_return. off_path: n inputs of columns that are not on the
+    // path. x null: line, change and bend are given; else they are those of path_line.
     void (*path_model)(const PathRule& rule, const PathModel& model, const PathColumn* const* columns, int n_columns,
-                       const double* line, const double* change, const double* bend, const std::int32_t* off_path,
-                       int n, const std::int32_t* of_input, double* values, std::int64_t stride);
+                       const double* x, int n_inputs, double* line, const double* change, const double* bend,
+                       const std::int32_t* off_path, int n, const std::int32_t* of_input, double* values,
+                       std::int64_t stride);
 
     // LogitBoost for the class `label` with probabilities p: v = w |e| max(1 - |e|, 1/3) and vz = w e, where
     // e = [y = label] - p; v is the weight of the response z = vz / v, which lies within ±3. rest: the probability of

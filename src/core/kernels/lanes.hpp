@@ -143,6 +143,97 @@ void substitute_lanes(const double* a, Index ld, int d, const double* inverse_pi
     });
 }
 
+// Four unknowns at a time: the next one waits for a few numbers only, and the rest of b is loaded and stored once for
+// all four.
+template <class V>
+inline void substitute_few_of(const double* a, Index ld, int d, const double* inverse_pivots, double* b) {
+    const auto take = [=](Index at, const V(&known)[4], const double* factor, Index step) {
+        V rest = load<V>(b + at * kFewLanes);
+        for (int p = 0; p < 4; ++p) rest -= factor[p * step] * known[p];
+        store<V>(b + at * kFewLanes, rest);
+    };
+    const Index whole = d / 4 * 4;
+    for (Index k = 0; k < d; k += 4) {
+        const int size = k < whole ? 4 : static_cast<int>(d - k);
+        V own[4], known[4];
+        for (int p = 0; p < size; ++p) {
+            own[p] = load<V>(b + (k + p) * kFewLanes);
+            for (int q = 0; q < p; ++q) own[p] -= a[(k + q) * ld + k + p] * known[q];
+            known[p] = own[p] * inverse_pivots[k + p];
+            store<V>(b + (k + p) * kFewLanes, own[p]);
+        }
+        for (Index j = k + 4; j < d; ++j) take(j, known, a + k * ld + j, ld);
+    }
+    for (Index k = d; k > whole; --k) {
+        const V known = load<V>(b + (k - 1) * kFewLanes) * inverse_pivots[k - 1];
+        store<V>(b + (k - 1) * kFewLanes, known);
+        for (Index i = 0; i < k - 1; ++i) {
+            double* at = b + i * kFewLanes;
+            store<V>(at, load<V>(at) - a[i * ld + k - 1] * known);
+        }
+    }
+    for (Index k = whole - 4; k >= 0; k -= 4) {
+        V known[4];
+        for (int p = 3; p >= 0; --p) {
+            V own = load<V>(b + (k + p) * kFewLanes);
+            for (int q = 3; q > p; --q) own -= a[(k + p) * ld + k + q] * known[q];
+            known[p] = own * inverse_pivots[k + p];
+            store<V>(b + (k + p) * kFewLanes, known[p]);
+        }
+        for (Index i = 0; i < k; ++i) take(i, known, a + i * ld + k, 1);
+    }
+}
+
+void substitute_few(const double* a, Index ld, int d, const double* inverse_pivots, double* b) {
+    for_columns(kFewLanes, [=]<class V>(int l) { substitute_few_of<V>(a, ld, d, inverse_pivots, b + l); });
+}
+
+// kVectors vectors of columns.
+template <class V, int kVectors, int kOutputs>
+inline void label_products_of(const double* x, Index n, Index width, const double* v, const double* z, Index stride,
+                              double* out) {
+    constexpr int kSize = Traits<V>::kSize;
+    V total[kOutputs][kVectors] = {};
+    for (Index i = 0; i < n; ++i)
+        unrolled<0, kVectors>([&]<int q>() {
+            const V weighted = v[i] * load<V>(x + i * width + q * kSize);
+            unrolled<0, kOutputs>([&]<int c>() { total[c][q] += z[c * stride + i] * weighted; });
+        });
+    for (int c = 0; c < kOutputs; ++c)
+        for (int q = 0; q < kVectors; ++q) store<V>(out + c * width + q * kSize, total[c][q]);
+}
+
+template <int kOutputs>
+void label_products_with(const double* x, Index n, int width, const double* v, const double* z, Index stride,
+                         double* out) {
+    with_vector(width, [=]<class V>() {
+        constexpr int kSize = Traits<V>::kSize, kMost = kSize == 8 ? 4 : 2;  // that registers are enough for
+        const int n_vectors = width / kSize;
+        for (int j = 0; j < n_vectors;) {
+            const auto run = [&]<int kVectors>() {
+                label_products_of<V, kVectors, kOutputs>(x + j * kSize, n, width, v, z, stride, out + j * kSize);
+                j += kVectors;
+            };
+            if (kMost == 4 && n_vectors - j >= 4)
+                run.template operator()<kMost>();
+            else if (kMost == 4 && n_vectors - j == 3)
+                run.template operator()<kMost == 4 ? 3 : 1>();
+            else if (n_vectors - j >= 2)
+                run.template operator()<2>();
+            else
+                run.template operator()<1>();
+        }
+    });
+}
+
+void label_products(const double* x, Index n, int width, const double* v, const double* z, Index stride, int n_outputs,
+                    double* out) {
+    (n_outputs == 2   ? label_products_with<2>
+     : n_outputs == 3 ? label_products_with<3>
+     : n_outputs == 4 ? label_products_with<4>
+                      : label_products_with<1>)(x, n, width, v, z, stride, out);
+}
+
 }  // namespace
 }  // namespace BF_ISA
 }  // namespace boostforest

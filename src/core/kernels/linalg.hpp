@@ -252,6 +252,42 @@ void linear_rows(const double* x, const std::int32_t* rows, Index n, int width, 
     linear_of([=](Index i) { return x + rows[i] * Index{width}; }, n, width, slopes, intercept, out);
 }
 
+// Four rows at a time, and all outputs of these: the rows are in the cache for all of them.
+void add_clipped_rows(const double* x, const std::int32_t* rows, Index n, int width, const double* slopes,
+                      const double* intercepts, int n_outputs, double lower, double upper, double* out, Index stride) {
+    using Some = decltype(folded(EightLanes{}));
+    with_lanes(width, [=]<class L>() {
+        Index i = 0;
+        for (; i + 4 <= n; i += 4) {
+            const auto row = [=](Index r) { return x + rows[i + r] * Index{width}; };
+            const double* four[4] = {row(0), row(1), row(2), row(3)};
+            for (int c = 0; c < n_outputs; ++c) {
+                const double* own = slopes + c * Index{width};
+                L total[4];
+                for (int r = 0; r < 4; ++r) total[r] = load_lanes<L>(own) * load_lanes<L>(four[r]);
+                for (Index j = L::kSize; j < width; j += L::kSize)
+                    for (int r = 0; r < 4; ++r) total[r] += load_lanes<L>(own + j) * load_lanes<L>(four[r] + j);
+                double sums[4];
+                store_sums(sums, intercepts[c], total);
+                for (int r = 0; r < 4; r += Traits<Some>::kSize) {
+                    Some value = load<Some>(sums + r);
+                    value = value < lower ? splat<Some>(lower) : value;
+                    value = value > upper ? splat<Some>(upper) : value;
+                    double* place = out + c * stride + i + r;
+                    store<Some>(place, load<Some>(place) + value);
+                }
+            }
+        }
+        for (; i < n; ++i)
+            for (int c = 0; c < n_outputs; ++c) {
+                const double* row = x + rows[i] * Index{width};
+                double value = intercepts[c] + dot<L>(row, slopes + c * Index{width}, width);
+                value = value < lower ? lower : value;
+                out[c * stride + i] += value > upper ? upper : value;
+            }
+    });
+}
+
 void add_weighted_rows(const double* x, Index n, int width, const double* a, double* out) {
     constexpr int kColumns = kVec == 2 ? 16 : 32,
                   kVectors = kColumns / kVec;  // cache lines of a row at a time, not one

@@ -55,20 +55,31 @@ void path_return(const PathRule& rule, int n_outputs, const double* under, const
     });
 }
 
+// What inputs change of the score of the rows from l on: writes each, returns their sum and the slope of the output.
+template <class V>
+struct Change {
+    V total, bend;
+};
+template <class V>
+[[gnu::always_inline]] inline Change<V> change_of(const PathModel& m, const double* x, int n, int l, double* line) {
+    V total{};
+    for (Index j = 0; j < n; ++j) {
+        const V own = m.slopes[j] * (load<V>(x + j * kLanes + l) - m.means[j]);
+        store<V>(line + j * kLanes + l, own);
+        total += own;
+    }
+    const V low = splat<V>(m.lower), high = splat<V>(m.upper), to = m.score + total;
+    const V above = to < low ? low : to, within = above > high ? high : above;
+    const V bent = total != 0 ? (within - m.output) / total : V{};
+    const V straight = within == to ? splat<V>(1) : bent;
+    return {total, m.score == m.output ? straight : bent};
+}
+
 void path_line(const PathModel& m, const double* x, int n, double* line, double* change, double* bend) {
     for_columns(kLanes, [&]<class V>(int l) {
-        V total{};
-        for (Index j = 0; j < n; ++j) {
-            const V own = m.slopes[j] * (load<V>(x + j * kLanes + l) - m.means[j]);
-            store<V>(line + j * kLanes + l, own);
-            total += own;
-        }
-        const V low = splat<V>(m.lower), high = splat<V>(m.upper), to = m.score + total;
-        const V above = to < low ? low : to, within = above > high ? high : above;
-        const V bent = total != 0 ? (within - m.output) / total : V{};
-        const V straight = within == to ? splat<V>(1) : bent;
-        store<V>(change + l, total);
-        store<V>(bend + l, m.score == m.output ? straight : bent);
+        const Change<V> of_rows = change_of<V>(m, x, n, l, line);
+        store<V>(change + l, of_rows.total);
+        store<V>(bend + l, of_rows.bend);
     });
 }
 
@@ -101,17 +112,19 @@ template <class V, int kPoints>
     }
     unrolled<0, kPoints>([&]<int t>() {
         double* below = m.below + start + t * kLanes;
-        store<V>(below, load<V>(below) + weighted[t] * (m.output + rule.points[first + t] * line[t]));
+        store<V>(below, weighted[t] * (m.output + rule.points[first + t] * line[t]));
     });
     return whole;
 }
 
 void path_model(const PathRule& rule, const PathModel& m, const PathColumn* const* columns, int n_columns,
-                const double* line, const double* change, const double* bend, const std::int32_t* off_path, int n,
-                const std::int32_t* of_input, double* values, Index stride) {
+                const double* x, int n_inputs, double* line, const double* change, const double* bend,
+                const std::int32_t* off_path, int n, const std::int32_t* of_input, double* values, Index stride) {
     for_columns(kLanes, [&]<class V>(int l) {
-        const V slope = load<V>(bend + l);
-        V rest = load<V>(change + l);
+        const Change<V> of_rows =
+            x != nullptr ? change_of<V>(m, x, n_inputs, l, line) : Change<V>{load<V>(change + l), load<V>(bend + l)};
+        const V slope = of_rows.bend;
+        V rest = of_rows.total;
         for (int i = 0; i < n_columns; ++i) {
             const PathColumn& column = *columns[i];
             V own{};

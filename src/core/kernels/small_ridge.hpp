@@ -207,8 +207,13 @@ bool small_ridge_with(const double* x, Index n, int width, int d, const double* 
 bool small_ridge(const double* x, Index n, int width, int d, const double* v, const double* z, Index stride,
                  int n_outputs, double lambda, double* slopes, double* intercepts) {
     const SmallOutputs out{z, stride, n_outputs, slopes, intercepts};
-    if (n_outputs == 1) return small_ridge_with<1>(x, n, width, d, v, lambda, out);
-    return n_outputs <= 4 && small_ridge_with<4>(x, n, width, d, v, lambda, out);
+    switch (n_outputs) {
+        case 1: return small_ridge_with<1>(x, n, width, d, v, lambda, out);
+        case 2:
+        case 3: return small_ridge_with<3>(x, n, width, d, v, lambda, out);
+        case 4: return small_ridge_with<4>(x, n, width, d, v, lambda, out);
+        default: return false;
+    }
 }
 
 }  // namespace

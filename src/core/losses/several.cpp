@@ -24,6 +24,14 @@ class Several : public Loss {
     }
 
    protected:
+    // Of every target, s.stride apart; row by row, which lie anywhere in the table.
+    void all_labels(const Sample& s, double* out) const {
+        for (std::int64_t i = 0; i < s.n; ++i) {
+            const double* own = targets_ + std::int64_t{s.rows[i]} * n_targets_;
+            for (int k = 0; k < n_targets_; ++k) out[k * s.stride + i] = own[k];
+        }
+    }
+
     static constexpr int kFewOutputs = 4;  // so many take less time one by one
 
    private:
@@ -42,7 +50,7 @@ class SquaredErrors final : public Several {
     bool has_unit_curvature() const override { return true; }
 
     double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
-        for (int k = 0; k < n_targets(); ++k) labels(s, k, s.state + k * s.stride);
+        all_labels(s, s.state);
         return step(f, f_stride, -kInfinity, kInfinity, s);
     }
 
@@ -99,7 +107,7 @@ class ClassTargets final : public Several {
 
     double start(const double* f, std::int64_t f_stride, const Sample& s) const override {
         for (int c = 0; c < n_outputs_; ++c) std::fill_n(s.state + c * s.stride, s.n, 0.0);
-        for (int k = 0; k < n_targets(); ++k) labels(s, k, known(s, k));
+        all_labels(s, known(s, 0));
         return step(f, f_stride, -kInfinity, kInfinity, s);
     }
 

@@ -311,38 +311,25 @@ class SharedRidge {
 
     void fit_features() {
         const int d = p_.d, width = p_.width;
-        double* gram = work_.matrix.get(static_cast<std::size_t>(width) * width);
-        double* mean = work_.vectors.get(3 * static_cast<std::size_t>(width));
-        double* sum_zx = mean + width;
-        double* inverse_pivots = sum_zx + width;
+        double* mean = work_.vectors.get((2 + static_cast<std::size_t>(kFewLanes)) * width);
+        double* inverse_pivots = mean + width;
+        double* sum_zx = inverse_pivots + width;
         take_lanes(d);
         double total = 0, unused = 0;
         kernels().weighted_sums(p_.v, p_.z, p_.n, total, unused);
-        if (p_.gram != nullptr) {
-            std::fill_n(mean, width, 0.0);
-            std::copy_n(p_.gram, static_cast<std::size_t>(width) * d, gram);
-        } else {
-            kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
-            centre({gram, width, d, mean, sum_zx, total, 0.0, 0.0});
-            if (p_.gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, p_.gram_out);
-        }
-        for (int j = 0; j < d; ++j) gram[j * width + j] += p_.lambda;
-        kernels().factor(gram, width, d, inverse_pivots);
+        const double* gram = factor_gram(total, mean, sum_zx, inverse_pivots);
+        if (p_.one_by_one) return solve_few(gram, total, mean, inverse_pivots, sum_zx);
         for (int first = 0; first < p_.n_outputs; first += kLanes) {
             check(work_.worker, p_.n * d * kLanes);
-            if (p_.one_by_one) {
-                multiply_labels(total, sum_zx);
-            } else {
-                centred_labels(first, p_.v, total);
-                kernels().columns_times_lanes(p_.x, p_.n, width, d, label_, solution_);
-            }
+            centred_labels(first, p_.v, total);
+            kernels().columns_times_lanes(p_.x, p_.n, width, d, label_, solution_);
             kernels().substitute_lanes(gram, width, d, inverse_pivots, solution_);
             for (int l = 0; l < kLanes; ++l) {
                 double product = 0;
                 for (int j = 0; j < d; ++j) product += solution_[j * kLanes + l] * mean[j];
                 intercept_[l] = z_mean_[l] - product;
             }
-            if (!p_.one_by_one) kernels().rows_times_lanes(p_.x, p_.n, width, d, solution_, intercept_, fitted_);
+            kernels().rows_times_lanes(p_.x, p_.n, width, d, solution_, intercept_, fitted_);
             write(first, solution_, d);
         }
     }
@@ -365,6 +352,7 @@ class SharedRidge {
         for (int i = 0; i < n; ++i) root[i] = std::sqrt(weight[i]);
         kernels().weigh_products(products, ld, n, root, m, s, p_.lambda, matrix);
         kernels().factor(matrix, ld, n, inverse_pivots);
+        if (p_.one_by_one) return solve_few_rows(products, matrix, ld, weight, root, m, inverse_pivots, total);
         for (int first = 0; first < p_.n_outputs; first += kLanes) {
             check(work_.worker, p_.n * (n + p_.d) * kLanes);
             centred_labels(first, root, total);
@@ -391,10 +379,12 @@ class SharedRidge {
         solution_ = fitted_ + p_.n * kLanes;
     }
 
-    // label = factor[i] · (z less its weighted mean), for the outputs from `first` on; the last one again at the end.
+    // label = factor[i] · (z less its weighted mean), for the outputs from `first` on; 0 where there are no more.
     void centred_labels(int first, const double* factor, double total) {
-        for (int l = 0; l < kLanes; ++l) {
-            const double* z = p_.z + std::min(first + l, p_.n_outputs - 1) * p_.stride;
+        const int n_here = std::min(kLanes, p_.n_outputs - first);
+        if (n_here < kLanes) std::fill_n(label_, p_.n * kLanes, 0.0);
+        for (int l = 0; l < n_here; ++l) {
+            const double* z = p_.z + (first + l) * p_.stride;
             double sum_v = 0, sum_vz = 0;
             kernels().weighted_sums(p_.v, z, p_.n, sum_v, sum_vz);
             z_mean_[l] = sum_vz / total;
@@ -402,18 +392,71 @@ class SharedRidge {
         }
     }
 
-    // solution = Xᵀ v (z less its weighted mean) of outputs that are fewer than lanes, each multiplied for itself.
-    void multiply_labels(double total, double* sum_zx) {
-        std::fill_n(solution_, static_cast<std::ptrdiff_t>(p_.d) * kLanes, 0.0);
-        for (int c = 0; c < p_.n_outputs; ++c) {
+    // The factors of the Gram matrix with the penalty; mean: of x, 0 where the matrix is known.
+    const double* factor_gram(double total, double* mean, double* sum_zx, double* inverse_pivots) {
+        const int d = p_.d, width = p_.width;
+        double* gram = work_.matrix.get(static_cast<std::size_t>(width) * width);
+        if (p_.gram != nullptr) {
+            std::fill_n(mean, width, 0.0);
+            std::copy_n(p_.gram, static_cast<std::size_t>(width) * d, gram);
+        } else {
+            kernels().normal_equations(p_.x, p_.n, width, d, p_.v, p_.z, gram, mean, sum_zx);
+            centre({gram, width, d, mean, sum_zx, total, 0.0, 0.0});
+            if (p_.gram_out != nullptr) std::copy_n(gram, static_cast<std::size_t>(width) * d, p_.gram_out);
+        }
+        for (int j = 0; j < d; ++j) gram[j * width + j] += p_.lambda;
+        kernels().factor(gram, width, d, inverse_pivots);
+        return gram;
+    }
+
+    // Up to kFewLanes outputs. Σ v (z - mean of z) x = Σ v z x - Σ v z · mean of x.
+    void solve_few(const double* gram, double total, const double* mean, const double* inverse_pivots, double* sum_zx) {
+        const int d = p_.d, width = p_.width, n_outputs = p_.n_outputs;
+        check(work_.worker, p_.n * d * n_outputs);
+        kernels().label_products(p_.x, p_.n, width, p_.v, p_.z, p_.stride, n_outputs, sum_zx);
+        std::fill_n(solution_, static_cast<std::ptrdiff_t>(d) * kFewLanes, 0.0);
+        for (int c = 0; c < n_outputs; ++c) {
+            double sum_v = 0, sum_vz = 0;
+            kernels().weighted_sums(p_.v, p_.z + c * p_.stride, p_.n, sum_v, sum_vz);
+            z_mean_[c] = sum_vz / total;
+            const double* own = sum_zx + static_cast<std::ptrdiff_t>(c) * width;
+            for (int j = 0; j < d; ++j) solution_[j * kFewLanes + c] = own[j] - sum_vz * mean[j];
+        }
+        kernels().substitute_few(gram, width, d, inverse_pivots, solution_);
+        for (int c = 0; c < n_outputs; ++c) {
+            double* slopes = p_.slopes + static_cast<std::ptrdiff_t>(c) * width;
+            for (int j = 0; j < d; ++j) slopes[j] = solution_[j * kFewLanes + c];
+            std::fill(slopes + d, slopes + width, 0.0);
+            p_.intercepts[c] = z_mean_[c] - dot(slopes, mean, d);
+            kernels().linear(p_.x, p_.n, width, slopes, p_.intercepts[c], p_.fitted + c * p_.fitted_stride);
+        }
+    }
+
+    // The same of fit_rows.
+    void solve_few_rows(const double* products, const double* matrix, int ld, const double* weight, const double* root,
+                        const double* m, const double* inverse_pivots, double total) {
+        const int n = static_cast<int>(p_.n), width = p_.width, n_outputs = p_.n_outputs;
+        check(work_.worker, p_.n * (n + p_.d) * n_outputs);
+        std::fill_n(label_, static_cast<std::ptrdiff_t>(n) * kFewLanes, 0.0);
+        for (int c = 0; c < n_outputs; ++c) {
             const double* z = p_.z + c * p_.stride;
             double sum_v = 0, sum_vz = 0;
-            kernels().weighted_sums(p_.v, z, p_.n, sum_v, sum_vz);
+            kernels().weighted_sums(p_.v, z, n, sum_v, sum_vz);
             z_mean_[c] = sum_vz / total;
-            for (std::int64_t i = 0; i < p_.n; ++i) label_[i] = p_.v[i] * (z[i] - z_mean_[c]);
-            std::fill_n(sum_zx, p_.width, 0.0);
-            kernels().add_weighted_rows(p_.x, p_.n, p_.width, label_, sum_zx);
-            for (int j = 0; j < p_.d; ++j) solution_[j * kLanes + c] = sum_zx[j];
+            for (int i = 0; i < n; ++i) label_[i * kFewLanes + c] = root[i] * (z[i] - z_mean_[c]);
+        }
+        kernels().substitute_few(matrix, ld, n, inverse_pivots, label_);
+        double* dual = fitted_;
+        std::fill(dual + n, dual + ld, 0.0);
+        for (int c = 0; c < n_outputs; ++c) {
+            double rest = 0;
+            for (int i = 0; i < n; ++i) rest += dual[i] = label_[i * kFewLanes + c] * root[i];
+            for (int i = 0; i < n; ++i) dual[i] -= weight[i] * (rest / total);
+            double* slopes = p_.slopes + static_cast<std::ptrdiff_t>(c) * width;
+            std::fill_n(slopes, width, 0.0);
+            kernels().add_weighted_rows(p_.x, n, width, dual, slopes);
+            p_.intercepts[c] = z_mean_[c] - dot(m, dual, n);
+            kernels().linear(products, n, ld, dual, p_.intercepts[c], p_.fitted + c * p_.fitted_stride);
         }
     }
 
@@ -425,10 +468,6 @@ class SharedRidge {
             std::fill(slopes + d, slopes + p_.width, 0.0);
             p_.intercepts[c] = intercept_[l];
             double* fitted = p_.fitted + c * p_.fitted_stride;
-            if (p_.one_by_one) {
-                kernels().linear(p_.x, p_.n, p_.width, slopes, intercept_[l], fitted);
-                continue;
-            }
             for (std::int64_t i = 0; i < p_.n; ++i) fitted[i] = fitted_[i * kLanes + l];
         }
     }
