@@ -558,11 +558,11 @@ def test_noise_that_more_bags_take_away_does_not_count():
     """Two of six bags are left to a row: the mean of all has a third of the variance."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=9000)
-    bags = y[:, None, None] + rng.normal(size=(9000, 1, 6))
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.number_of_bags(9000)))
     forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     left = bags[:, :, :2]
     oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 2.0))
-    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=6)]
+    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=boosted.number_of_bags(9000))]
     mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
     exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
     assert_allclose(mixture.fit(), exact, atol=0.03)
@@ -600,27 +600,18 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
 
 
 def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
-    X, y = wavy()
-    judged = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
-    monkeypatch.setattr(trim, "_MOST_JUDGES", len(y) // 2)
-    forest = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
-    assert forest.oob_losses_[-1] < 1.1 * judged.oob_losses_[-1]
-    outputs, seen = forest._model.out_of_bag_outputs(X, Sampling(bootstrap=True, n_draws=len(y)), 1)
-    assert_allclose(forest._model.loss.decode(outputs)[seen], forest.oob_prediction_[seen])  # of all rows
-
-
-def test_of_many_rows_a_trial_is_one_bag(monkeypatch):
-    tried = []
-    boost_of = boosted.Booster._boost
-
-    def counted(self, kind, at_forest, scores, seeds):
-        tried.append(len(seeds))
-        return boost_of(self, kind, at_forest, scores, seeds)
-
-    monkeypatch.setattr(boosted.Booster, "_boost", counted)
-    monkeypatch.setattr(boosted, "_MANY_ROWS", 200)
-    forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*wavy())
-    assert set(tried) == {1, boosted.N_BAGS - 1} and set(forest.stages_.units[1:]) == {boosted.N_BAGS}
+    calls, X_y = [], wavy()
+    monkeypatch.setattr(staged, "with_fewer_rounds", lambda *args: calls.append(args) or args[0])
+    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*X_y)
+    ((chains, weights, forest, growth),) = calls
+    some = np.arange(len(X_y[1])) % 2 == 0
+    (part,) = trim._after_shares(chains[0], (1.0,), growth, some)
+    for name in ("total", "squares", "n_trees"):  # what the bags add up to, for these rows
+        assert_allclose(getattr(part, name), getattr(chains[0].oob, name)[some], rtol=1e-6, atol=1e-6)
+    monkeypatch.setattr(trim, "_MOST_JUDGES", len(some) // 2)
+    for chain in trim.with_fewer_rounds(chains, weights, forest, growth):  # the rest is known of all rows
+        (oob,) = trim._after_shares(chain, (1.0,), growth, np.ones_like(some))
+        assert_allclose(chain.oob.total, oob.total, rtol=1e-6, atol=1e-6)
 
 
 def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):

@@ -4,8 +4,8 @@ Rows are dealt to the bags of a chain: two bags leave a row out, all others have
 bootstrap replica, which boosting makes more of than a forest does, and still every row has bags to judge it by.
 
 A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
-each kind are a trial, one where rows are many; the chains that prove useful get all their bags. The score of the forest
-and those of the chains are then added with the non-negative weights that have the least out-of-bag loss.
+each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
+chains are then added with the non-negative weights that have the least out-of-bag loss.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from .parameters import TREE_PARAMETERS
 
 N_BAGS, _TRIAL_BAGS = 10, 2
 _BAGS_OF_MANY_SCORES, _MANY_SCORES = 6, 5_000  # more rows or classes have fewer bags: they take longer
-_MANY_ROWS = 8000  # those that one bag leaves out tell enough in a trial
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _HOPELESS = 0.02  # weight of the first kind below which the others are not tried
@@ -299,14 +298,9 @@ class Booster:
             return seeds
         return dealt_seeds(int(seeds[0]), len(seeds))
 
-    @property
-    def _tried_seeds(self) -> Seeds:
-        """The seeds of a trial."""
-        return self._seeds[: 1 if len(self._growth.data.y) >= _MANY_ROWS else _TRIAL_BAGS]
-
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._seeds[len(self._tried_seeds) :]
+        seeds = self._seeds
         tried = self._trials(forest)
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
@@ -317,7 +311,10 @@ class Booster:
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
         if not useful:
             return None
-        chains = [chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds) for chain in useful]
+        chains = [
+            chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:])
+            for chain in useful
+        ]
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
@@ -345,7 +342,7 @@ class Booster:
 
     def _from_nothing_of(self, kind: Kind) -> Chain:
         if kind not in self._from_nothing:
-            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._tried_seeds)
+            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._seeds[:_TRIAL_BAGS])
         return self._from_nothing[kind]
 
     def _trials(self, forest: Forest) -> list[Chain]:
@@ -356,7 +353,7 @@ class Booster:
         offset: Any = 0.0 if objective.offset is None else objective.offset
         losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
         better = tried[int(np.nanargmin([*losses, np.inf]))].kind
-        return [*tried, self._boost(better, True, forest.scores, self._tried_seeds)]
+        return [*tried, self._boost(better, True, forest.scores, self._seeds[:_TRIAL_BAGS])]
 
     def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None
