@@ -118,7 +118,7 @@ def _number(differences: npt.NDArray[np.timedelta64], unit: Literal["s", "D"]) -
 
 def _share_of_year(moments: npt.NDArray[np.datetime64]) -> Floats:
     year = moments.astype("datetime64[Y]")
-    begin, end = year.astype("datetime64[us]"), (year + 1).astype("datetime64[us]")
+    begin, end = year.astype("datetime64[us]"), (year + np.timedelta64(1, "Y")).astype("datetime64[us]")
     return _number(moments - begin, "s") / _number(end - begin, "s")
 
 
