@@ -94,13 +94,14 @@ void explain_interventional(const WeightedTrees& forest, const RawRows& rows, co
                                                     target_of(begin, forest.weights[t]).sums.weight, worker);
                                continue;
                            }
+                           const bool fits = closed[t] && in_lanes && fits_lanes(forest.trees[t], forest.link, players);
+                           if (fits) own->lanes.take(forest.trees[t], forest.link, block, full);
                            for (std::int64_t i = 0; i < block.n(); ++i) {
                                const Target target = target_of(begin + i, forest.weights[t]);
                                const Key key = child(keys[i], forest.first + t);
                                worker.check(others.n() * 16 * others.width());
-                               if (closed[t] && in_lanes && fits_lanes(forest.trees[t], forest.link, players)) {
-                                   own->lanes.take(block, i);
-                                   own->lanes.add_tree(forest.trees[t], forest.link, key, full, target.sums);
+                               if (fits) {
+                                   own->lanes.add_row(i, key, target.sums);
                                } else if (closed[t]) {
                                    own->by_nodes.add_tree(forest.trees[t], forest.link, block, i, key, target);
                                } else {
@@ -137,16 +138,16 @@ void explain_path(const WeightedTrees& forest, const RawRows& rows, const RawRow
             [&](const PreparedRows& block, std::int64_t begin, Worker& worker) {
                 const std::int64_t size = std::int64_t{players.n} * n_outputs;
                 std::vector<std::unique_ptr<PathDependent>> paths;
-                for (std::int64_t i = 0; i < block.n(); i += kLanes) {
+                for (std::int64_t i = 0; i < block.n(); i += kPathRows) {
                     paths.push_back(std::make_unique<PathDependent>(players, n_outputs, others.input_width()));
                     paths.back()->take(block, i);
                 }
                 for (std::size_t t = 0; t < trees.size(); ++t)
                     for (const auto& rows_of : paths) {
-                        worker.check(trees[t].tree().n_nodes * 16 * kLanes);
+                        worker.check(trees[t].tree().n_nodes * 16 * kPathRows);
                         rows_of->add_tree(trees[t], weights[t]);
                     }
-                for (std::size_t i = 0; i < paths.size(); ++i) paths[i]->give(values + (begin + i * kLanes) * size);
+                for (std::size_t i = 0; i < paths.size(); ++i) paths[i]->give(values + (begin + i * kPathRows) * size);
             });
     }
 }

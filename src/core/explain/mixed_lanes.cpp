@@ -14,8 +14,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // target's standard deviation with it. With less of these, games weigh more, and more of them count in full.
 constexpr double kFullShare = 2e-5;
 
-bool goes_left(double value, double threshold, bool missing_left) {
-    return (value <= threshold) | (std::isnan(value) & missing_left);
+template <bool kMissingLeft>
+bool goes_left(double value, double threshold) {
+    return kMissingLeft ? !(value > threshold) : value <= threshold;
 }
 
 }  // namespace
@@ -56,9 +57,7 @@ MixedLanes::MixedLanes(const PreparedRows& background, const Players& players, c
       stride_(static_cast<std::int64_t>(players.of_input.size() + 7) / 8 * 8),
       one_each_(players.of_input.size() == static_cast<std::size_t>(players.n) &&
                 std::adjacent_find(players.of_input.begin(), players.of_input.end()) == players.of_input.end()),
-      inputs_(stride_),
       steps_(stride_ * background.n()),
-      slopes_(stride_ * kLanes),
       who_(players.n),
       differences_(players.n),
       line_(players.n),
@@ -70,21 +69,54 @@ MixedLanes::MixedLanes(const PreparedRows& background, const Players& players, c
             others_by_feature_[j * background.n() + i] = background.routed(i)[j];
 }
 
-void MixedLanes::take(const PreparedRows& rows, std::int64_t i) {
-    routed_ = rows.routed(i);
-    const std::size_t n = players_.of_input.size();
-    std::copy_n(rows.inputs(i), n, inputs_.data());
-    for (std::int64_t other = 0; other < background_.n(); ++other)
-        for (std::size_t j = 0; j < n; ++j) steps_[other * stride_ + j] = inputs_[j] - background_.inputs(other)[j];
+void MixedLanes::take(const TreeView& tree, Link link, const PreparedRows& rows, double full) {
+    tree_ = &tree;
+    rows_ = &rows;
+    full_ = full;
+    loaded_.emplace(tree, link, static_cast<int>(stride_));
+    read_models();
+    find_scores();
 }
 
-void MixedLanes::add_tree(const TreeView& tree, Link link, Key key, double full, const Sums& sums) {
-    NodeModels models(tree, link, static_cast<int>(stride_));
-    tree_ = &tree;
-    models_ = &models;
+void MixedLanes::read_models() {
+    models_.resize(tree_->n_nodes);
+    slopes_.resize(tree_->n_nodes * stride_);
+    const bool is_clipped = loaded_->shape() == Shape::kClipped;
+    for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
+        models_[node].is_there = loaded_->load(node);
+        if (!models_[node].is_there) continue;
+        models_[node] = {.intercept = loaded_->intercept(0),
+                         .lower = is_clipped ? loaded_->lower() : -kInfinite,
+                         .upper = is_clipped ? loaded_->upper() : kInfinite,
+                         .is_there = true};
+        std::copy_n(loaded_->slopes(0), stride_, slopes_.data() + node * stride_);
+    }
+}
+
+// Of all nodes at all rows: kLanes rows at a time take less than those nodes that one row needs.
+void MixedLanes::find_scores() {
+    const auto n_inputs = static_cast<int>(players_.of_input.size());
+    const double no_intercepts[kLanes] = {};
+    std::vector<double> inputs(std::size_t{kLanes} * n_inputs);
+    scores_.resize((rows_->n() + kLanes - 1) / kLanes * kLanes * tree_->n_nodes);
+    for (std::int64_t first = 0; first < rows_->n(); first += kLanes) {
+        for (int j = 0; j < n_inputs; ++j)
+            for (int l = 0; l < kLanes; ++l)
+                inputs[j * kLanes + l] = first + l < rows_->n() ? rows_->inputs(first + l)[j] : 0.0;
+        kernels().rows_times_lanes(slopes_.data(), tree_->n_nodes, stride_, n_inputs, inputs.data(), no_intercepts,
+                                   scores_.data() + first * tree_->n_nodes);
+    }
+}
+
+void MixedLanes::add_row(std::int64_t i, Key key, const Sums& sums) {
+    row_ = i;
+    routed_ = rows_->routed(i);
+    const double* inputs = rows_->inputs(i);
+    for (std::int64_t other = 0; other < background_.n(); ++other)
+        for (std::size_t j = 0; j < players_.of_input.size(); ++j)
+            steps_[other * stride_ + j] = inputs[j] - background_.inputs(other)[j];
     sums_ = &sums;
     tree_key_ = key;
-    full_ = full;
     std::fill_n(lanes_.data(), std::int64_t{kLanes} * players_.n, 0.0);
     const auto n = static_cast<std::int32_t>(background_.n());
     if (games_.size() < n) games_.resize(n);
@@ -110,20 +142,27 @@ void MixedLanes::visit(std::int32_t node, std::int64_t first, std::int64_t n) {
     const std::int64_t near = first + n, far = near + n + 1, end = far + n + 1;
     if (games_.size() < end) games_.resize(2 * end);
     std::int64_t n_near = 0, n_far = 0;
-    part(node, first, n, near, far, n_near, n_far);
-    const std::int32_t left = tree_->left[node], feature = tree_->feature[node];
-    const bool row_left = goes_left(routed_[feature], tree_->threshold[node], tree_->missing_left[node] != 0);
+    const std::int32_t left = tree_->left[node];
+    const double value = routed_[tree_->feature[node]], threshold = tree_->threshold[node];
+    bool row_left = false;
+    if (tree_->missing_left[node] != 0) {
+        row_left = goes_left<true>(value, threshold);
+        part<true>(node, first, n, near, far, n_near, n_far);
+    } else {
+        row_left = goes_left<false>(value, threshold);
+        part<false>(node, first, n, near, far, n_near, n_far);
+    }
     if (n_far > 0) visit(left + (row_left ? 1 : 0), far, n_far);
     if (n_near > 0) visit(left + (row_left ? 0 : 1), near, n_near);
 }
 
 // Without branches, which could not be foreseen.
+template <bool kMissingLeft>
 void MixedLanes::part(std::int32_t node, std::int64_t first, std::int64_t n, std::int64_t near, std::int64_t far,
                       std::int64_t& n_near, std::int64_t& n_far) {
     const std::int32_t feature = tree_->feature[node], player = players_.of_feature[feature];
     const double threshold = tree_->threshold[node];
-    const bool missing_left = tree_->missing_left[node] != 0;
-    const bool row_left = goes_left(routed_[feature], threshold, missing_left);
+    const bool row_left = goes_left<kMissingLeft>(routed_[feature], threshold);
     const double* others = others_by_feature_.data() + feature * background_.n();
     const std::uint64_t one_of_row = GameList::key(0, shapes_.shape(1, 0));
     const std::uint64_t one_of_other = GameList::key(0, shapes_.shape(0, 1));
@@ -131,7 +170,7 @@ void MixedLanes::part(std::int32_t node, std::int64_t first, std::int64_t n, std
     std::int64_t to_near = near, to_far = far;
     for (std::int64_t i = first; i < first + n; ++i) {
         const std::uint64_t row = of_row[i], other = of_other[i], key = keys[i];
-        const bool together = goes_left(others[GameList::other(key)], threshold, missing_left) == row_left;
+        const bool together = goes_left<kMissingLeft>(others[GameList::other(key)], threshold) == row_left;
         const std::uint64_t is_row = row >> player & 1, is_other = other >> player & 1, apart = together ? 0 : 1;
         const std::uint64_t parts = apart & ~(is_row | is_other);
         of_row[to_near] = row | parts << player;
@@ -148,26 +187,26 @@ void MixedLanes::part(std::int32_t node, std::int64_t first, std::int64_t n, std
 }
 
 void MixedLanes::add_model(std::int32_t node, std::int64_t first, std::int64_t n) {
-    if (!models_->load(node)) return;
-    const bool is_clipped = models_->shape() == Shape::kClipped;
-    const double at_row = models_->score(0, inputs_.data());
-    const double lower = is_clipped ? models_->lower() : -kInfinite, upper = is_clipped ? models_->upper() : kInfinite;
-    slopes_place_ = (slopes_place_ + stride_) % static_cast<std::int64_t>(slopes_.size());
-    double* slopes = slopes_.data() + slopes_place_;
-    std::copy_n(models_->slopes(0), stride_, slopes);
+    const Model& model = models_[node];
+    if (!model.is_there) return;
+    const double* slopes = slopes_.data() + node * stride_;
+    const std::int64_t first_row = row_ / kLanes * kLanes;
+    const double at_row = model.intercept + scores_[first_row * tree_->n_nodes + node * kLanes + (row_ - first_row)];
+    const Key key = child(tree_key_, node);
     for (std::int64_t i = first; i < first + n; ++i) {
         const std::int32_t other = GameList::other(games_.keys[i]), shape = GameList::shape(games_.keys[i]);
         const int lane = n_batch_++;
         nodes_[lane] = node;
         others_[lane] = other;
+        node_keys_[lane] = key;
         batch_.of_row[lane] = games_.of_row[i];
         batch_.of_other[lane] = games_.of_other[i];
         batch_.slopes[lane] = slopes;
         batch_.steps[lane] = steps_.data() + other * stride_;
         batch_.shares[lane] = shapes_.values() + 8 * std::int64_t{shape};
         batch_.at_row[lane] = at_row;
-        batch_.lower[lane] = lower;
-        batch_.upper[lane] = upper;
+        batch_.lower[lane] = model.lower;
+        batch_.upper[lane] = model.upper;
         if (n_batch_ == kLanes) flush();
     }
 }
@@ -190,7 +229,7 @@ void MixedLanes::flush() {
         .input_start = players_.input_start.data(), .n_players = players_.n, .one_each = one_each_};
     kernels().mixed_games(columns, batch_, lanes_.data(), open_);
     for (int lane = 0; lane < n_batch_; ++lane)
-        if (open_.largest[lane] > 0) add_rest(lane, child(child(tree_key_, nodes_[lane]), others_[lane]));
+        if (open_.largest[lane] > 0) add_rest(lane, child(node_keys_[lane], others_[lane]));
     n_batch_ = 0;
 }
 
@@ -199,7 +238,7 @@ void MixedLanes::add_rest(int lane, Key key) {
     const double largest = open_.largest[lane];
     const bool is_sure = largest >= full_;
     if (!is_sure && uniform(key, 0) * full_ >= largest) return;
-    models_->load(nodes_[lane]);
+    loaded_->load(nodes_[lane]);
     at_.set_bits(batch_.of_row[lane], batch_.of_other[lane]);
     int n = 0;
     for (std::int32_t player = 0; player < players_.n; ++player) {
@@ -224,9 +263,9 @@ void MixedLanes::add_rest(int lane, Key key) {
 
 void MixedLanes::add_rest(int n, double start, double at_start, Key key, const Sums& sums) {
     if (n <= kMostClipped) {
-        game_.add_clipped(at_, *models_, who_.data(), n, 1, &start, differences_.data(), n, sums);
+        game_.add_clipped(at_, *loaded_, who_.data(), n, 1, &start, differences_.data(), n, sums);
     } else {
-        game_.add_sampled(at_, *models_, who_.data(), n, &start, differences_.data(), n, child(key, 1), sums);
+        game_.add_sampled(at_, *loaded_, who_.data(), n, &start, differences_.data(), n, child(key, 1), sums);
     }
     Sums line = sums;
     line.weight = -sums.weight;

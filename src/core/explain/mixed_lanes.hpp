@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../kernels/kernels.hpp"
@@ -38,18 +39,26 @@ class MixedLanes {
    public:
     MixedLanes(const PreparedRows& background, const Players& players, const Weights& weights);
 
-    // The row at work from now on.
-    void take(const PreparedRows& rows, std::int64_t i);
+    // The tree and the rows at work from now on. What is left of games counts in full from `full` on.
+    void take(const TreeView& tree, Link link, const PreparedRows& rows, double full);
 
-    // Adds what a tree gives for it, see Interventional. What is left of games counts in full from `full` on.
-    void add_tree(const TreeView& tree, Link link, Key key, double full, const Sums& sums);
+    // Adds what the tree gives for row i, see Interventional.
+    void add_row(std::int64_t i, Key key, const Sums& sums);
 
    private:
+    struct Model {
+        double intercept, lower, upper;
+        bool is_there;
+    };
+
+    void read_models();
+    void find_scores();
     void visit(std::int32_t node, std::int64_t first, std::int64_t n);
     void add_model(std::int32_t node, std::int64_t first, std::int64_t n);
     void flush();
     void add_rest(int lane, Key key);
     void add_rest(int n, double start, double at_start, Key key, const Sums& sums);
+    template <bool kMissingLeft>
     void part(std::int32_t node, std::int64_t first, std::int64_t n, std::int64_t near, std::int64_t far,
               std::int64_t& n_near, std::int64_t& n_far);
 
@@ -62,22 +71,28 @@ class MixedLanes {
     std::int64_t stride_;                    // of rows of inputs
     bool one_each_;                          // input j is column j
 
-    // Of the row and tree at work:
-    const double* routed_ = nullptr;
-    std::vector<double> inputs_, steps_;  // of the row, and what they are more than those of background rows
+    // Of the tree and rows at work:
     const TreeView* tree_ = nullptr;
-    NodeModels* models_ = nullptr;
+    const PreparedRows* rows_ = nullptr;
+    std::optional<NodeModels> loaded_;
+    std::vector<Model> models_;
+    std::vector<double> slopes_;  // per node, stride_ each
+    std::vector<double> scores_;  // less the intercepts: kLanes rows per node, then the next kLanes rows
+    double full_ = 0;
+
+    // Of the row at work:
+    std::int64_t row_ = 0;
+    const double* routed_ = nullptr;
+    std::vector<double> steps_;  // its inputs less those of background rows
     const Sums* sums_ = nullptr;
     Key tree_key_ = 0;
-    double full_ = 0;
 
     GameList games_;        // of the nodes from the root to the one at work, and behind each room for one more
     Buffer<double> lanes_;  // contributions
     MixedGames batch_{};    // games that wait until there are kLanes of them,
     int n_batch_ = 0;       //   so many
     std::int32_t nodes_[kLanes]{}, others_[kLanes]{};  // of these games
-    std::vector<double> slopes_;                       // of the latest nodes, as many as a batch may have, in turns
-    std::int64_t slopes_place_ = 0;
+    Key node_keys_[kLanes]{};
     OpenGames open_;
     std::vector<std::int32_t> who_;
     std::vector<double> differences_, line_, rest_, not_asked_for_;  // not_asked_for_: squares

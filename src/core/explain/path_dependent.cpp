@@ -1,6 +1,7 @@
 #include "path_dependent.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -33,45 +34,47 @@ PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& backgrou
 }
 
 void PathTree::find_paths(const Players& players) {
-    std::vector<std::int32_t> parent(tree_->n_nodes, -1), depth(tree_->n_nodes), n_columns(tree_->n_nodes);
+    // Columns on the path, as bits. More than 64 would share them, so that steps are counted then.
+    const bool has_bits = players.n <= 64;
+    std::vector<std::uint64_t> columns(tree_->n_nodes);
+    std::vector<std::int32_t> depth(tree_->n_nodes);
     for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
         deepest_ = std::max(deepest_, depth[node]);
-        n_columns_ = std::max(n_columns_, n_columns[node]);
+        n_columns_ = std::max(n_columns_, has_bits ? std::popcount(columns[node]) : std::min(depth[node], players.n));
         if (tree_->feature[node] < 0) continue;
-        const std::int32_t player = players.of_feature[tree_->feature[node]];
-        std::int32_t above = parent[node];
-        while (above >= 0 && players.of_feature[tree_->feature[above]] != player) above = parent[above];
+        const std::uint64_t bit = std::uint64_t{1} << (players.of_feature[tree_->feature[node]] % 64);
         for (const std::int32_t next : {tree_->left[node], tree_->left[node] + 1}) {
-            parent[next] = node;
+            columns[next] = columns[node] | bit;
             depth[next] = depth[node] + 1;
-            n_columns[next] = n_columns[node] + (above < 0 ? 1 : 0);
         }
     }
 }
 
+// Nodes that no background row gets to take the means further up: large trees have many of them.
 void PathTree::find_means(const PreparedRows& background) {
-    means_.resize(tree_->n_nodes * width_);
-    std::vector<std::int64_t> counts(tree_->n_nodes);
+    std::vector<std::int64_t> counts;
+    mean_.assign(tree_->n_nodes, -1);
     for (std::int64_t i = 0; i < background.n(); ++i) {
         for (std::int32_t node = 0;;) {
-            ++counts[node];
-            double* sums = means_.data() + static_cast<std::int64_t>(node) * width_;
+            if (mean_[node] < 0) {
+                mean_[node] = static_cast<std::int32_t>(counts.size());
+                counts.push_back(0);
+                means_.resize(means_.size() + width_);
+            }
+            ++counts[mean_[node]];
+            double* sums = means_.data() + std::int64_t{mean_[node]} * width_;
             for (int j = 0; j < width_; ++j) sums[j] += background.inputs(i)[j];
             const std::int32_t feature = tree_->feature[node];
             if (feature < 0) break;
             node = tree_->left[node] + (goes_left(*tree_, node, background.routed(i)[feature]) ? 0 : 1);
         }
     }
-    const auto finish = [&](std::int32_t node, std::int32_t parent) {
-        double* own = means_.data() + static_cast<std::int64_t>(node) * width_;
-        if (counts[node] == 0) std::copy_n(means(parent), width_, own);
-        for (int j = 0; j < width_ && counts[node] > 0; ++j) own[j] /= static_cast<double>(counts[node]);
-    };
-    finish(0, 0);
+    for (std::size_t k = 0; k < counts.size(); ++k)
+        for (int j = 0; j < width_; ++j) means_[k * width_ + j] /= static_cast<double>(counts[k]);
     for (std::int32_t node = 0; node < tree_->n_nodes; ++node) {
         if (tree_->feature[node] < 0) continue;
-        finish(tree_->left[node], node);
-        finish(tree_->left[node] + 1, node);
+        for (const std::int32_t next : {tree_->left[node], tree_->left[node] + 1})
+            if (mean_[next] < 0) mean_[next] = mean_[node];
     }
 }
 
@@ -104,32 +107,32 @@ PathDependent::PathDependent(const Players& players, int n_outputs, int input_wi
       to_(n_outputs),
       at_row_(n_outputs) {
     const std::int64_t n_inputs = input_width;
-    values_.get(std::int64_t{players.n} * n_outputs * kLanes);
-    line_.get(n_outputs * n_inputs * kLanes);
-    change_.get(n_outputs * kLanes);
-    bend_.get(n_outputs * kLanes);
+    values_.get(std::int64_t{players.n} * n_outputs * kPathRows);
+    line_.get(n_outputs * n_inputs * kPathRows);
+    change_.get(n_outputs * kPathRows);
+    bend_.get(n_outputs * kPathRows);
     std::iota(off_path_.begin(), off_path_.end(), 0);
     std::iota(off_place_.begin(), off_place_.end(), 0);
-    std::fill_n(change_.data(), n_outputs * kLanes, 0.0);
-    std::fill_n(bend_.data(), n_outputs * kLanes, 0.0);
+    std::fill_n(change_.data(), n_outputs * kPathRows, 0.0);
+    std::fill_n(bend_.data(), n_outputs * kPathRows, 0.0);
 }
 
 void PathDependent::take(const PreparedRows& rows, std::int64_t first) {
-    n_rows_ = static_cast<int>(std::min<std::int64_t>(kLanes, rows.n() - first));
-    routed_.get(rows.width() * kLanes);
-    inputs_.get(rows.input_width() * kLanes);
-    for (int l = 0; l < kLanes; ++l) {  // those that are missing: the first one again
+    n_rows_ = static_cast<int>(std::min<std::int64_t>(kPathRows, rows.n() - first));
+    routed_.get(rows.width() * kPathRows);
+    inputs_.get(rows.input_width() * kPathRows);
+    for (int l = 0; l < kPathRows; ++l) {  // those that are missing: the first one again
         const std::int64_t i = first + (l < n_rows_ ? l : 0);
-        for (int j = 0; j < rows.width(); ++j) routed_.data()[j * kLanes + l] = rows.routed(i)[j];
-        for (int j = 0; j < rows.input_width(); ++j) inputs_.data()[j * kLanes + l] = rows.inputs(i)[j];
+        for (int j = 0; j < rows.width(); ++j) routed_.data()[j * kPathRows + l] = rows.routed(i)[j];
+        for (int j = 0; j < rows.input_width(); ++j) inputs_.data()[j * kPathRows + l] = rows.inputs(i)[j];
     }
-    std::fill_n(values_.data(), std::int64_t{players_.n} * n_outputs_ * kLanes, 0.0);
+    std::fill_n(values_.data(), std::int64_t{players_.n} * n_outputs_ * kPathRows, 0.0);
 }
 
 void PathDependent::give(double* values) const {
     const std::int64_t size = std::int64_t{players_.n} * n_outputs_;
     for (int l = 0; l < n_rows_; ++l)
-        for (std::int64_t i = 0; i < size; ++i) values[l * size + i] += values_.data()[i * kLanes + l];
+        for (std::int64_t i = 0; i < size; ++i) values[l * size + i] += values_.data()[i * kPathRows + l];
 }
 
 // Exact for the products of so many u, times t.
@@ -142,9 +145,9 @@ const GaussLegendre& PathDependent::rule_of(int n_columns) {
 
 // Level after level: product, below, and of the column met, change and inverse.
 void PathDependent::make_room(int n_levels, int n_points) {
-    const std::int64_t per_points = std::int64_t{n_points} * kLanes;
+    const std::int64_t per_points = std::int64_t{n_points} * kPathRows;
     n_points_ = n_points;
-    per_depth_ = per_points * (2 + n_outputs_) + 2 * kLanes + (2 * n_points + kLanes - 1) / kLanes * kLanes;
+    per_depth_ = per_points * (2 + n_outputs_) + 2 * kPathRows + (2 * n_points + kPathRows - 1) / kPathRows * kPathRows;
     at_depth_.get((n_levels + 1) * per_depth_);
     columns_.resize(n_levels + 1);
     for (int level = 0; level <= n_levels; ++level) {
@@ -155,10 +158,10 @@ void PathDependent::make_room(int n_levels, int n_points) {
                            .any_met = true,
                            .share = 1,
                            .met = own,
-                           .inverse = own + 2 * kLanes,
-                           .change = own + kLanes};
+                           .inverse = own + 2 * kPathRows,
+                           .change = own + kPathRows};
     }
-    std::fill_n(columns_[n_levels].met, kLanes, 1.0);
+    std::fill_n(columns_[n_levels].met, kPathRows, 1.0);
     std::fill_n(columns_[n_levels].inverse, per_points + 2 * n_points, 1.0);
     std::fill_n(product(0), per_points, 1.0);
 }
@@ -171,7 +174,8 @@ void PathDependent::add_tree(const PathTree& tree, double weight) {
     rule_ = {.points = rule.points.data(),
              .weights = rule.weights.data(),
              .n = static_cast<int>(rule.points.size()),
-             .weight = weight};
+             .weight = weight,
+             .n_rows = n_rows_ > 8 ? kPathRows : 8};
     make_room(tree.deepest() + 1, rule_.n);
     path_.clear();
     n_off_path_ = static_cast<int>(off_path_.size());
@@ -183,7 +187,7 @@ void PathDependent::visit(std::int32_t node, int depth) {
     if (models_->load(node)) {
         add_model(node, depth);
     } else {
-        std::fill_n(below(depth), n_points_ * n_outputs_ * kLanes, 0.0);
+        std::fill_n(below(depth), n_points_ * n_outputs_ * kPathRows, 0.0);
     }
     if (tree_->tree().feature[node] < 0) return;
     const std::int32_t left = tree_->tree().left[node];
@@ -203,8 +207,8 @@ void PathDependent::step(std::int32_t node, std::int32_t next, int depth) {
     const PathSplit split{.threshold = tree.threshold[node],
                           .missing_left = tree.missing_left[node] != 0,
                           .is_left = next == tree.left[node]};
-    after.any_met = kernels().path_step(rule_, routed_.data() + std::int64_t{feature} * kLanes, split, product(depth),
-                                        before, after, product(depth + 1));
+    after.any_met = kernels().path_step(rule_, routed_.data() + std::int64_t{feature} * kPathRows, split,
+                                        product(depth), before, after, product(depth + 1));
     if (!after.any_met && after.share == 0) return;  // nothing gets there
     if (place < 0) {
         put_on_path(player);
@@ -215,7 +219,7 @@ void PathDependent::step(std::int32_t node, std::int32_t next, int depth) {
     }
     visit(next, depth + 1);
     kernels().path_return(rule_, n_outputs_, below(depth + 1), before, after, below(depth),
-                          values_.data() + std::int64_t{player} * n_outputs_ * kLanes);
+                          values_.data() + std::int64_t{player} * n_outputs_ * kPathRows);
     if (place < 0) {
         path_.pop_back();
         place_[player] = -1;
@@ -246,12 +250,12 @@ void PathDependent::add_model(std::int32_t node, int depth) {
                     .upper = is_clipped ? models_->upper() : std::numeric_limits<double>::infinity(),
                     .product = product(depth),
                     .below = nullptr};
-    const std::int64_t per_output = std::int64_t{input_width_} * kLanes;
+    const std::int64_t per_output = std::int64_t{input_width_} * kPathRows;
     for (int k = 0; k < n_outputs_ && is_bent; ++k) {
         model.slopes = models_->slopes(k);
         model.score = model.output = tree_->scores(node)[k];
-        kernels().path_line(model, inputs_.data(), n, line_.data() + k * per_output, change_.data() + k * kLanes,
-                            bend_.data() + k * kLanes);
+        kernels().path_line(model, inputs_.data(), n, line_.data() + k * per_output, change_.data() + k * kPathRows,
+                            bend_.data() + k * kPathRows);
     }
     if (is_bent && models_->shape() == Shape::kSigmoid) bend_one(node);
     if (is_bent && models_->shape() == Shape::kSoftmax) bend_many(node);
@@ -259,18 +263,18 @@ void PathDependent::add_model(std::int32_t node, int depth) {
         model.slopes = has_slopes ? models_->slopes(k) : nullptr;
         model.score = tree_->scores(node)[k];
         model.output = tree_->outputs(node)[k];
-        model.below = below(depth) + k * n_points_ * kLanes;
+        model.below = below(depth) + k * n_points_ * kPathRows;
         kernels().path_model(rule_, model, path_.data(), has_slopes ? static_cast<int>(path_.size()) : 0,
                              has_slopes && !is_bent ? inputs_.data() : nullptr, n, line_.data() + k * per_output,
-                             change_.data() + k * kLanes, bend_.data() + k * kLanes, off_path_.data(),
-                             has_slopes ? n_off_path_ : 0, players_.of_input.data(), values_.data() + k * kLanes,
-                             std::int64_t{n_outputs_} * kLanes);
+                             change_.data() + k * kPathRows, bend_.data() + k * kPathRows, off_path_.data(),
+                             has_slopes ? n_off_path_ : 0, players_.of_input.data(), values_.data() + k * kPathRows,
+                             std::int64_t{n_outputs_} * kPathRows);
     }
 }
 
 // The slope of the probability of the second class between the means and the row.
 void PathDependent::bend_one(std::int32_t node) {
-    for (int l = 0; l < kLanes; ++l) {
+    for (int l = 0; l < kPathRows; ++l) {
         const double change = change_.data()[l];
         to_[0] = tree_->scores(node)[0] + change;
         models_->finish(to_.data(), at_row_.data());
@@ -281,10 +285,10 @@ void PathDependent::bend_one(std::int32_t node) {
 // log p = s - log Σ e^s: the latter moves by Σ w s, w near the mean of both probabilities, and p follows log p.
 void PathDependent::bend_many(std::int32_t node) {
     const auto n = static_cast<std::int64_t>(players_.of_input.size());
-    const std::int64_t per_output = std::int64_t{input_width_} * kLanes;
+    const std::int64_t per_output = std::int64_t{input_width_} * kPathRows;
     const double *from = tree_->scores(node), *at_means = tree_->outputs(node);
-    for (int l = 0; l < kLanes; ++l) {
-        for (int k = 0; k < n_outputs_; ++k) to_[k] = from[k] + change_.data()[k * kLanes + l];
+    for (int l = 0; l < kPathRows; ++l) {
+        for (int k = 0; k < n_outputs_; ++k) to_[k] = from[k] + change_.data()[k * kPathRows + l];
         models_->finish(to_.data(), at_row_.data());
         double square = 0, error = to_[0] - from[0] - std::log(at_row_[0] / at_means[0]);
         for (int k = 0; k < n_outputs_; ++k) {
@@ -295,15 +299,15 @@ void PathDependent::bend_many(std::int32_t node) {
             const double put_right = square > 0 ? error * (to_[k] - from[k]) / square : 0.0;
             const double ratio = std::log(at_row_[k] / at_means[k]);
             to_[k] = 0.5 * (at_row_[k] + at_means[k]) + put_right;  // w from here on
-            bend_.data()[k * kLanes + l] = std::abs(ratio) > 1e-9 ? (at_row_[k] - at_means[k]) / ratio : at_means[k];
-            change_.data()[k * kLanes + l] = 0;
+            bend_.data()[k * kPathRows + l] = std::abs(ratio) > 1e-9 ? (at_row_[k] - at_means[k]) / ratio : at_means[k];
+            change_.data()[k * kPathRows + l] = 0;
         }
         double* line = line_.data() + l;
         for (std::int64_t j = 0; j < n; ++j) {
             double mean = 0;
-            for (int k = 0; k < n_outputs_; ++k) mean += to_[k] * line[k * per_output + j * kLanes];
+            for (int k = 0; k < n_outputs_; ++k) mean += to_[k] * line[k * per_output + j * kPathRows];
             for (int k = 0; k < n_outputs_; ++k)
-                change_.data()[k * kLanes + l] += line[k * per_output + j * kLanes] -= mean;
+                change_.data()[k * kPathRows + l] += line[k * per_output + j * kPathRows] -= mean;
         }
     }
 }

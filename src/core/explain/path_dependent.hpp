@@ -27,7 +27,7 @@ class PathTree {
     const TreeView& tree() const { return *tree_; }
     Link link() const { return link_; }
     double share(std::int32_t node) const { return shares_[node]; }  // of the training rows at its parent
-    const double* means(std::int32_t node) const { return means_.data() + static_cast<std::int64_t>(node) * width_; }
+    const double* means(std::int32_t node) const { return means_.data() + std::int64_t{mean_[node]} * width_; }
     int deepest() const { return deepest_; }
     int n_columns() const { return n_columns_; }  // the most that a path has conditions on
     std::size_t n_bytes() const { return means_.size() * sizeof(double); }
@@ -48,16 +48,17 @@ class PathTree {
     Link link_;
     int width_, deepest_ = 0, n_columns_ = 0;
     std::vector<double> shares_, reach_;    // per node: share of the training rows at its parent, and of all of them
-    std::vector<double> means_;             // per node: inputs of the background rows there; without any, further up
+    std::vector<std::int32_t> mean_;        // per node: which of the means below
+    std::vector<double> means_;             // inputs of the background rows at a node, width_ each
     std::vector<double> scores_, outputs_;  // per node; 0 without a model
 };
 
-// kLanes rows go through a tree together, side by side in the arrays below.
+// kPathRows rows go through a tree together, side by side in the arrays below.
 class PathDependent {
    public:
     PathDependent(const Players& players, int n_outputs, int input_width);
 
-    // The rows that come next: at most kLanes of them, from `first` on.
+    // The rows that come next: at most kPathRows of them, from `first` on.
     void take(const PreparedRows& rows, std::int64_t first);
     // Adds weight times the contributions to the output of a tree.
     void add_tree(const PathTree& tree, double weight);
@@ -74,7 +75,7 @@ class PathDependent {
     const GaussLegendre& rule_of(int n_columns);
     void make_room(int n_levels, int n_points);
     double* product(int depth) { return at_depth_.data() + depth * per_depth_; }
-    double* below(int depth) { return product(depth) + n_points_ * kLanes; }
+    double* below(int depth) { return product(depth) + n_points_ * kPathRows; }
 
     const Players& players_;
     int n_outputs_, input_width_, n_rows_ = 0;

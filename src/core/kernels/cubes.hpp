@@ -78,9 +78,8 @@ template <bool kOneEach>
     const Vec share = games.shares[1] * slope, whole = change * slope;
     const Vec to_row = at_start * games.shares[0] + whole * games.shares[1];
     const Vec from_other = at_start * games.shares[2] + whole * games.shares[3];
-    double* sums = games.sums + row % kLanes;
     const auto add = [&](int player, Vec value) {
-        double* own = sums + player * kLanes;
+        double* own = games.sums + player * kLanes;
         store<Vec>(own, load<Vec>(own) + value);
     };
     for (int k = 0; k < columns.n; ++k) add(columns.player[k], share * load<Vec>(differences + k * kLanes));
@@ -149,7 +148,7 @@ void compare_all(const CubeGames& games, double* differences, OpenCubes& open) {
     open.n = 0;
     for (int word = 0; word < kCubeRows / 64; ++word)
         for (std::uint64_t bits = games.rows[word]; bits != 0;) {
-            const int first = __builtin_ctzll(bits) / kVec * kVec;
+            const int first = __builtin_ctzll(bits);
             const auto own = static_cast<std::uint32_t>(bits >> first & ((1U << kVec) - 1));
             bits &= ~(std::uint64_t{own} << first);
             compare_rows<kOneEach>(games, 64 * word + first, own, differences, open);

@@ -96,11 +96,13 @@ struct CubeGames {
     double* table;                       // values of coalitions, from that with the columns of x alone on
 };
 
-// Along the path to a node, kLanes rows side by side: see explain/path_dependent.hpp for q, r and u.
+// Along the path to a node, kPathRows rows side by side: see explain/path_dependent.hpp for q, r and u.
+constexpr int kPathRows = 16;
 struct PathRule {
     const double *points, *weights;  // of a quadrature
     int n;                           // points: 4 to 8, or a multiple of 8
     double weight;                   // of what is added to values
+    int n_rows;                      // kPathRows, or 8 if there are no more
 };
 struct PathSplit {
     double threshold;

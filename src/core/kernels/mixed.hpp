@@ -4,6 +4,10 @@
 
 #include "simd.hpp"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace boostforest {
 namespace BF_ISA {
 namespace {
@@ -58,6 +62,25 @@ inline Vec magnitude(Vec v) {
     return v < 0 ? -v : v;
 }
 
+// a + b, or a - b, in lanes whose masks have the bit, and a in the others. Of a vector of ones and zeros it would take
+// an instruction more.
+[[gnu::always_inline]] inline Vec plus_where(VecMask masks, VecMask bit, Vec a, Vec b) {
+#if defined(__AVX512F__)
+    const __mmask8 has = _mm512_test_epi64_mask(reinterpret_cast<__m512i>(masks), reinterpret_cast<__m512i>(bit));
+    return _mm512_mask_add_pd(a, has, a, b);
+#else
+    return a + ((masks & bit) != 0 ? b : Vec{});
+#endif
+}
+[[gnu::always_inline]] inline Vec minus_where(VecMask masks, VecMask bit, Vec a, Vec b) {
+#if defined(__AVX512F__)
+    const __mmask8 has = _mm512_test_epi64_mask(reinterpret_cast<__m512i>(masks), reinterpret_cast<__m512i>(bit));
+    return _mm512_mask_sub_pd(a, has, a, b);
+#else
+    return a - ((masks & bit) != 0 ? b : Vec{});
+#endif
+}
+
 // What the inputs from j on change in each lane, input after input.
 template <int kInputs>
 [[gnu::always_inline]] inline void input_changes(const MixedGames& games, int first, Index j, double* out) {
@@ -109,7 +132,8 @@ void mixed_part(const MixedColumns& columns, const MixedGames& games, int first,
     } else {
         for (; done < n_inputs; done += kVec) input_changes<kVec>(games, first, done, of_inputs + done * kLanes);
     }
-    Vec rises{}, falls{}, gone{};
+    const Vec zero = rounded(Vec{});  // not known to be 0: maxima take one instruction then
+    Vec rises{}, moves{}, gone{};
     VecMask bit = VecMask{} + 1;
     for (int player = 0; player < columns.n_players; ++player, bit += bit) {
         Vec difference{};
@@ -120,15 +144,13 @@ void mixed_part(const MixedColumns& columns, const MixedGames& games, int first,
                 difference += load<Vec>(of_inputs + j * kLanes);
         }
         const Vec free = (fixed & bit) == 0 ? difference : Vec{};
-        const Vec rise = free > 0 ? free : Vec{};
-        rises += rise;
-        falls += free - rise;
-        gone += (of_other & bit) != 0 ? difference : Vec{};
+        rises += free < zero ? zero : free;
+        moves += free;
+        gone = plus_where(of_other, bit, gone, difference);
         store<Vec>(differences + player * kLanes, free);
     }
     const Vec low = load<Vec>(games.lower + first), high = load<Vec>(games.upper + first);
-    const Vec start = load<Vec>(games.at_row + first) - gone - (rises + falls), end = start + (rises + falls),
-              whole = end - start;
+    const Vec start = load<Vec>(games.at_row + first) - gone - moves, end = start + moves, whole = end - start;
     const Vec at_start = within(start, low, high), change = within(end, low, high) - at_start;
     const Vec inside = start == at_start ? splat<Vec>(1) : Vec{};
     const Vec slope = whole != 0 ? change / whole : inside;
@@ -140,13 +162,11 @@ void mixed_part(const MixedColumns& columns, const MixedGames& games, int first,
     bit = VecMask{} + 1;
     for (int player = 0; player < columns.n_players; ++player, bit += bit) {  // differences are 0 if not free
         double* own = sums + player * kLanes + first;
-        Vec value = load<Vec>(own) + per_difference * load<Vec>(differences + player * kLanes);
-        value += (of_row & bit) != 0 ? to_row : Vec{};
-        value -= (of_other & bit) != 0 ? from_other : Vec{};
-        store<Vec>(own, value);
+        const Vec value = load<Vec>(own) + per_difference * load<Vec>(differences + player * kLanes);
+        store<Vec>(own, minus_where(of_other, bit, plus_where(of_row, bit, value, to_row), from_other));
     }
     // The rest is linear between the ends of the range of scores and the bounds that lie within it.
-    const Vec least = start + falls, most = start + rises;
+    const Vec least = start + (moves - rises), most = start + rises;
     const auto rest = [&](Vec score) {
         return magnitude(within(score, low, high) - at_start - slope * (score - start));
     };
@@ -156,7 +176,8 @@ void mixed_part(const MixedColumns& columns, const MixedGames& games, int first,
     store<Vec>(out.start + first, start);
     store<Vec>(out.at_start + first, at_start);
     store<Vec>(out.slope + first, slope);
-    store<Vec>(out.largest + first, magnitude(weight) * shares[4] * ((least < low) | (most > high) ? largest : Vec{}));
+    store<Vec>(out.largest + first,
+               magnitude(weight) * shares[4] * (((least < low) | (most > high)) ? largest : Vec{}));
 }
 
 void mixed_games(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out) {
