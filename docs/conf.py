@@ -24,6 +24,7 @@ extensions = [
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["versions.json"]
 exclude_patterns = ["_build", "auto_examples/**.ipynb", "browser"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 
@@ -61,8 +62,9 @@ html_theme_options = {
     "logo": {"text": "boostforest"},
     "navbar_align": "left",
     "navbar_end": ["version-switcher", "theme-switcher"],
-    "switcher": {"json_url": "_static/versions.json", "version_match": version},
+    "switcher": {"json_url": "../versions.json", "version_match": version},  # one list for all versions: docs/site.py
     "check_switcher": False,  # it is a file of this site
+    "show_version_warning_banner": True,  # on pages of old versions
     "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 6,
     "show_prev_next": True,

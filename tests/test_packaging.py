@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def test_recipe_and_citation_have_the_version_of_the_package(project):
 
 
 def test_the_menu_of_the_site_has_the_version_of_the_package(project):
-    latest = json.loads(text("docs/_static/versions.json"))[0]
+    latest = json.loads(text("docs/versions.json"))[0]
     assert latest["version"] == ".".join(project["version"].split(".")[:2])
     assert latest["url"] == f"/{latest['version']}/"
 
@@ -52,3 +53,16 @@ def test_the_tutorial_names_files_that_are_there_or_that_it_adds():
     named = set(re.findall(r"`((?:src|tests|docs)/[\w/.]+\.\w+)`", text("docs/dev/first_contribution.md"))) - added
     assert len(named) >= 5
     assert not [name for name in named if not (ROOT / name).is_file()]
+
+
+def test_the_site_has_a_folder_for_each_version_and_one_list_of_them(tmp_path):
+    site = runpy.run_path(str(ROOT / "docs" / "site.py"))
+    built, served = tmp_path / "built", tmp_path / "served"
+    built.mkdir()
+    for version in ("0.1", "0.2"):
+        (built / "index.html").write_text(version)
+        (built / "versions.json").write_text(json.dumps([{"version": version, "preferred": True}, {"version": "0.0"}]))
+        site["main"](served, built)
+    assert [(served / version / "index.html").read_text() for version in ("0.1", "0.2")] == ["0.1", "0.2"]
+    assert json.loads((served / "versions.json").read_text())[0]["version"] == "0.2"
+    assert 'url=0.2/index.html"' in (served / "index.html").read_text()
