@@ -4,7 +4,24 @@
 
 #include <emscripten.h>
 
-/* What index.js cannot read through a function of the header. */
+/* What C reads from the model itself. */
+EMSCRIPTEN_KEEPALIVE int32_t n_columns(const bf_forest* forest) {
+    return forest->n_columns;
+}
+
+EMSCRIPTEN_KEEPALIVE const char* column_name(const bf_forest* forest, int32_t column) {
+    return forest->column_names[column];
+}
+
+EMSCRIPTEN_KEEPALIVE const char* class_name(const bf_forest* forest, int32_t number) {
+    return forest->class_names[number];
+}
+
+/* NULL: it has fewer levels. */
+EMSCRIPTEN_KEEPALIVE const char* level_name(const bf_forest* forest, int32_t column, int32_t level) {
+    return level < bf_levels(forest, column, 0) ? forest->level_names[forest->level_start[column] + level] : NULL;
+}
+
 EMSCRIPTEN_KEEPALIVE int32_t n_classes(const bf_forest* forest) {
     return forest->n_classes;
 }

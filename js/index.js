@@ -83,10 +83,10 @@ class Forest {
     c.free(status);
     if (this.#forest === 0) throw this.#error(number);
     const count = (n, text) => Object.freeze(Array.from({ length: n }, (_, i) => text(i)));
-    const nColumns = c.bf_n_columns(this.#forest);
-    this.columns = count(nColumns, (j) => this.#text(c.bf_column_name(this.#forest, j)));
+    const nColumns = c.n_columns(this.#forest);
+    this.columns = count(nColumns, (j) => this.#text(c.column_name(this.#forest, j)));
     const nClasses = c.n_classes(this.#forest);
-    this.classes = nClasses === 0 ? null : count(nClasses, (k) => this.#text(c.bf_class_name(this.#forest, k)));
+    this.classes = nClasses === 0 ? null : count(nClasses, (k) => this.#text(c.class_name(this.#forest, k)));
     this.nTrees = c.n_trees(this.#forest);
     this.hasIntervals = c.has_intervals(this.#forest) !== 0;
     this.#kinds = count(nColumns, (j) => c.column_kind(this.#forest, j));
@@ -117,7 +117,7 @@ class Forest {
   predictInterval(rows, coverage = 0.9) {
     const c = this.#c;
     const { place, n } = this.#put(rows);
-    const work = this.#take(DOUBLE * (c.bf_work_interval(this.#forest) + 2));
+    const work = this.#take(DOUBLE * (c.bf_work(this.#forest, 1) + 2));
     try {
       return Array.from({ length: n }, (_, i) => {
         const row = place + DOUBLE * i * this.columns.length;
@@ -199,7 +199,7 @@ class Forest {
 
   #levels(j) {
     const found = [];
-    for (let place; (place = this.#c.bf_level_name(this.#forest, j, found.length)) !== 0; ) {
+    for (let place; (place = this.#c.level_name(this.#forest, j, found.length)) !== 0; ) {
       found.push(this.#text(place));
     }
     return Object.freeze(found);

@@ -2,7 +2,7 @@
 
 The files are those of ``fuzz_io``. The header runs with sanitizers, and no file may do harm. What Python loads the
 header must load too, unless it says that it cannot, and predictions must be the same. The header may load what Python
-refuses for something that predictions do not depend on; how often is said at the end.
+refuses for something that it need not know to predict safely; how often is said at the end.
 """
 
 import argparse

@@ -20,31 +20,30 @@ static double read_value(const bf_forest* forest, int32_t column, const char* te
 int main(int argc, char** argv) {
     int status = BF_NO_FILE;
     bf_forest* forest = argc > 1 ? bf_open(argv[1], &status) : NULL;
-    double *row, *results, *work, *work_interval, ends[2];
+    double *row, *results, *work, ends[2];
     int32_t j, k;
     if (forest == NULL) {
         fprintf(stderr, "%s\n", bf_error(status));
         return 1;
     }
-    if (argc - 2 != bf_n_columns(forest)) {
-        fprintf(stderr, "the model has %d columns; got %d values\n", bf_n_columns(forest), argc - 2);
+    if (argc - 2 != forest->n_columns) {
+        fprintf(stderr, "the model has %d columns; got %d values\n", forest->n_columns, argc - 2);
         bf_close(forest);
         return 1;
     }
-    row = malloc((size_t)bf_n_columns(forest) * sizeof(double));
+    row = malloc((size_t)forest->n_columns * sizeof(double));
     results = malloc((size_t)bf_n_results(forest) * sizeof(double));
     work = malloc(bf_work(forest, 1) * sizeof(double));
-    work_interval = malloc(bf_work_interval(forest) * sizeof(double));
-    for (j = 0; j < bf_n_columns(forest); ++j) row[j] = read_value(forest, j, argv[2 + j]);
+    for (j = 0; j < forest->n_columns; ++j) row[j] = read_value(forest, j, argv[2 + j]);
     status = bf_predict(forest, row, results, work);
     if (status != BF_OK) fprintf(stderr, "%s\n", bf_error(status));
     for (k = 0; k < bf_n_results(forest) && status == BF_OK; ++k) {
-        const char* name = bf_class_name(forest, k); /* NULL in regression */
+        const char* name = forest->n_classes > 0 ? forest->class_names[k] : NULL;
         printf("%s%s%.17g\n", name == NULL ? "" : name, name == NULL ? "" : " ", results[k]);
     }
-    if (status == BF_OK && bf_interval(forest, row, 0.9, ends, work_interval) == BF_OK)
+    if (status == BF_OK && bf_interval(forest, row, 0.9, ends, work) == BF_OK)
         printf("90%% interval: %.17g to %.17g\n", ends[0], ends[1]);
-    free(row), free(results), free(work), free(work_interval);
+    free(row), free(results), free(work);
     bf_close(forest);
     return status == BF_OK ? 0 : 1;
 }

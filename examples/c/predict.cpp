@@ -22,7 +22,7 @@ class Forest {
 
     // Results row by row: the target, or the probability of each class.
     std::vector<double> predict(const std::vector<double>& rows) const {
-        const auto n_columns = static_cast<std::size_t>(bf_n_columns(forest_.get()));
+        const auto n_columns = static_cast<std::size_t>(forest_->n_columns);
         if (rows.size() % n_columns != 0)
             throw std::invalid_argument("a row has " + std::to_string(n_columns) + " values");
         const std::size_t n_rows = rows.size() / n_columns;

@@ -8,14 +8,13 @@ use std::ffi::{c_char, c_int, CStr, CString};
 
 #[repr(C)]
 pub struct RawForest {
-    _private: [u8; 0],
+    n_columns: i32, // the first field; what follows is not needed here
 }
 
 extern "C" {
     fn bf_open(path: *const c_char, status: *mut c_int) -> *mut RawForest;
     fn bf_close(forest: *mut RawForest);
     fn bf_error(status: c_int) -> *const c_char;
-    fn bf_n_columns(forest: *const RawForest) -> i32;
     fn bf_n_results(forest: *const RawForest) -> i32;
     fn bf_work(forest: *const RawForest, n_rows: usize) -> usize;
     fn bf_predict(forest: *const RawForest, row: *const f64, result: *mut f64, work: *mut f64) -> c_int;
@@ -43,7 +42,7 @@ impl Forest {
 
     /// The target, or the probability of each class.
     fn predict(&self, row: &[f64]) -> Result<Vec<f64>, String> {
-        let n_columns = unsafe { bf_n_columns(self.raw) } as usize;
+        let n_columns = unsafe { (*self.raw).n_columns } as usize;
         if row.len() != n_columns {
             return Err(format!("a row has {} values; got {}", n_columns, row.len()));
         }

@@ -25,9 +25,9 @@ static int use(const uint8_t* bytes, size_t n, FILE* out) {
     int status = -1, i;
     uint8_t* own = (uint8_t*)malloc(n > 0 ? n : 1); /* exactly as long: a sanitizer sees what is behind it */
     bf_forest* forest;
-    double *rows, *results, *work, *work_interval, ends[2] = {0, 0}, head[3];
+    double *rows, *results, *work, ends[2] = {0, 0}, head[3];
     size_t n_columns, n_results;
-    int32_t j, *leaves;
+    int32_t j, k, *leaves;
     memcpy(own, bytes, n);
     forest = bf_load(own, n, &status);
     free(own);
@@ -35,31 +35,31 @@ static int use(const uint8_t* bytes, size_t n, FILE* out) {
     head[0] = status;
     if (out != NULL) fwrite(head, sizeof *head, 1, out);
     if (forest == NULL) return status;
-    n_columns = (size_t)bf_n_columns(forest), n_results = (size_t)bf_n_results(forest);
+    n_columns = (size_t)forest->n_columns, n_results = (size_t)bf_n_results(forest);
     rows = (double*)malloc(ROWS * n_columns * sizeof(double));
     results = (double*)calloc(ROWS * n_results, sizeof(double));
     work = (double*)malloc(bf_work(forest, ROWS) * sizeof(double));
-    work_interval = (double*)malloc(bf_work_interval(forest) * sizeof(double));
     leaves = (int32_t*)calloc((size_t)forest->n_trees, sizeof(int32_t));
     for (i = 0; i < ROWS; ++i)
-        for (j = 0; j < bf_n_columns(forest); ++j) rows[(size_t)i * n_columns + (size_t)j] = value(forest, i, j);
+        for (j = 0; j < forest->n_columns; ++j) rows[(size_t)i * n_columns + (size_t)j] = value(forest, i, j);
     if (bf_predict_rows(forest, rows, ROWS, results, work, NULL) != BF_OK) abort();
     if (bf_apply(forest, rows, leaves, work) != BF_OK) abort();
-    if (forest->n_residuals > 0 && bf_interval(forest, rows, 0.8, ends, work_interval) != BF_OK) abort();
-    for (j = 0; j < bf_n_columns(forest); ++j) {
-        if (strlen(bf_column_name(forest, j)) > n) abort();
+    if (forest->n_residuals > 0 && bf_interval(forest, rows, 0.8, ends, work) != BF_OK) abort();
+    for (j = 0; j < forest->n_columns; ++j) {
+        if (strlen(forest->column_names[j]) > n) abort();
         bf_text_level(forest, j, "a"), bf_text_level(forest, j, NULL), bf_number_level(forest, j, 0.5);
-        if (bf_level_name(forest, j, 0) != NULL && strlen(bf_level_name(forest, j, 0)) > n) abort();
+        for (k = 0; k < bf_levels(forest, j, 0); ++k)
+            if (strlen(forest->level_names[forest->level_start[j] + k]) > n) abort();
     }
     for (j = 0; j < forest->n_classes; ++j)
-        if (strlen(bf_class_name(forest, j)) > n) abort();
+        if (strlen(forest->class_names[j]) > n) abort();
     if (out != NULL) {
         head[1] = (double)n_columns, head[2] = (double)n_results;
         fwrite(head + 1, sizeof *head, 2, out);
         fwrite(results, sizeof *results, ROWS * n_results, out);
         fwrite(ends, sizeof *ends, 2, out);
     }
-    free(rows), free(results), free(work), free(work_interval), free(leaves);
+    free(rows), free(results), free(work), free(leaves);
     bf_close(forest);
     return status;
 }

@@ -16,13 +16,13 @@ int main(int argc, char** argv) {
     bf_forest* forest = argc > 1 ? bf_open(argv[1], &status) : NULL;
     const double coverage = argc > 2 ? atof(argv[2]) : 0.9;
     size_t n_columns, n_results, n_rows = 0, room = 64, i, c;
-    double *rows, *results, *together, *work, *work_interval, *work_rows;
+    double *rows, *results, *together, *work, *work_rows;
     int32_t* leaves;
     if (forest == NULL) {
         fprintf(stderr, "%d %s\n", status, bf_error(status));
         return 1;
     }
-    n_columns = (size_t)bf_n_columns(forest);
+    n_columns = (size_t)forest->n_columns;
     n_results = (size_t)bf_n_results(forest);
     rows = (double*)malloc(room * n_columns * sizeof(double));
     while (fread(rows + n_rows * n_columns, sizeof(double), n_columns, stdin) == n_columns)
@@ -31,7 +31,6 @@ int main(int argc, char** argv) {
     together = (double*)malloc((n_rows + 1) * n_results * sizeof(double));
     work = (double*)malloc(bf_work(forest, 1) * sizeof(double));
     work_rows = (double*)malloc(bf_work(forest, n_rows) * sizeof(double));
-    work_interval = (double*)malloc(bf_work_interval(forest) * sizeof(double));
     leaves = (int32_t*)calloc((size_t)forest->n_trees, sizeof(int32_t));
     put((double)n_columns), put((double)n_results), put(forest->n_trees);
     for (i = 0; i < n_rows; ++i) {
@@ -42,7 +41,7 @@ int main(int argc, char** argv) {
         for (c = 0; c < n_results; ++c) put(results[c]);
         bf_apply(forest, rows + i * n_columns, leaves, work);
         for (c = 0; c < (size_t)forest->n_trees; ++c) put(leaves[c]);
-        put(bf_interval(forest, rows + i * n_columns, coverage, ends, work_interval));
+        put(bf_interval(forest, rows + i * n_columns, coverage, ends, work));
         put(ends[0]), put(ends[1]);
         if (status == BF_OK) { /* many rows at once give the same */
             size_t n_done = 0;
@@ -51,7 +50,7 @@ int main(int argc, char** argv) {
                 return 2;
         }
     }
-    free(rows), free(results), free(together), free(work), free(work_rows), free(work_interval), free(leaves);
+    free(rows), free(results), free(together), free(work), free(work_rows), free(leaves);
     bf_close(forest);
     return 0;
 }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     double *rows, *results, *work, one = 1e9, all = 1e9;
     clock_t begin;
     if (forest == NULL) return puts(bf_error(status)), 1;
-    n_columns = (size_t)bf_n_columns(forest), n_results = (size_t)bf_n_results(forest);
+    n_columns = (size_t)forest->n_columns, n_results = (size_t)bf_n_results(forest);
     rows = (double*)malloc(10000 * n_columns * sizeof(double));
     results = (double*)malloc(10000 * n_results * sizeof(double));
     while (n < 10000 && fread(rows + n * n_columns, sizeof(double), n_columns, stdin) == n_columns) ++n;

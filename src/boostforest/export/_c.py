@@ -57,7 +57,11 @@ class _Source:
     def __init__(self, model: Model, name: str, dtype: str) -> None:
         self._name, self._parts = name, [_OPTIONS + header()]
         columns = model.columns if model.columns.dtype == np.float32 else model.columns.astype(dtype)
-        forest = [*self._table(model.features), *self._trees(columns), *self._results(model)]
+        forest = [
+            *self._table(model.features, len(columns.seen_features)),
+            *self._trees(columns),
+            *self._results(model),
+        ]
         forest += _NO_INTERVALS
         guard = f"{name.upper()}_H"
         self._parts.insert(1, f"#ifndef {guard}\n#define {guard}\n")
@@ -94,14 +98,17 @@ class _Source:
 
     # ------------------------------------------------------------------------------------------------------- the parts
 
-    def _table(self, features: Features) -> list[str]:
+    def _table(self, features: Features, n_seen: int) -> list[str]:
         names = [f"x{j}" for j in range(features.n_columns)] if features.names is None else features.names
         column_names = self._texts("columns", [str(name) for name in names])
+        *columns, n_means = self._columns(features)
         return [
             str(features.n_columns),
             str(len(features.mean)),
+            n_means,
+            str(n_seen),
             column_names,
-            *self._columns(features),
+            *columns,
             self._array("mean", features.mean),
             self._array("scale", features.scale),
             self._array("fill", features.fill),
@@ -110,21 +117,20 @@ class _Source:
     def _columns(self, features: Features) -> list[str]:
         """Write what columns are that are not features as they are, and their levels."""
         if features.encoder is None:
-            return ["NULL"] * 7 + ["0"]
+            return ["NULL"] * 6 + ["0"]
         columns = [_Column.of(column) for column in features.encoder.columns]
         levels = [level for column in columns for level in column.levels]
+        names = [level if isinstance(level, str) else str(level + 0) for level in levels]  # -0.0 is 0.0
         for j, column in enumerate(columns):
             if any("\0" in str(level) for level in column.levels):
                 raise ValueError(f"Column {j} has a category with a character of code 0, which ends text in C.")
-        numbers = [np.nan if isinstance(level, str) else _exact(level) for level in levels]
         means = [column.means for column in columns if column.means is not None]
         return [
             self._array("kinds", np.array([column.kind for column in columns], dtype=np.uint8)),
             self._array("level_start", np.cumsum([0, *(len(column.levels) for column in columns)])),
             self._array("level_missing", np.array([column.missing for column in columns], dtype=np.uint8)),
             self._array("level_is_text", np.array([column.is_text for column in columns], dtype=np.uint8)),
-            self._texts("levels", [str(level) for level in levels]) if levels else "NULL",
-            self._array("level_numbers", np.array(numbers)),
+            self._texts("levels", names) if names else "NULL",
             self._array("level_means", np.concatenate([own.ravel() for own in means]) if means else None),
             str(means[0].shape[1] if means else 0),
         ]
@@ -138,12 +144,10 @@ class _Source:
         params = self._array("params", _at_least_single(columns.params))
         return [
             self._array("seen", columns.model_features),
-            str(len(columns.seen_features)),
             str(columns.n_trees),
             str(columns.n_outputs),
             str(int(columns.n_inputs.max(initial=0))),
             self._array("tree_start", columns.tree_start),
-            self._array("kind", columns.kind),
             self._array("n_inputs", columns.n_inputs.astype(np.int32)),
             self._array("hidden_start", columns.hidden_start if columns.hidden.size else None),
             self._array("hidden", columns.hidden),
@@ -162,19 +166,21 @@ class _Source:
         classes = "NULL"
         if isinstance(loss, CrossEntropy):
             classes = self._texts("classes", [str(label) for label in loss.classes])
+        is_plain = len(stages) == 1 and stages.steps[0] == 1 and calibration.factor == 1 and not calibration.knots
         knots, start = calibration.knots, np.cumsum([0, *(len(x) for x, _ in calibration.knots)])
         return [
             "BF_EXP_OF_MEAN" if isinstance(loss, RegressionLoss) and loss.predicts_exponential else _LINKS[loss.link],
+            str(loss.n_classes),
             str(len(stages)),
+            str(int(is_plain)),
+            classes,
             self._array("stage_end", np.array(stages.ends, dtype=np.int64)),
-            self._array("stage_step", np.array(stages.steps, dtype=np.float64)),
             self._array("stage_units", np.array(stages.counts, dtype=np.int64)),
-            repr(float(calibration.factor)),
+            self._array("stage_step", np.array(stages.steps, dtype=np.float64)),
             self._array("knot_start", start if knots else None),
             self._array("knot_x", np.concatenate([x for x, _ in knots]) if knots else None),
             self._array("knot_y", np.concatenate([y for _, y in knots]) if knots else None),
-            str(loss.n_classes),
-            classes,
+            repr(float(calibration.factor)),
             repr(float(loss.origin)),
             repr(float(loss.unit)),
         ]
@@ -231,15 +237,6 @@ def check(model: Model) -> None:
 
 def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(np.float32) if values.dtype == np.float16 else values
-
-
-def _exact(level: Any) -> float:
-    """Return a number as a double, NaN if no double is equal to it."""
-    try:
-        number = float(level)
-    except OverflowError:
-        return np.nan
-    return number if number == level else np.nan
 
 
 def _cells(values: npt.NDArray[Any], suffix: str) -> list[str]:
