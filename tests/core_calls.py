@@ -37,9 +37,9 @@ CLASSES = (np.arange(N) % 3).astype(float)
 MEAN, SCALE, ONES = np.zeros(D), np.ones(D), np.ones(N)
 FILL = np.vstack([np.zeros(D), np.eye(D)])
 NAMES = [
-    "node_model", "node_reg_lambda", "node_n_hidden", "node_C", "node_epsilon", "node_tol", "node_max_iter",
-    "node_intercept_scaling", "criterion", "min_samples_leaf", "reg_lambda", "max_leaf_nodes", "max_depth",
-    "max_features", "n_cuts", "batch_size", "clip", "shared_hessian",
+    "node_model", "node_reg_lambda", "node_max_features", "node_n_hidden", "node_C", "node_epsilon", "node_tol",
+    "node_max_iter", "node_intercept_scaling", "criterion", "min_samples_leaf", "reg_lambda", "max_leaf_nodes",
+    "max_depth", "max_features", "n_cuts", "batch_size", "clip", "shared_hessian",
 ]  # fmt: skip
 
 
@@ -47,6 +47,7 @@ def tree_params(**changes):
     """Return the parameter columns of four trees, one for each node model."""
     values = {name: np.ones(4) for name in NAMES}
     values |= {"node_model": np.arange(4.0), "node_n_hidden": np.full(4, 5.0), "max_features": np.full(4, 2.0)}
+    values |= {"node_max_features": np.full(4, np.nan)}  # all
     values |= {"criterion": np.zeros(4), "max_leaf_nodes": np.zeros(4), "max_depth": np.full(4, -1.0)}
     values |= {"batch_size": np.array([0.0, 6.0, 0.0, 0.0]), "seed": np.arange(4, dtype=np.uint64)}
     return values | changes
@@ -82,7 +83,7 @@ def interaction_arguments():
 def boost_arguments():
     rules = {
         "oblivious": 0, "max_leaves": 4, "reg_lambda": 1.0, "min_rows": 1.0, "learning_rate": 0.1, "feature_share": 0.7,
-        "max_rounds": 3, "patience": 2, "overshoot": 0.5, "most_bins": 8,
+        "max_rounds": 3, "patience": 2, "overshoot": 0.5, "most_bins": 8, "row_share": 1.0,
     }  # fmt: skip
     return {
         "rules": rules, "seeds": np.arange(2, dtype=np.uint64), "n_draws": N, "cumulative": np.cumsum(ONES),
@@ -248,7 +249,7 @@ def calls(core):
         "quantise": (
             core.quantise,
             {"values": np.arange(6, dtype=np.float32), "group": 3, "left": np.array([1, 0, 0], dtype=np.int32)}
-            | {"at_least": -4, "shift": 1},
+            | {"at_least": -4},
         ),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (

@@ -119,6 +119,7 @@ def models():
             np.column_stack([np.exp(tables["regression"][1]), tables["binary"][1]]),
             "float64",
         ),
+        "hidden-regressor": (BoostForestRegressor(**deep, preset="paper"), *tables["regression"], "int8"),
         "local-regressor": (BoostForestRegressor(**staged, preset="paper"), *tables["regression"], "float64"),
         "table-regressor": (
             BoostForestRegressor(**FOREST, **categories, preset="paper"),
@@ -234,7 +235,7 @@ def main():
         fitted = round_model(fitted)
         rows = rows_for(X)
         path = FOLDER / f"v{FORMAT_VERSION}-{name}.safetensors"
-        if name.startswith(("coded", "runs", "local")):
+        if name.startswith(("coded", "runs", "local", "hidden")):
             coding._SMALL, coding._GAIN = 0, np.inf  # otherwise so small a file has nothing coded
         fitted.save_model(path, dtype=dtype)
         values = rows.astype(object).where(rows.notna(), None).to_numpy() if isinstance(rows, pd.DataFrame) else rows

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss, mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
-from boostforest._grow import adaptive
+from boostforest._grow import adaptive, boosted
 from boostforest._grow.adaptive import _least_mixture
 from models import FORESTS
 from twin import example_data
@@ -44,6 +44,7 @@ def test_larger_leaves_are_taken_where_boosted_trees_make_up_for_them(monkeypatc
     rng = np.random.default_rng(1)
     X = rng.random((1200, 5))
     y = np.floor(5 * X[:, 0]) + np.floor(4 * X[:, 1]) + 0.3 * rng.normal(size=1200)
+    monkeypatch.setattr(boosted, "_RELIED_ON", 0.0)  # they count little here
 
     def fit():
         return BoostForestRegressor(150, pool="adaptive", boost=True, random_state=0, preset="paper").fit(X, y)
@@ -58,6 +59,17 @@ def test_larger_leaves_are_taken_where_boosted_trees_make_up_for_them(monkeypatc
     ]
     assert first[0] < 0.8 * first[1]
     assert small.oob_losses_[-1] < 1.01 * large.oob_losses_[-1]
+
+
+@pytest.mark.parametrize("relied_on", [0.0, np.inf])
+def test_larger_leaves_are_taken_only_beside_boosted_trees_that_count(relied_on, monkeypatch):
+    X, y = steps_table()
+    for name in ("_AS_GOOD", "_HARDLY_TELLS", "_FAIR"):  # any leaves would do
+        monkeypatch.setattr(adaptive, name, np.inf)
+    monkeypatch.setattr(boosted, "_RELIED_ON", relied_on)
+    forest = BoostForestRegressor(150, pool="adaptive", boost=True, random_state=0, preset="paper").fit(X, y)
+    leaves = [row["settings"].get("min_samples_leaf", (0,)) for row in forest.pool_report_ if row["share"] > 0]
+    assert any(min(of_setting) >= 150 for of_setting in leaves) == (relied_on == 0)
 
 
 def table_of_few_features(n):

@@ -7,17 +7,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import root_mean_squared_error
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core, export_text, load_model, plot
 from boostforest._base.sampling import Sampling
-from boostforest._grow import boosted, staged, trim
+from boostforest._grow import adaptive, boosted, rounding, staged, trim
 from boostforest._grow.objective import Objective
-from boostforest._losses import Logistic, OutOfBag, SquaredError
+from boostforest._losses import Logistic, OutOfBag, SquaredError, SquaredErrors
 from boostforest._model.model import Stages
 
 RULES = {
     "oblivious": 0, "max_leaves": 5, "reg_lambda": 1.0, "min_rows": 4.0, "learning_rate": 0.3, "feature_share": 1.0,
-    "max_rounds": 3, "patience": 10, "overshoot": 0.0, "most_bins": 16,
+    "max_rounds": 3, "patience": 10, "overshoot": 0.0, "most_bins": 16, "row_share": 1.0,
 }  # fmt: skip
 SEEDS = np.array([3, 8], dtype=np.uint64)
 
@@ -33,10 +34,21 @@ def table(n=90, n_classes=0, missing=0.0, seed=0):
     return X, y
 
 
+def several(n_targets, X, y, seed=0):
+    """Return as many targets, the first of them y."""
+    rng = np.random.default_rng(seed)
+    others = [np.nan_to_num(X[:, k % 3]) ** (1 + k // 3 % 2) + rng.normal(size=len(y)) for k in range(n_targets - 1)]
+    return np.column_stack([y, *others])
+
+
 def core_table(X, y, n_classes=0):
-    """Return the compiled table, not scaled."""
+    """Return the compiled table, not scaled; ``y``: of one target, or rows × targets."""
+    scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if y.ndim == 2:
+        first = np.ascontiguousarray(y[:, 0])
+        return _core.TrainingTable(X, *scale, first, SquaredErrors.code, 0, None, None, None, 1, (), y)
     loss = 0 if n_classes == 0 else 1 if n_classes == 2 else 2
-    return _core.TrainingTable(X, np.zeros(X.shape[1]), np.ones(X.shape[1]), y, loss, n_classes)
+    return _core.TrainingTable(X, *scale, y, loss, n_classes)
 
 
 def boost(compiled, n, seeds=SEEDS, n_threads=1, start=None, cumulative=None, **changes):
@@ -47,7 +59,7 @@ def boost(compiled, n, seeds=SEEDS, n_threads=1, start=None, cumulative=None, **
 def derivatives(y, F, n_classes):
     """Return g and h of rows × outputs."""
     if n_classes == 0:
-        return F - y[:, None], np.ones_like(F)
+        return F - y.reshape(F.shape), np.ones_like(F)
     if n_classes == 2:
         p = 1 / (1 + np.exp(-F))
         return p - y[:, None], p * (1 - p)
@@ -111,13 +123,13 @@ class TwinTree:
                         best = (gain, feature, threshold, missing_left)
         return best
 
-    def values(self):
+    def values(self, n_classes):
         """Return the score of each drawn row."""
         fitted = np.zeros_like(self.g)
         for rows in self.leaves:
             G, H = self.g[rows].sum(axis=0), self.h[rows].sum(axis=0)
             value = -self.rules["learning_rate"] * G / (H + self.rules["reg_lambda"])
-            if len(value) > 1:
+            if n_classes > 2:
                 value = (value - value.mean()) * (1 - 1 / len(value))
             fitted[rows] = value
         return fitted
@@ -142,11 +154,15 @@ def tree_scores(columns, X, tree, n_outputs):
 
 
 @pytest.mark.parametrize("oblivious", [0, 1], ids=["leaf by leaf", "oblivious"])
-@pytest.mark.parametrize(("n_classes", "missing"), [(0, 0.0), (0, 0.2), (2, 0.0), (2, 0.2), (3, 0.1)])
-def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, missing):
+@pytest.mark.parametrize(
+    ("n_classes", "missing", "n_targets"),
+    [(0, 0.0, 1), (0, 0.2, 1), (2, 0.0, 1), (2, 0.2, 1), (3, 0.1, 1), (0, 0.0, 2), (0, 0.2, 3), (0, 0.1, 6)],
+)
+def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, missing, n_targets):
     X, y = table(n_classes=n_classes, missing=missing)
+    y = several(n_targets, X, y) if n_targets > 1 else y
     rules = RULES | {"oblivious": oblivious, "max_leaves": 8 if oblivious else 5}
-    n_outputs = n_classes if n_classes > 2 else 1
+    n_outputs = n_classes if n_classes > 2 else n_targets
     columns = boost(core_table(X, y, n_classes), len(y), **rules)
     first = 0
     for seed, end in zip(SEEDS, columns["bag_end"], strict=True):
@@ -157,26 +173,52 @@ def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, m
         for tree in range(first + 1, end):
             twin = TwinTree(X, w, *derivatives(y, F, n_classes), rules)
             scores = tree_scores(columns, X, tree, n_outputs)
-            assert_allclose(scores[w > 0], twin.values()[w > 0], rtol=1e-5, atol=1e-6)
+            assert_allclose(scores[w > 0], twin.values(n_classes)[w > 0], rtol=1e-5, atol=1e-6)
             F = F + scores
         first = end
 
 
+@pytest.mark.parametrize("row_share", [1.0, 0.25])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("oblivious", [0, 1])
-def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious):
+def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious, row_share):
     X, y = table(300, n_classes, missing=0.1)
     seeds = np.arange(7, dtype=np.uint64)
-    rules = {"oblivious": oblivious, "max_leaves": 8, "feature_share": 0.5, "max_rounds": 20, "n_threads": 1}
-    one, *others = (boost(core_table(X, y, n_classes), len(y), seeds, **rules | {"n_threads": n}) for n in (1, 2, 8))
+    rules = {"oblivious": oblivious, "max_leaves": 8, "feature_share": 0.5, "max_rounds": 20, "row_share": row_share}
+    one, *others = (boost(core_table(X, y, n_classes), len(y), seeds, n_threads=n, **rules) for n in (1, 2, 8))
     for other in others:
         for name in one:
             assert_array_equal(one[name], other[name])
 
 
+@pytest.mark.parametrize("n_classes", [0, 2])
 @pytest.mark.parametrize("oblivious", [0, 1])
-def test_bags_are_the_same_for_any_instruction_set(oblivious):
+def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(oblivious, n_classes):
+    X, y = table(2000, n_classes, missing=0.1)
+    seed = np.uint64(3)
+    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 5}
+    whole, halved = (
+        boost(core_table(X, y, n_classes), len(y), np.array([seed]), row_share=share, **rules) for share in (1.0, 0.25)
+    )
+    assert not np.array_equal(whole["threshold"], halved["threshold"])
+    assert np.mean(halved["loss_after"] - whole["loss_before"]) < 0
+    w = _core.bootstrap_counts(int(seed), len(y), len(y), None).astype(float)
+    begin, end = halved["tree_start"][1:3]
+    is_leaf = halved["feature"][begin:end] < 0
+    n_samples = halved["n_samples"][begin:end]
+    assert n_samples[0] == n_samples[is_leaf].sum() == w.sum()
+    constant, scores = (tree_scores(halved, X, tree, 1) for tree in (0, 1))
+    g, h = derivatives(y, constant, n_classes)
+    for value in np.unique(scores):
+        rows = scores[:, 0] == value
+        assert value == pytest.approx(-0.3 * (w[rows] @ g[rows])[0] / (w[rows] @ h[rows] + 1)[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2, 3, 6])
+@pytest.mark.parametrize("oblivious", [0, 1])
+def test_bags_are_the_same_for_any_instruction_set(oblivious, n_targets):
     X, y = table(300, 0, missing=0.1)
+    y = several(n_targets, X, y) if n_targets > 1 else y
     seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
     rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 20}
     try:
@@ -307,7 +349,9 @@ def wavy(n=700, seed=0):
 @pytest.fixture(scope="module")
 def regressor():
     X, y = wavy()
-    return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0, preset="paper").fit(X, y)
+    with pytest.MonkeyPatch.context() as patch:  # otherwise some rows are left out by bags that are not kept
+        keep_all_bags(patch)
+        return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0, preset="paper").fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -447,6 +491,16 @@ def test_boosted_stages_are_left_out_where_they_do_not_help():
     assert forest.n_stages_ == 1 and forest.stages_.units == ()
 
 
+def test_the_forest_is_the_same_where_boosting_is_tried_and_not_taken(monkeypatch):
+    X, y = wavy(300)
+    monkeypatch.setattr(staged, "_ROWS_OF_COMPANY", 100)  # bags are grown before the last trees of the forest
+    monkeypatch.setattr(adaptive, "_SMALLER", 0.0)  # no larger leaves
+    monkeypatch.setattr(boosted.Booster, "grow", lambda booster, forest: None)
+    forests = [BoostForestRegressor(60, boost=boost, random_state=0).fit(X, y) for boost in (None, False)]
+    assert_array_equal(forests[0].forest_.threshold, forests[1].forest_.threshold)
+    assert_array_equal(*(forest.predict(X) for forest in forests))
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_trees_without_slopes_are_left_to_boosting_unless_it_is_not_taken(taken, monkeypatch):
     tried, plain_trees = [], staged.StageGrower._plain_trees
@@ -525,12 +579,18 @@ def test_boosting_by_name_needs_two_classes():
 
 
 def test_few_rows_have_fewer_bins():
-    assert [boosted.LEAF_WISE.rules(n, 1)["most_bins"] for n in (100, 400, 2000)] == [31, 50, 127]
+    assert [boosted.LEAF_WISE.rules(n, 9, 1)["most_bins"] for n in (100, 400, 2000)] == [31, 50, 127]
+
+
+def test_of_many_rows_and_features_a_share_tells_where_to_split():
+    sizes = [(7_999, 30), (8_000, 30), (16_000, 30), (80_000, 30), (80_000, 19)]
+    assert [boosted.OBLIVIOUS.rules(*size, 1)["row_share"] for size in sizes] == [1.0, 1.0, 0.5, 0.3, 1.0]
 
 
 def test_many_outputs_have_fewer_bins_and_bags():
-    assert [boosted.LEAF_WISE.rules(2000, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
-    assert [boosted.number_of_bags(n) for n in (5_000, 5_001)] == [10, 6]
+    assert [boosted.LEAF_WISE.rules(2000, 9, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    assert [boosted.number_of_bags(SquaredError(), n) for n in (5_000, 5_001)] == [10, 6]
+    assert boosted.number_of_bags(SquaredErrors((SquaredError(),) * 2), 500) == 6
 
 
 # --------------------------------------------------------------------------------------------------------- weights
@@ -558,11 +618,11 @@ def test_noise_that_more_bags_take_away_does_not_count():
     """Two of six bags are left to a row: the mean of all has a third of the variance."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=9000)
-    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.number_of_bags(9000)))
+    bags = y[:, None, None] + rng.normal(size=(9000, 1, boosted.number_of_bags(SquaredError(), 9000)))
     forest = boosted.Forest(y[:, None] + rng.normal(size=(9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     left = bags[:, :, :2]
     oob = OutOfBag(left.sum(axis=2), (left**2).sum(axis=2), np.full((9000, 1), 2.0))
-    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=boosted.number_of_bags(9000))]
+    chains = [replace(chain_of(y[:, None]), oob=oob, all_bags=boosted.number_of_bags(SquaredError(), 9000))]
     mixture = boosted.Mixture(Objective(SquaredError(), y), forest, chains)
     exact = np.linalg.lstsq(np.hstack([forest.scores, bags.mean(axis=2)]), y, rcond=None)[0]
     assert_allclose(mixture.fit(), exact, atol=0.03)
@@ -585,8 +645,36 @@ def test_stages_know_their_bags():
     assert Stages((3,)).add(2, 0.5).units == ()
 
 
+def keep_all_bags(monkeypatch):
+    monkeypatch.setattr(staged, "with_fewer_bags", lambda chains, *_: chains)
+
+
+def test_boosted_stages_have_as_few_bags_as_their_noise_allows(monkeypatch):
+    X, y = wavy()
+    few = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    keep_all_bags(monkeypatch)
+    all_bags = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    n_few, n_all = few.stages_.units[-1], all_bags.stages_.units[-1]
+    assert n_all / 2 <= n_few < n_all and few.stages_.steps == all_bags.stages_.steps
+    assert_array_equal(few.oob_prediction_, all_bags.oob_prediction_)  # known of all bags
+    first, end = few.stages_.parts[-1]
+    begin = all_bags.stages_.parts[-1][0]
+    assert_array_equal(few.forest_.take(first, end).params, all_bags.forest_.take(begin, begin + end - first).params)
+    rows, target = wavy(2000, seed=1)
+    rise = root_mean_squared_error(target, few.predict(rows)) / root_mean_squared_error(target, all_bags.predict(rows))
+    assert rise < 1.005
+
+
+def test_bags_are_kept_where_fewer_would_raise_the_loss(monkeypatch):
+    X, y = wavy()
+    monkeypatch.setattr(trim, "TOLERANCE", 1e-9)
+    forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    assert forest.stages_.units[-1] == boosted.number_of_bags(SquaredError(), len(y))
+
+
 def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeypatch):
     X, y = wavy()
+    keep_all_bags(monkeypatch)
     short = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
     monkeypatch.setattr(trim, "TOLERANCE", -np.inf)
     whole = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
@@ -599,6 +687,30 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
         assert_array_equal(short.forest_.take(a + 3).params, whole.forest_.take(b + 3).params)
 
 
+def test_a_part_whose_bags_have_a_tree_each_is_rounded_as_the_whole():
+    X, y = wavy()
+    model = BoostForestRegressor(60, boost=True, preset="paper", dtype="float64", random_state=0).fit(X, y)._model
+    first, stages = model.stages.parts[-1][0], model.stages
+    of_part = Stages((*stages.ends[:-1], first + 1), stages.steps, (*stages.counts[:-1], 1))
+    part = replace(model.take(0, first + 1), stages=of_part)
+    assert stages.boosted[-1] and not part.stages.boosted[-1]
+    short = rounding.rounded(part, "int8", rounding.Units(boosted=(-6,) * sum(stages.boosted)))
+    assert short.dtype == np.int8 and short.n_trees == first + 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_one_row_alone_has_the_scores_of_a_row_among_others(n_classes, dtype):
+    X, y = wavy()
+    y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)) if n_classes else y
+    X[::3, 0] = np.nan
+    forest = BoostForestClassifier if n_classes else BoostForestRegressor
+    forest = forest(40, boost=True, dtype=dtype, random_state=0, preset="paper").fit(X, y)
+    assert any(forest.stages_.boosted)
+    predict = forest.predict_proba if n_classes else forest.predict
+    assert_array_equal(np.concatenate([predict(X[i : i + 1]) for i in range(20)]), predict(X[:20]))
+
+
 def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
     calls, X_y = [], wavy()
     monkeypatch.setattr(staged, "with_fewer_rounds", lambda *args: calls.append(args) or args[0])
@@ -608,7 +720,8 @@ def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
     (part,) = trim._after_shares(chains[0], (1.0,), growth, some)
     for name in ("total", "squares", "n_trees"):  # what the bags add up to, for these rows
         assert_allclose(getattr(part, name), getattr(chains[0].oob, name)[some], rtol=1e-6, atol=1e-6)
-    monkeypatch.setattr(trim, "_MOST_JUDGES", len(some) // 2)
+    monkeypatch.setattr(trim, "_MANY_ROWS", len(some))
+    monkeypatch.setattr(trim, "_JUDGES", len(some) // 2)
     for chain in trim.with_fewer_rounds(chains, weights, forest, growth):  # the rest is known of all rows
         (oob,) = trim._after_shares(chain, (1.0,), growth, np.ones_like(some))
         assert_allclose(chain.oob.total, oob.total, rtol=1e-6, atol=1e-6)
@@ -637,7 +750,7 @@ def test_noise_that_more_bags_take_away_does_not_cost_rounds(monkeypatch):
         return OutOfBag(bags.sum(axis=2), (bags**2).sum(axis=2), np.full((9000, 1), 3.0))
 
     shorter = mean_of_three(0.55, 0.3)  # squared errors of 0.23 by three bags, 0.21 by eight
-    monkeypatch.setattr(trim, "_MOST_JUDGES", 9000)
+    monkeypatch.setattr(trim, "_JUDGES", 9000)
     monkeypatch.setattr(trim, "_after_shares", lambda chain, shares, growth, rows: [shorter] * len(shares))
     forest = boosted.Forest(np.zeros((9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     growth = SimpleNamespace(objective=Objective(SquaredError(), y[:, 0]), data=SimpleNamespace(X=y))
@@ -653,6 +766,7 @@ def test_a_forest_that_counts_nothing_is_one_tree(monkeypatch, tmp_path):
         return chains, np.where(np.arange(len(weights)) == 0, 0.0, weights)
 
     monkeypatch.setattr(boosted.Booster, "grow", without_forest)
+    keep_all_bags(monkeypatch)
     X, y = wavy()
     forest = BoostForestRegressor(60, boost=True, n_stages=2, preset="paper", oob_score=True, random_state=0).fit(X, y)
     assert (

@@ -21,8 +21,8 @@ from boostforest import (
     load_model,
 )
 from boostforest._base.draws import fold_numbers
-from boostforest._features import levels
-from boostforest._features.encoder import MAX_TARGETS, N_FOLDS, CategoryColumn
+from boostforest._features import encoder, levels
+from boostforest._features.encoder import N_FOLDS, CategoryColumn
 from boostforest._features.levels import PRIOR_WEIGHT
 from models import FORESTS, assert_same_trees
 
@@ -444,17 +444,25 @@ def many_classes(n=400, n_classes=20, seed=0):
     return frame, y
 
 
-def test_many_classes_share_a_few_features_of_a_category():
+@pytest.fixture
+def few_features(monkeypatch):
+    """Let a category have so few features that twenty classes share them; return how many."""
+    monkeypatch.setattr(encoder, "MAX_TARGETS", 8)
+    return 8
+
+
+def test_many_classes_share_a_few_features_of_a_category(few_features):
     frame, y = many_classes()
     forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
-    encoder = forest.encoder_
-    assert encoder.basis.shape == (20, MAX_TARGETS) and encoder.n_features == 1 + MAX_TARGETS
-    assert_allclose(encoder.basis.T @ encoder.basis, np.eye(MAX_TARGETS), atol=1e-9)
+    found = forest.encoder_
+    assert found.basis.shape == (20, few_features) and found.n_features == 1 + few_features
+    assert_allclose(found.basis.T @ found.basis, np.eye(few_features), atol=1e-9)
     assert forest._model.feature_names[1:3] == ["town:classes 1", "town:classes 2"]
-    few = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y % MAX_TARGETS)
-    assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == MAX_TARGETS
+    few = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y % few_features)
+    assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == few_features
 
 
+@pytest.mark.usefixtures("few_features")
 def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
     frame, y = many_classes()
     y = np.where(y < 2, y, 2 + np.random.default_rng(1).integers(18, size=len(y)))  # only two classes follow the towns
@@ -462,6 +470,7 @@ def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
     assert (np.abs(forest.encoder_.basis[:2, :2]).sum(axis=1) > 0.6).all()
 
 
+@pytest.mark.usefixtures("few_features")
 def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
     frame, y = many_classes()
     forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(frame, y)
@@ -481,4 +490,4 @@ def test_as_many_classes_as_rows_share_features_too():
     texts = {f"text{j}": [f"v{k}" for k in rng.permutation(n)] for j in range(2)}
     X, y = pd.DataFrame({"number": rng.normal(size=n), **texts}), np.array([f"${k}" for k in range(n)])
     forest = BoostForestClassifier(1, max_depth=1, random_state=0, preset="paper", text="category").fit(X, y)
-    assert len(forest._model.feature_names) == 1 + 2 * 8
+    assert len(forest._model.feature_names) == 1 + 2 * encoder.MAX_TARGETS

@@ -18,7 +18,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from boostforest import load_model
+from boostforest import BoostForestClassifier, load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import judge_of, tree_order
 from boostforest._model.pruning import prune, without_weak_subtrees
@@ -122,16 +122,17 @@ def test_a_compressed_forest_can_be_fitted_again():
 
 def test_larger_units_are_multiples():
     forest, _, _ = fitted("multiclass", dtype="int8")
-    coarse = forest.forest_.in_larger_units(3)
+    unit = int(forest.forest_.exponent.min()) + 3
+    coarse = forest.forest_.in_units(unit)
     exact, rough = forest.forest_.coefficients(), coarse.coefficients()
     width = 1 + forest.forest_.n_inputs[0]
     assert (np.abs(exact - rough) <= 0.5 * 2.0 ** np.repeat(coarse.exponent.astype(float), width)).all()
-    assert (coarse.exponent - forest.forest_.exponent).max() == 3 and (coarse.exponent >= forest.forest_.exponent).all()
+    assert_array_equal(coarse.exponent, np.maximum(forest.forest_.exponent, unit))
 
 
 def test_the_first_trees_of_the_order_are_better_than_the_first_of_the_forest():
     forest, _, (X, y) = fitted("regression")
-    judge = judge_of(forest._model, X, y, 1)
+    judge = judge_of(forest._model, X, y, 1, forest._draws_of_fit)
     order = tree_order(forest._model, judge, 8)
     assert len(set(order)) == 8
     trees = [forest.get_tree(i).predict(X) for i in range(40)]
@@ -141,8 +142,8 @@ def test_the_first_trees_of_the_order_are_better_than_the_first_of_the_forest():
 
 def test_rows_of_the_fit_are_told_by_their_target():
     forest, training, others = fitted("regression")
-    assert isinstance(judge_of(forest._model, *training, 1).sampling, Sampling)
-    assert judge_of(forest._model, *others, 1).sampling is None
+    assert isinstance(judge_of(forest._model, *training, 1, forest._draws_of_fit).sampling, Sampling)
+    assert judge_of(forest._model, *others, 1, forest._draws_of_fit).sampling is None
 
 
 # ------------------------------------------------------------------------------
@@ -171,12 +172,30 @@ def test_bad_arguments_are_refused(arguments, reason):
         forest.compress(**{"X": X, "y": y} | arguments)
 
 
-@pytest.mark.parametrize("params", [{"bootstrap": False}, {"class_weight": "balanced"}], ids=str)
-def test_training_rows_without_a_bag_are_refused(params):
-    forest, training, others = fitted("binary", **params)
+def test_training_rows_without_a_bag_are_refused():
+    forest, training, others = fitted("binary", bootstrap=False)
     with pytest.raises(ValueError, match="compress cannot judge the training rows out of bag"):
         forest.compress(X=training[0], y=training[1])
     assert forest.compress(X=others[0], y=others[1]).compression_report_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_training_rows_with_weights_are_judged_out_of_bag_by_them(weighted):
+    _, (X, y), others = fitted("binary")
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 3.0], len(y)) if weighted else None
+    forest = BoostForestClassifier(40, class_weight="balanced", random_state=0).fit(X, y, weight)
+    judge = judge_of(forest._model, X, y, 1, forest._draws_of_fit, None, weight)
+    outputs, seen = judge.outputs(forest._model)
+    assert seen.any() and judge.sampling.cumulative is not None
+    own = np.where(seen, 1.0 if weight is None else weight, 0.0)
+    label = np.searchsorted(forest.classes_, y)
+    p = np.where(label == 1, outputs[:, 0], 1 - outputs[:, 0])
+    assert judge.loss(forest._model) == pytest.approx(-np.average(np.log(p[own > 0]), weights=own[own > 0]))
+    report = forest.compress(X=X, y=y, sample_weight=weight).compression_report_
+    assert report[-1]["loss"] <= 1.001 * report[0]["loss"]
+    with pytest.raises(ValueError, match="sample_weight must be that of the fit"):
+        forest.compress(X=X, y=y, sample_weight=np.linspace(1, 2, len(y)))
+    assert forest.compress(X=others[0], y=others[1], sample_weight=np.ones(len(others[1]))).compression_report_
 
 
 def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
@@ -185,8 +204,8 @@ def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
     loaded = load_model(tmp_path / "a")
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
-    assert judge_of(loaded._model, *training, 1).sampling is not None
-    assert judge_of(loaded._model, training[0][1:], training[1][1:], 1).sampling is None
+    assert judge_of(loaded._model, *training, 1, loaded._draws_of_fit).sampling is not None
+    assert judge_of(loaded._model, training[0][1:], training[1][1:], 1, loaded._draws_of_fit).sampling is None
     report = loaded.compress(X=training[0], y=training[1]).compression_report_
     assert report == forest.compress(X=training[0], y=training[1]).compression_report_
 

@@ -134,7 +134,7 @@ def test_int8_is_whole_numbers_in_units_that_a_trees_models_share(task, params):
     assert_array_equal(own.params, numbers)
     assert_array_equal(own.exponent, exponents)
     assert own.loss is None  # it is only looked at
-    for name, digits in (("lower", 4), ("upper", 4), ("gain", 4)):
+    for name, digits in (("lower", 3), ("upper", 3), ("gain", 2)):
         assert_allclose(getattr(own, name), getattr(exact.forest_, name), rtol=2.0**-digits, atol=1e-7)
     alike = rounded(exact, "int8")
     ranges = {name: getattr(own, name).astype(np.float64) for name in ("lower", "upper")}
@@ -198,12 +198,13 @@ def test_what_a_node_loses_by_rounding_its_children_make_up_for(shift):
         assert_allclose(found[models].sum(axis=0), values[models].sum(axis=0, dtype=float), atol=0.500001 * unit)
 
 
-def test_units_are_larger_by_the_power_of_two_that_was_asked_for():
+def test_no_unit_is_smaller_than_was_asked_for():
     values = np.random.default_rng(0).normal(size=60).astype(np.float32)
-    first, second = _core.quantise(values, 6), _core.quantise(values, 6, shift=2)
-    assert second[1].min() == first[1].min() + 2
-    unit = np.repeat(2.0 ** second[1].astype(float), 6)
-    assert_allclose(second[0] * unit, values, atol=unit.max() / 2)
+    least = int(_core.quantise(values, 6)[1].min()) + 2
+    numbers, exponents = _core.quantise(values, 6, at_least=least)
+    assert exponents.min() == least
+    units = 2.0 ** exponents.astype(float)
+    assert_allclose(numbers * np.repeat(units, 6), values, atol=units.max() / 2)
 
 
 @pytest.mark.parametrize("left", [[1, 0], [1, 0, 0, 0], [0, 2, 0], [-1, 0, 0], [1, 1, 0], []])
@@ -409,7 +410,8 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
         for name in ("gain", "lower", "upper"):
             assert_array_equal(getattr(forest.forest_, name), getattr(exact, name), err_msg=name)
         whole = clone(forest).set_params(dtype="float64").fit(X, y).forest_
-        assert any(np.array_equal(forest.forest_.params, whole.astype("int8", shift).params) for shift in range(3))
+        unit = int(forest.forest_.exponent.min())  # one for all trees
+        assert_array_equal(forest.forest_.params, whole.astype("int8", unit).params)
 
 
 def test_auto_takes_larger_units_where_the_loss_hardly_tells():
@@ -427,9 +429,10 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
     monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
     BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
     judge = rounding._Judge(*calls[0])
-    bold = replace(judge.columns, params=1.02 * judge.columns.params)
-    assert judge.accepts(judge.columns, strictly=True)
-    assert judge.accepts(bold) and not judge.accepts(bold, strictly=True)
+    exact = judge.part.columns
+    bold, finer = replace(exact, params=1.02 * exact.params), judge.scores(exact)
+    assert judge.accepts(exact, finer)
+    assert judge.accepts(bold) and not judge.accepts(bold, finer)
 
 
 def test_auto_keeps_digits_that_the_loss_needs():
@@ -445,7 +448,8 @@ def test_auto_keeps_digits_that_the_loss_needs():
 def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
     X, y = example_data(task, n=300, d=5)
     forest = FORESTS[task](50, dtype="auto", random_state=0, preset="paper").fit(X, y)
-    monkeypatch.setattr(rounding, "_MOST_JUDGES", 100)
+    monkeypatch.setattr(rounding, "_MANY_ROWS", 200)
+    monkeypatch.setattr(rounding, "_JUDGES", 100)
     judges = []
     outputs_of = Model.out_of_bag_outputs
     monkeypatch.setattr(

@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_friedman1
 
 from boostforest import BoostForestRegressor
+from boostforest._grow.far_off import bounded_by
 
 FEW = {"n_estimators": 40, "random_state": 0}
 
@@ -86,6 +87,15 @@ def test_compress_judges_by_the_rows_that_are_not_far_off():
         small = forest.compress(X=rows[0], y=rows[1])
         losses = [row["loss"] for row in small.compression_report_]
         assert 0.5 < losses[0] * np.std(y_test[:7]) < 5 and losses[-1] <= 1.001 * losses[0]
+
+
+def test_the_bound_is_that_of_the_rows_that_count():
+    """Most rows are off by 5, most of the weight by 1."""
+    rest = np.append(np.tile([1.0, 5.0, 5.0], 40), 1000.0)
+    weight = np.where(rest == 1.0, 10.0, 1.0)
+    every = np.ones(len(rest), dtype=bool)
+    bounds = [bounded_by(np.zeros(len(rest)), rest, every, w)[-1] for w in (None, weight)]
+    assert bounds[0] == pytest.approx(5 * bounds[1]) and bounds[1] < 5
 
 
 HONEST = {

@@ -17,6 +17,7 @@ from model_files import GOLDEN, field, seal, split, tensors_of, with_entry, with
 FILES = {path.stem.split("-", 1)[1]: path.read_bytes() for path in GOLDEN if path.name.startswith("v1-")}
 FOREST, CLASSES = FILES["forest-regressor"], FILES["forest-binary"]
 HEADER, DATA = split(FOREST)
+N_MANY = len(tensors_of(FILES["forest-multiclass"])["kind"])
 NODES = next(path for path in GOLDEN if path.stem == "v2-nodes-regressor").read_bytes()
 ON_LAYER = int(np.flatnonzero(tensors_of(NODES)["kind"] == 2)[0])  # a tree with a hidden layer
 
@@ -63,6 +64,10 @@ BAD_FILES = {
     "pickle": (pickle.dumps(BoostForestRegressor(preset="paper")), "is not a model file"),
     "header longer than the file": ((2**63).to_bytes(8, "little") + FOREST[8:], "would have 9223372036854775808 bytes"),
     "header longer than allowed": ((2**24 + 8).to_bytes(8, "little") + b"{" + b" " * 2**24 + b"       ", "would have"),
+    "sums of several classes": (
+        with_tensors(FILES["forest-multiclass"], sum_path=np.ones(N_MANY, "?")),
+        "'sum_path' must be 0",
+    ),
     "no JSON": (seal(b"[" * 100, b""), "does not start with a safetensors header"),
     "broken JSON": (edited(b'"shape"', b'"shape'), "the header is not JSON that this format has"),
     "deep JSON": (seal(b'{"a":' * 999 + b"}" * 999, b""), "the header is not JSON"),
@@ -97,7 +102,7 @@ BAD_FILES = {
     "checksum at another place": (edited(b'"sha256":"', b'"sha256": "'), "it has no checksum"),
     "wrong checksum": (FOREST[:-1] + bytes([FOREST[-1] ^ 1]), "its checksum is wrong"),
     "another format": (with_metadata(FOREST, format="pt"), "it is not a boostforest model file"),
-    "newer version": (with_metadata(FOREST, format_version="6"), r"format version 6, .* upgrade boostforest\.$"),
+    "newer version": (with_metadata(FOREST, format_version="7"), r"format version 7, .* upgrade boostforest\.$"),
     "version 0": (with_metadata(FOREST, format_version="0"), "the impossible format version '0'"),
     "version in words": (with_metadata(FOREST, format_version="²"), "the impossible format version"),
     "another estimator": (with_metadata(FOREST, estimator="os.system"), "the unknown estimator 'os.system'; known are"),

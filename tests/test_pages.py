@@ -116,12 +116,12 @@ X.to_csv("customers.csv", index=False), X_new.to_csv("new_customers.csv", index=
 """,
 }
 BLOCK = re.compile(r"^(<!-- not run: .+? -->\n)?```python\n(.*?)^```$(?:\s*^```\n(.*?)^```$)?", re.M | re.S)
-OPTIONAL = ("onnxruntime", "skl2onnx", "shap", "torch", "skops", "dask")
+OPTIONAL = ("onnx", "onnxruntime", "skl2onnx", "shap", "torch", "skops", "dask")
 
 
 def missing_package(code: str) -> str | None:
     """Return the optional package that code names and that is not installed."""
-    named = (name for name in OPTIONAL if re.search(rf"\b{name}\.|import {name}\b", code))
+    named = (name for name in OPTIONAL if re.search(rf"\b{name}\.|import {name}\b|\bto_{name}\(", code))
     return next((name for name in named if importlib.util.find_spec(name) is None), None)
 
 

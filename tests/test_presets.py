@@ -8,6 +8,8 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest._estimator import forest as forests
+from boostforest._grow import adaptive
 from model_files import GOLDEN
 from models import assert_same_trees, output
 from twin import example_data
@@ -172,6 +174,34 @@ def test_the_fast_preset_has_compact_trees_where_there_are_rows_for_them():
     assert leaves(fit("binary", n=600, preset="fast", min_samples_leaf=7)) == {7}
     paper = fit("regression", n=600, preset="paper", n_estimators=20)
     assert_same_trees(fit("regression", n=600, preset="fast", n_estimators=20, dtype="float64"), paper)
+
+
+def test_the_fast_preset_has_fewer_and_compact_trees_in_regression_on_many_rows(monkeypatch):
+    monkeypatch.setattr(forests, "_FULL_ROWS", 150)
+    monkeypatch.setattr(forests, "_COMPACT_COLUMNS", 4)
+    assert fit("regression", n=600, preset="fast").forest_.n_trees == 62
+    assert fit("regression", n=600, preset="fast", n_estimators=120).forest_.n_trees == 50
+    for asked in ({"n_estimators": 30}, {"warm_start": True}, {"preset": "paper"}):
+        forest = fit("regression", n=600, **{"preset": "fast"} | asked)
+        assert forest.forest_.n_trees == asked.get("n_estimators", 250)
+    assert min(leaves(fit("regression", n=600, preset="fast"))) == 15
+    assert leaves(fit("regression", n=600, preset="fast", min_samples_leaf=7)) == {7}
+    monkeypatch.setattr(forests, "_COMPACT_COLUMNS", 50)
+    assert max(leaves(fit("regression", n=600, preset="fast"))) == 15
+
+
+def test_the_default_grows_fewer_trees_on_many_rows(monkeypatch):
+    budgets, grow = [], forests.StageGrower
+
+    def spy(growth, budget, *rest):
+        budgets.append(budget)
+        return grow(growth, budget, *rest)
+
+    monkeypatch.setattr(forests, "StageGrower", spy)
+    fit("regression", n_estimators=50)
+    monkeypatch.setattr(adaptive, "MANY_ROWS", 160)
+    fit("regression", n_estimators=50)
+    assert budgets == [100, 80]
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

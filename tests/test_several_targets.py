@@ -108,7 +108,7 @@ def test_a_column_vector_is_one_target_as_ever():
 def test_several_targets_are_predicted_about_as_well_as_each_alone(preset):
     X, Y = make_numbers(400)
     train, test = slice(300), slice(300, None)
-    forest = BoostForestRegressor(60, preset=preset, boost=False if preset == "best" else None, random_state=0)
+    forest = BoostForestRegressor(60, preset=preset, random_state=0)
     together = r2_score(Y[test], forest.fit(X[train], Y[train]).predict(X[test]), multioutput="raw_values")
     for k in range(3):
         alone = clone(forest).fit(X[train], Y[train, k]).score(X[test], Y[test, k])
@@ -496,14 +496,32 @@ def test_what_cannot_be_had_with_several_classifications_is_named(settings, mess
         small(BoostForestClassifier, **settings).fit(X, Y)
 
 
-def test_boosted_stages_come_if_they_are_asked_for_by_name():
+def make_steps(n_targets=2):
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 3))
-    Y = np.column_stack([np.floor(4 * X[:, 0]) % 2, np.floor(4 * X[:, 1]) % 2]) + rng.normal(0, 0.1, (300, 2))
-    assert not any(BoostForestRegressor(40, random_state=0).fit(X, Y).stages_.boosted)
-    boosted = BoostForestRegressor(40, boost=True, random_state=0).fit(X, Y)
-    assert any(boosted.stages_.boosted)
-    assert boosted.score(X, Y) > 0.8
+    Y = np.column_stack([np.floor(4 * X[:, k % 3]) % 2 for k in range(n_targets)])
+    return X, Y + rng.normal(0, 0.1, Y.shape)
+
+
+def test_boosted_stages_join_numbers_and_classes_only_if_they_are_asked_for_by_name():
+    X, Y = make_steps()
+    forest = BoostForestRegressor(40, random_state=0).fit(X, Y)
+    assert any(forest.stages_.boosted)
+    alone = BoostForestRegressor(40, boost=False, random_state=0).fit(X, Y)
+    assert forest.oob_losses_[-1] < 0.9 * alone.oob_losses_[-1]
+    classes = (Y > 0.5).astype(int)
+    assert not any(BoostForestClassifier(40, random_state=0).fit(X, classes).stages_.boosted)
+    assert any(BoostForestClassifier(40, boost=True, random_state=0).fit(X, classes).stages_.boosted)
+
+
+@pytest.mark.parametrize("n_targets", [2, 3, 5])
+def test_equal_columns_are_equal_in_boosted_stages(n_targets):
+    X, Y = make_steps()
+    X[::9, 1] = np.nan
+    forest = BoostForestRegressor(40, random_state=0).fit(X, np.repeat(Y[:, :1], n_targets, axis=1))
+    assert any(forest.stages_.boosted)
+    predicted = forest.predict(X)
+    assert (predicted == predicted[:, :1]).all()
 
 
 def test_interactions_are_kept_for_several_targets():

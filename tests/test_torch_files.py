@@ -106,7 +106,7 @@ def poisoned(array):
         ("network.0.2.bias", poisoned, "'2.bias' of a network has values that are not finite"),
         ("network.0.4.bias", lambda _: np.zeros(3), "missing or unknown: 4.bias"),
         ("network.1.bias", lambda _: np.zeros(3), "tensors are unknown: network.1.bias"),
-        ("kind", np.zeros_like, "damaged model"),
+        ("kind", np.zeros_like, "'sum_path' must be 0 with more than two classes"),
     ],
 )
 def test_damaged_networks_are_refused(content, name, change, match, tmp_path):

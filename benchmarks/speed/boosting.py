@@ -66,7 +66,14 @@ def table(n_rows: int, n_features: int, n_classes: int) -> tuple[Floats, Floats]
 def boost(X: Floats, y: Floats, n_classes: int, leaves: int, rounds: int) -> None:
     """Boost one bag in the core."""
     rules = {"oblivious": 0, "max_leaves": leaves, "reg_lambda": PENALTY, "min_rows": LEAST_ROWS, "overshoot": 0.0}
-    rules |= {"learning_rate": RATE, "feature_share": 1.0, "max_rounds": rounds, "patience": rounds, "most_bins": BINS}
+    rules |= {
+        "learning_rate": RATE,
+        "feature_share": 1.0,
+        "row_share": 1.0,
+        "max_rounds": rounds,
+        "patience": rounds,
+        "most_bins": BINS,
+    }
     code = _core.LossCode.LOGISTIC if n_classes else _core.LossCode.SQUARED_ERROR
     compiled = _core.TrainingTable(X, X.mean(axis=0), X.std(axis=0), y, code, n_classes)
     bags = compiled.boost(rules, np.array([1], dtype=np.uint64), len(y), None, None, False, 1, None, None)

@@ -192,11 +192,10 @@ void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>
 }
 
 auto quantised(const Array<float, 1>& values, std::size_t group, const std::optional<Array<std::int32_t, 1>>& left,
-               int at_least, int shift) {
+               int at_least) {
     require(group > 0 && group < std::size_t{1} << 31 && values.shape(0) % group == 0,
             "values must be groups of so many");
-    require(at_least >= kLeastExponent && at_least < kNoExponent, "at_least must be an exponent");
-    require(shift >= 0 && shift <= kMostExponent, "shift must not be below 0, nor above the largest exponent");
+    require(at_least >= kLeastExponent && at_least <= kMostExponent, "at_least must be an exponent");
     std::span<const std::int32_t> children;
     if (left) {
         children = {left->data(), left->shape(0)};
@@ -212,8 +211,8 @@ auto quantised(const Array<float, 1>& values, std::size_t group, const std::opti
     }
     auto numbers = new_array<Byte>(values.shape(0));
     auto exponents = new_array<std::int8_t>(values.shape(0) / group);
-    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), children, shift,
-             at_least, numbers.data(), exponents.data());
+    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), children, at_least,
+             numbers.data(), exponents.data());
     return nb::make_tuple(numbers, exponents);
 }
 
@@ -224,7 +223,6 @@ void register_model(nb::module_& module) {
     module.attr("LEAST_EXPONENT") = kLeastExponent;
     module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"),
                nb::arg("left").noconvert().none() = nb::none(), nb::arg("at_least") = kLeastExponent,
-               nb::arg("shift") = 0,
                "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit. "
                "Where scores are sums along a path, left has the left children, and a node makes up for its parent.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")

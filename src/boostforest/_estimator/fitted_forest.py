@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from .._base.arrays import check_sample_weight
 from .._base.declare import arguments_of
 from .._base.typing import Floats, Ints, Longs
 from .._files.files import file_size
@@ -62,6 +63,7 @@ class FittedForestMixin(BoostEstimator):
         X: Any = None,
         y: Any = None,
         offset: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Return a smaller forest that predicts nearly the same.
 
@@ -83,6 +85,8 @@ class FittedForestMixin(BoostEstimator):
             Their target.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
             Their offset, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What they count; of the training rows as in `fit`.
 
         Returns
         -------
@@ -98,7 +102,8 @@ class FittedForestMixin(BoostEstimator):
                 "not seen."
             )
         model, rows, in_scores = self._read_with(X, offset)
-        judge = judge_of(model, rows, y, self._threads(), in_scores)
+        weight = check_sample_weight(sample_weight, len(rows))
+        judge = judge_of(model, rows, y, self._threads(), self._draws_of_fit, in_scores, weight)
         name, params = type(self).__name__, self.get_params(deep=False) | {"n_jobs": None}  # as long as any other
 
         def size_of(smaller: Model) -> int:

@@ -18,19 +18,19 @@ from .._base.sampling import Sampling
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
-from .._grow.adaptive import affordable_trees
+from .._grow.adaptive import affordable_trees, is_slow
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
 from .._grow.far_off import bounded_targets
-from .._grow.groups import Growth
+from .._grow.groups import Growth, draws_features
 from .._grow.native import Request
 from .._grow.parameters import TREE_PARAMETERS
 from .._grow.report import pool_report
 from .._grow.staged import LEAST_TREES, StageGrower
 from .._losses import ClassTargets, Loss
 from .._model.model import CALIBRATIONS, Calibration, Known, Model
-from ..nodes._native import FOREST_SHORTHANDS, has_python_models
+from ..nodes._native import FOREST_SHORTHANDS, Ridge, has_python_models
 from .arguments import BaggingArguments, ForestArguments
 from .base import n_threads
 from .fitted_forest import FittedForestMixin
@@ -45,12 +45,16 @@ POOLS = ("uniform", "adaptive")
 _MOST_DRAWS = 2**31 - 1  # of one tree: how often it has drawn a row is kept in 32 bits
 _LEAST_ADAPTIVE = 80  # trees: eight for each setting of the first round, and some of what is found
 _FEW_TREES = 40  # fewer: preset="best" is a single stage
-_COMPACT_LEAVES, _ROWS_OF_COMPACT = (
-    tuple(range(15, 46)),
-    450,
-)  # of preset="fast" in classification; fewer rows: as usual
+_COMPACT_LEAVES = tuple(range(15, 46))  # of preset="fast", for classes from so many rows on, fewer: as usual;
+_ROWS_OF_COMPACT = 450
+_COMPACT_COLUMNS = 20  #   in regression on tables of many rows and columns, whose node models have many slopes
+_FULL_ROWS, _LEAST_OF_FAST = 8000, 50  # a table of twice as many rows has half of the trees there, but so many
 _FEW_CLASSES = 5  # have second derivatives of their own in preset="best"
 _FEW_LEAVES = (8, 16, 32)  # of a tree of preset="best" in classification, to begin with
+_WIDE, _MUCH_WORK = 128, 3e6  # features, and rows × features × outputs: where there is more of both,
+#: the models of a tree see an eighth of the features, and its splits are looked for in a tenth
+_LEAST_SEEN, _SHARE_SEEN, _SHARE_SPLIT = 64, 8, 0.1
+_LAMBDAS_OF_WIDE = (1.0, 10.0, 100.0)  # with many classes, where no others are tried
 
 
 class BaggingMixin(BaggingArguments):
@@ -202,8 +206,8 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _needs_out_of_bag(self) -> bool:
         return super()._needs_out_of_bag() or not self._plan().is_plain
 
-    def _pools_for(self, pools: dict[str, Any], loss: Loss, n_rows: int) -> dict[str, Any]:
-        changed = preset_settings(self, self._plan(), loss, n_rows)
+    def _pools_for(self, pools: dict[str, Any], data: TrainingData, n_rows: int) -> dict[str, Any]:
+        changed = preset_settings(self, self._plan(), data, n_rows)
         return pools | {p.name: p.pool(changed[p.name]) for p in TREE_PARAMETERS if p.name in changed}
 
     def _grow(self, request: Request, data: TrainingData, y: Labels, before: Model | None) -> Model:
@@ -229,7 +233,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
                 return self._judged(model, oob.total / oob.n_trees, oob.seen, y, data)
         if plan.budget is not None:
             searches = self.preset == "best" and plan.own is not None
-            n_trees = affordable_trees(plan.budget, data) if searches else plan.budget
+            n_trees = affordable_trees(plan.budget, data, draws_features(request)) if searches else plan.budget
             plan = replace(plan, budget=n_trees)
             request.check_memory(data, n_trees, copies=2)  # groups, and the trees joined
         growth = Growth(request, data, plan.budget)
@@ -261,10 +265,17 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
     def _grow_plainly(self, request: Request, data: TrainingData, before: Model | None) -> Model:
         """Grow the trees that are not there yet, all at once."""
         kept = 0 if before is None else before.n_trees
-        seeds = tree_seeds(request.entropy, int(self.n_estimators))[kept:]
+        seeds = tree_seeds(request.entropy, self._number_of_trees(data))[kept:]
         if before is None:
             return request.grow(data, seeds)
         return before + request.grow(data, seeds, kept) if len(seeds) else before
+
+    def _number_of_trees(self, data: TrainingData) -> int:
+        """Return how many trees a single stage has: in regression on many rows the preset "fast" has fewer."""
+        asked = int(self.n_estimators)
+        if self.preset != "fast" or data.loss.n_classes or self.warm_start or data.source is not None:
+            return asked
+        return min(asked, max(_LEAST_OF_FAST, asked * _FULL_ROWS // len(data.y)))
 
     def _judged(self, model: Model, outputs: Floats, seen: Mask, y: Labels, data: TrainingData) -> Model:
         """Return the model with what its out-of-bag outputs tell; ``seen``: rows that have them."""
@@ -356,11 +367,14 @@ def _excluded(forest: Any) -> Set[str]:
     return {"boost"} if forest.monotonic_cst is not None else set()
 
 
-def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[str, Any]:
+def preset_settings(forest: Any, plan: Plan, data: TrainingData, n_rows: int) -> dict[str, Any]:
     """Return the tree parameters that the preset has of its own, unless they were set."""
+    loss, settings = data.loss, _wide_settings(forest, data)
     if loss.n_classes == 0:
-        return {}
-    settings: dict[str, Any] = {}
+        large = n_rows >= _FULL_ROWS and data.X.shape[1] >= _COMPACT_COLUMNS
+        if forest.preset == "fast" and large and "min_samples_leaf" not in _set_parameters(forest):
+            settings["min_samples_leaf"] = _COMPACT_LEAVES
+        return settings
     if isinstance(loss, ClassTargets) and forest.shared_hessian is None:
         settings["shared_hessian"] = True  # one Gram matrix for all targets
     if forest.preset == "paper":
@@ -374,6 +388,34 @@ def preset_settings(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> dict[st
     if _has_few_leaves(forest, plan, loss, n_rows):
         settings["max_leaf_nodes"] = _FEW_LEAVES
     return settings
+
+
+def _wide_settings(forest: Any, data: TrainingData) -> dict[str, Any]:
+    """Return what trees of wide tables have of their own: each sees some of the features only."""
+    roles, own = data.roles, _set_parameters(forest)
+    n_seen = data.X.shape[1] if roles.model_features is None else len(roles.model_features)
+    constrained = roles.monotonic_cst is not None or roles.interactions is not None
+    if forest.preset == "paper" or constrained or forest.device != "cpu" or "node_model" in own:
+        return {}
+    if n_seen <= _WIDE or data.X.size * data.loss.n_outputs <= _MUCH_WORK or _has_levels(data):
+        return {}
+    settings = {
+        "node_model": Ridge(max_features=max(n_seen // _SHARE_SEEN, _LEAST_SEEN)),
+        "max_features": _SHARE_SPLIT,
+    }
+    if is_slow(data):
+        settings["reg_lambda"] = _LAMBDAS_OF_WIDE
+    return {name: value for name, value in settings.items() if name not in own}
+
+
+def _has_levels(data: TrainingData) -> bool:
+    """Tell whether most features have two values, or come from a sparse matrix: no feature stands for another then."""
+    if data.features.sparse is not None or data.source is not None:
+        return True
+    X, low, high = data.X, np.fmin.reduce(data.X), np.fmax.reduce(data.X)
+    varied = low < high
+    has_two = ((low == X) | (high == X) | np.isnan(X)).all(axis=0)
+    return bool(has_two[varied].sum() > varied.sum() / 2)
 
 
 def _has_few_leaves(forest: Any, plan: Plan, loss: Loss, n_rows: int) -> bool:

@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means of levels
-MAX_TARGETS = 8  # features of a category in place of one for each class
+MAX_TARGETS = 48  # features of a category in place of one for each class; fewer tell less of many classes
 MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 
 

@@ -69,6 +69,10 @@ class Roles:
         if self.monotonic_cst is not None and self.interactions is not None:
             raise ValueError("monotonic_cst and interaction_cst do not go together: use one of them.")
         for model in {id(model): model for model in node_models}.values():
+            constrained = "monotonic_cst" if self.monotonic_cst is not None else "interaction_cst"
+            draws = isinstance(model, Ridge) and model.max_features is not None
+            if draws and (self.monotonic_cst is not None or self.interactions is not None):
+                raise ValueError(f"{constrained} needs models of all features; got {model!r}.")
             if self.interactions is not None and not (
                 isinstance(model, Constant | Ridge | LinearSVR)
                 or (isinstance(model, str) and model in ("constant", "ridge", "svr"))

@@ -46,7 +46,9 @@ _COLUMNS = {
     "params",
     "exponent",
     "residual_leaf",
+    "hidden",
 }  # that may be coded
+_SINCE_6 = {PREFIX + "hidden"}  # in version 6 of the format
 _SHAPES = (
     ("tree_start", np.int64),
     ("left", np.int32),
@@ -90,6 +92,8 @@ def _type_name(dtype: np.dtype[Any]) -> str:
 def version(tensors: Tensors) -> int:
     """Return the version of the format that knows how columns are coded, from 2 on."""
     way = max((array[0] for name, array in tensors.items() if name.startswith(PREFIX)), default=0)
+    if _SINCE_6 & tensors.keys():
+        return 6
     return 5 if way >= _BY_TREE else 4 if way >= _RUNS else 2
 
 

@@ -15,6 +15,7 @@ from .._features.calendar import ALL_PARTS, DAYS, HOUR, INDICATOR, count_parts
 from .._features.imputer import MAX_FEATURES, is_distribution
 from .._features.text import N_HASHED
 from .._model.columns import DTYPES, clip_range_dtype
+from ..nodes._native import PYTHON
 from .container import ITEMS, Metadata, Tensors, parse_json, to_json
 
 # ------------------------------------------------------------------------------------------------------ what a field is
@@ -181,6 +182,13 @@ def n_category_targets(content: Content) -> int:
     """Return the features of a category with means: one per output, or as many as the classes are combined to."""
     basis, outputs = content.tensors.get("class_basis"), content.sizes["outputs"]
     return outputs if basis is None else len(basis) // outputs
+
+
+def check_sums(name: str, sum_path: Any, content: Content) -> None:
+    """Check that trees of several classes have models at their leaves alone, but for networks."""
+    several_classes = content.task == "classification" and content.sizes["outputs"] > 1
+    if several_classes and (sum_path & (content.tensors["kind"] != PYTHON)).any():
+        raise ValueError(f"tensor {name!r} must be 0 with more than two classes, but for networks")
 
 
 def check_basis(name: str, basis: Any, content: Content) -> None:

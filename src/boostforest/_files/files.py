@@ -25,7 +25,7 @@ from .networks import own_module
 from .schema import FORMAT as SCHEMA
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 _CODED = "coded"  # metadata: which columns are
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header

@@ -48,6 +48,7 @@ from .field import (
     check_levels,
     check_names,
     check_sparse,
+    check_sums,
     check_weights_of_rows,
     starts,
 )
@@ -77,7 +78,7 @@ TENSORS = (
     ),
     Field(
         "sum_path", "BOOL", "trees",
-        "1: a score is the sum of the clipped models on the path; 0: the leaf's model alone", ALWAYS,
+        "1: a score is the sum of the clipped models on the path; 0: the leaf's model alone", ALWAYS, (check_sums,),
     ),
     Field("tree_seeds", "U64", "trees", "seed of every tree", ALWAYS),
     Field("feature", "I32", "nodes", "split feature, −1 for a leaf", ALWAYS),
@@ -266,7 +267,7 @@ TENSORS = (
     Field(
         "class_basis", "F64", "any",
         "for every class what it counts in each of the combinations of classes whose means stand for levels",
-        When("with means and more than 8 classes or targets", needs="level_means"),
+        When("with means and many classes or targets", needs="level_means"),
         (FINITE, check_basis), 3,
     ),
     Field(
@@ -304,7 +305,7 @@ _HEAD = When("in all versions")
 
 METADATA = (
     Field("format", "text", "", "`boostforest`", _HEAD),
-    Field("format_version", "text", "", "`5`, or the lowest from `2` on that has all that is there", _HEAD),
+    Field("format_version", "text", "", "`6`, or the lowest from `2` on that has all that is there", _HEAD),
     Field("boostforest_version", "text", "", "the version that wrote the file, for messages only", _HEAD),
     Field(
         "estimator", "text", "", "`BoostTreeRegressor`, `BoostTreeClassifier`, `BoostForestRegressor` or "

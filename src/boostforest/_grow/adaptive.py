@@ -53,11 +53,11 @@ _MOST_ELM_FEATURES = 60
 _LEAST_FEATURES = 8  # to choose from
 _FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
 _LEAST_BUDGET = 65
+MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.8  # from here on trees take their time, too, and each tells more
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves
 _AS_GOOD, _HARDLY_TELLS = 0.005, 1.0  # what the loss may rise by for them, and its t value
-_ROWS_OF_LARGE_LEAVES = 8000  # from here on trees take their time, and later stages find what larger leaves do not:
-_NEARLY_AS_GOOD, _TELLS_LITTLE = 0.02, 5.0  # so a squared error may rise by more
+_NEARLY_AS_GOOD, _TELLS_LITTLE = 0.02, 5.0  # of many rows, as later stages find what larger leaves do not
 _FAIR = 0.1  # what the loss without boosted trees may rise by
 
 
@@ -89,20 +89,28 @@ def is_slow(data: TrainingData) -> bool:
     return data.loss.n_outputs > _FEW_OUTPUTS and len(data.X) * data.loss.n_outputs > _MANY_SCORES
 
 
-def affordable_trees(n_trees: int, data: TrainingData) -> int:
-    """Return how many of so many trees are grown: fewer where they are slow, for a single stage."""
+def affordable_trees(n_trees: int, data: TrainingData, some_features: bool) -> int:
+    """Return how many of so many trees are grown: fewer where they are slow, for a single stage, or rows are many.
+
+    ``some_features``: their models see few of many features, so that there are later stages, too.
+    """
     if not is_slow(data):
-        return n_trees
+        return n_trees if len(data.X) < MANY_ROWS else int(_SHARE_OF_MANY_ROWS * n_trees)
     share = _MANY_SCORES / (len(data.X) * data.loss.n_outputs)
-    return max(int(share * n_trees / 2), min(n_trees, _LEAST_BUDGET))
+    n_affordable = max(int(share * n_trees / 2), min(n_trees, _LEAST_BUDGET))
+    return min(2 * n_affordable, n_trees) if some_features else n_affordable
 
 
-def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool) -> list[Settings]:
-    """Return the changes that may be tried; ``own``: what the user has set, ``few_leaves``: first settings have few."""
+def allowed_changes(own: Set[str], data: TrainingData, few_leaves: bool, some_features: bool) -> list[Settings]:
+    """Return the changes that may be tried.
+
+    ``own``: what the user has set; first settings have few leaves, and models of some features, if so said.
+    """
     allowed = [change for change in (_QUICK_CHANGES if is_slow(data) else _CHANGES) if not change.keys() & own]
     if few_leaves:
         allowed = [change | ANY_LEAVES if change == PLAIN_TREES else change for change in allowed]
-        allowed.append(ANY_LEAVES)
+        if not (some_features and is_slow(data)):  # leaves with slopes of all features and classes take much memory
+            allowed.append(ANY_LEAVES)
     constrained = data.roles.monotonic_cst is not None or data.roles.interactions is not None
     if data.X.shape[1] > _MOST_ELM_FEATURES or constrained:
         allowed = [change for change in allowed if change.get("node_model") != "elm"]
@@ -237,7 +245,7 @@ class Search:
 
     def _is_as_good(self, losses: Floats, before: Floats) -> bool:
         objective, rows = self._growth.objective, ~np.isnan(losses)
-        many = len(rows) >= _ROWS_OF_LARGE_LEAVES and objective.loss.n_classes == 0
+        many = len(rows) >= MANY_ROWS and objective.loss.n_classes == 0
         most, most_t = (_NEARLY_AS_GOOD, _TELLS_LITTLE) if many else (_AS_GOOD, _HARDLY_TELLS)
         rise = objective.average(losses - before, rows)
         is_small = rise <= most * abs(objective.average(before, rows))

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from .._base.draws import bag_seeds
 from .._base.typing import Floats, Ints, Mask, Seeds
 from .._core import Link, dealt_seeds
 from .._features.roles import Roles
-from .._losses import OutOfBag, Several
+from .._losses import ClassTargets, Loss, OutOfBag, Several
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
 from .data import TrainingData
@@ -31,9 +32,10 @@ from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
 N_BAGS, _TRIAL_BAGS = 10, 2
-_BAGS_OF_MANY_SCORES, _MANY_SCORES = 6, 5_000  # more rows or classes have fewer bags: they take longer
+_FEWER_BAGS, _MANY_SCORES = 6, 5_000  # of more scores (rows times outputs), or several targets: they take longer
 _TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
+_RELIED_ON = 0.1  # weight of all chains that can make up for larger leaves of the forest
 _HOPELESS = 0.02  # weight of the first kind below which the others are not tried
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
@@ -45,6 +47,8 @@ _MOST_STEPS, _SETTLED = 20, 1e-3  # of Newton's method, and of weights
 _ROWS_OF_FULL_TREES = 2000
 _LEAST_BINS, _MOST_BINS, _MOST_CELLS = 31, 127, 5 * 127  # of a feature; cells are bins times outputs
 _ROWS_OF_BIN = 8  # on average, at least
+_ROWS_OF_SPLITS, _LEAST_SHARE = 8000, 0.3  # of more rows a tree looks for splits in a share, which saves time only
+_MANY_FEATURES = 20  # where there are many features
 _MOST_OUTPUTS = 8000  # rounds times outputs
 _LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss never stops falling
 
@@ -63,22 +67,24 @@ class Kind:
     patience: int
     overshoot: float
 
-    def rules(self, n_rows: int, n_outputs: int) -> dict[str, float]:
+    def rules(self, n_rows: int, n_features: int, n_outputs: int) -> dict[str, float]:
         """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees.
 
         Many outputs have fewer rounds and bins: each bin has sums for every output, and adding them up takes the time.
-        So do few rows: most bins of a leaf would be empty.
+        So do few rows: most bins of a leaf would be empty. Of many rows and features a part tells where to split.
         """
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
         leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
         rounds = min(self.max_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
         bins = int(np.clip(min(_MOST_CELLS // n_outputs, n_rows // _ROWS_OF_BIN), _LEAST_BINS, _MOST_BINS))
-        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins}
+        share = max(min(_ROWS_OF_SPLITS / n_rows, 1.0), _LEAST_SHARE) if n_features >= _MANY_FEATURES else 1.0
+        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins, "row_share": share}
 
 
 LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
 OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.2, 1000, 20, 1.5)
 _KINDS = (LEAF_WISE, OBLIVIOUS)
+_KINDS_OF_SEVERAL = (replace(OBLIVIOUS, learning_rate=0.3, overshoot=0.5),)  # targets: the better kind, in fewer rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +119,16 @@ def why_not_boosted(data: TrainingData) -> str | None:
 def can_boost(data: TrainingData) -> bool:
     """Tell whether boosted stages can be had at all, and in reasonable time."""
     n_rows, n_features = data.X.shape
-    if isinstance(data.loss, Several):  # a bag takes as long for each target: only if it is asked for by name
+    if isinstance(data.loss, ClassTargets):  # a bag takes as long for each target: only if it is asked for by name
         return False
     quick = n_rows * n_features * data.loss.n_outputs <= _MOST_WORK
     return quick and data.sampling.bootstrap and data.roles.monotonic_cst is None and why_not_boosted(data) is None
 
 
-def number_of_bags(n_scores: int) -> int:
-    """Return how many bags a chain has; ``n_scores``: rows times outputs."""
-    return N_BAGS if n_scores <= _MANY_SCORES else _BAGS_OF_MANY_SCORES
+def number_of_bags(loss: Loss, n_rows: int) -> int:
+    """Return how many bags a chain has."""
+    is_quick = n_rows * loss.n_outputs <= _MANY_SCORES and not isinstance(loss, Several)
+    return N_BAGS if is_quick else _FEWER_BAGS
 
 
 def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
@@ -160,7 +167,7 @@ def _bags_in_core(
     sampling, n_rows = data.sampling, len(data.y)
     weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
     columns: dict[str, Any] = data.table(threads).boost(
-        kind.rules(n_rows, data.loss.n_outputs),
+        kind.rules(n_rows, data.X.shape[1], data.loss.n_outputs),
         seeds,
         sampling.n_draws,
         sampling.cumulative,
@@ -205,7 +212,7 @@ class Mixture:
         own = forest.scores if objective.offset is None else forest.scores - objective.offset
         self._parts = np.stack([own, *(chain.oob.mean for chain in chains)])
         curvature = objective.loss.curvature(forest.scores)
-        of_chains = [(curvature * _excess_variance(chain)).sum(axis=1) for chain in chains]
+        of_chains = [(curvature * _excess_variance(chain, objective)).sum(axis=1) for chain in chains]
         self._noise = np.stack([forest.noise, *of_chains])
         if objective.loss.link != Link.IDENTITY:  # a parabola is good for small changes only then
             self._noise = np.minimum(self._noise, np.minimum(objective.losses(forest.scores), _SMALL_NOISE))
@@ -267,10 +274,12 @@ class Mixture:
         return weights
 
 
-def _excess_variance(chain: Chain) -> Floats:
+def _excess_variance(chain: Chain, objective: Objective) -> Floats:
     """Return by how much the variance of an out-of-bag mean is above that of the mean of all bags."""
-    several = chain.oob.n_trees[:, 0] >= 2
-    spread = chain.oob.spread[several].mean(axis=0) if several.any() else np.zeros(chain.oob.total.shape[1])
+    rows = objective.counted(chain.oob.n_trees[:, 0] >= 2)
+    spread: Any = 0.0
+    if rows.any():
+        spread = np.average(chain.oob.spread[rows], axis=0, weights=objective.part(rows).weight)
     return np.asarray(spread * np.maximum(1 / np.maximum(chain.oob.n_trees, 1) - 1 / chain.all_bags, 0))
 
 
@@ -292,9 +301,9 @@ class Booster:
 
     @cached_property
     def _seeds(self) -> Seeds:
-        sampling = self._growth.data.sampling
-        seeds = self._growth.seeds(number_of_bags(self._growth.objective.targets.size))
-        if sampling.rows is not None or sampling.n_draws != len(self._growth.data.y):  # draws as they were asked for
+        data = self._growth.data
+        seeds = bag_seeds(self._growth.request.entropy, number_of_bags(data.loss, len(data.y)))
+        if data.sampling.rows is not None or data.sampling.n_draws != len(data.y):  # draws as they were asked for
             return seeds
         return dealt_seeds(int(seeds[0]), len(seeds))
 
@@ -325,16 +334,19 @@ class Booster:
         return None
 
     def beside(self, forest: Forest) -> list[Chain]:
-        """Return bags of each kind from nothing, as a trial; none if they get no weight beside the forest."""
+        """Return bags of each kind from nothing, as a trial; none if they count little beside the forest."""
         tried, is_hopeful = self._chains_from_nothing(forest)
-        return tried if is_hopeful else []
+        if not is_hopeful:
+            return []
+        weights = Mixture(self._growth.objective, forest, tried).fit()
+        return tried if weights[1:].sum() >= _RELIED_ON else []
 
     def _chains_from_nothing(self, forest: Forest) -> tuple[list[Chain], bool]:
         """Return bags of each kind, and whether they may get any weight.
 
         Where leaf-wise trees get no weight beside the forest, oblivious ones do not, either.
         """
-        first, *others = _KINDS
+        first, *others = _KINDS_OF_SEVERAL if isinstance(self._growth.data.loss, Several) else _KINDS
         tried = [self._from_nothing_of(first)]
         mixture = Mixture(self._growth.objective, forest, tried)
         is_hopeful = mixture.rows.sum() >= _LEAST_ROWS and bool(mixture.fit()[1] >= _HOPELESS)

@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Mask
+from .._explain.judged import Draws
 from .._features.targets import read_known
 from .._losses import AcceleratedFailureTime, CrossEntropy, Loss, Several, SquaredError
 from .._losses.aft import read_times
@@ -22,9 +23,10 @@ from .._model.model import Known, Model
 from .._model.pruning import with_members, without_weak_subtrees
 from .far_off import LEAST_ROWS, bounded_by
 from .objective import Objective
-from .rounding import MOST_SHIFTS, SHOWN_DIGITS, few_digits, rounded
+from .rounding import SHOWN_DIGITS, few_digits, rounded, units_of
 
 _THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
+_MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
 _PRUNED = (0.0, 0.5, 0.75)  # shares of the nodes that are tried
 _MOST_VALUES = 4_000  # rows × outputs that trees are chosen by
 
@@ -51,8 +53,9 @@ class Judge:
     def bounded(self, model: Model) -> Judge:
         """Return a judge who bounds targets that are far off what the model predicts, as a fit does."""
         outputs, seen = self.outputs(model)
-        labels = bounded_by(outputs[:, 0], self.objective.y, seen)
-        return replace(self, objective=replace(self.objective, y=labels))
+        own = self.objective
+        labels = bounded_by(outputs[:, 0], own.y, own.counted(seen), own.weight)
+        return replace(self, objective=replace(own, y=labels))
 
 
 def check_compression(tolerance: Any, max_bytes: Any) -> None:
@@ -65,19 +68,29 @@ def check_compression(tolerance: Any, max_bytes: Any) -> None:
         raise ValueError(f"max_bytes must be None or an integer of at least 1; got {max_bytes!r}.")
 
 
-def judge_of(model: Model, X: Floats, y: Any, threads: int, offset: Floats | None = None) -> Judge:
-    """Return the judge that rows with a target make: out of bag if they are those of the fit."""
-    y = _read_target(model.loss, X, y)
-    objective = Objective(model.loss, model.loss.encode(y), offset=offset)
-    if model.known.target != hashlib.sha256(objective.y.tobytes()).digest():
+def judge_of(
+    model: Model,
+    X: Floats,
+    y: Any,
+    threads: int,
+    draws: Draws,
+    offset: Floats | None = None,
+    weight: Floats | None = None,
+) -> Judge:
+    """Return the judge that rows with a target make: out of bag if they are those of the fit, as ``draws`` tell."""
+    encoded = model.loss.encode(_read_target(model.loss, X, y))
+    # Targets that count nothing may be anything: their losses must not overflow.
+    counted = encoded if weight is None else np.where(weight > 0, encoded.T, 0.0).T
+    objective = Objective(model.loss, counted, weight, offset)
+    if model.known.target != hashlib.sha256(encoded.tobytes()).digest():
         return _bounded(Judge(X, objective, None, threads), model)
-    unweighted = hashlib.sha256(b"").digest()
-    if model.draws is None or not model.draws[0] or model.draws[3] != unweighted or model.draws[1] != len(y):
+    _, sampling = draws(encoded, weight)
+    if sampling is None:
         raise ValueError(
             "compress cannot judge the training rows out of bag: all trees must have drawn from them with "
-            "bootstrap=True and without weights; give rows that the forest has not seen."
+            "bootstrap=True; give rows that the forest has not seen."
         )
-    return _bounded(Judge(X, objective, Sampling(bootstrap=True, n_draws=model.draws[2]), threads), model)
+    return _bounded(Judge(X, objective, sampling, threads), model)
 
 
 def _bounded(judge: Judge, model: Model) -> Judge:
@@ -159,10 +172,12 @@ def _coefficients(model: Model) -> list[tuple[str, ForestColumns]]:
     found = []
     if columns.dtype.itemsize > 2:
         found.append(("coefficients in float16", columns.astype("float16")))
-    short = rounded(columns, "int8")
+    short = replace(model, columns=rounded(model, "int8"))
     if columns.dtype != np.int8:
-        found.append(("coefficients in int8", short))
-    return found + [(f"units {2**k} times as large", short.in_larger_units(k)) for k in range(1, MOST_SHIFTS + 1)]
+        found.append(("coefficients in int8", short.columns))
+    units, shifts = units_of(short), range(1, _MOST_SHIFTS + 1)
+    # From the digits that there are: constants that are rounded twice are off by more.
+    return found + [(f"units {2**k} times as large", rounded(model, "int8", units.larger(k))) for k in shifts]
 
 
 # ---------------------------------------------------------------------------------------------------------- fewer trees

@@ -54,26 +54,30 @@ def bounded_labels(request: Request, data: TrainingData, n_trees: int = _TREES) 
     """
     if not isinstance(data.loss, SquaredError) or not data.sampling.bootstrap or not _may_be_far_off(data):
         return None
-    counted = _counted(data)
+    counted, weight = _counted(data), data.sampling.sample_weight
     labels = np.where(counted, data.y, 0.0)
-    robust = Huber.fit(labels[counted], None, scale=True, offset=None if data.offset is None else data.offset[counted])
+    robust = Huber.fit(labels[counted], _some(weight, counted), scale=True, offset=_some(data.offset, counted))
     expected, seen = _out_of_bag(request, data, robust, labels, n_trees)
     rest = labels - expected
-    far, spread = _apart(rest, seen & counted)
+    far, spread = _apart(rest, seen & counted, weight)
     if not far.any():
         return None
     bounded = np.where(far, expected + np.clip(rest, -_BOUND * spread, _BOUND * spread), labels)
     before, seen_before = _out_of_bag(request, data, SquaredError(), labels, n_trees)
     after, _ = _out_of_bag(request, data, SquaredError(), bounded, n_trees)
     near = seen & seen_before & counted & ~far
-    gain = np.mean((before - labels)[near] ** 2) / max(np.mean((after - labels)[near] ** 2), np.finfo(np.float64).tiny)
-    unknown = np.sum((before - labels)[far] ** 2) > _PREDICTED * np.sum((after - labels)[far] ** 2)
+
+    def error(predicted: Floats, rows: Mask) -> float:
+        return float(np.average((predicted - labels)[rows] ** 2, weights=_some(weight, rows)))
+
+    gain = error(before, near) / max(error(after, near), np.finfo(np.float64).tiny)
+    unknown = error(before, far) > _PREDICTED * error(after, far)
     return np.where(far, bounded, data.y) if gain > _BETTER and unknown else None
 
 
-def bounded_by(expected: Floats, labels: Floats, rows: Mask) -> Floats:
+def bounded_by(expected: Floats, labels: Floats, rows: Mask, weight: Floats | None = None) -> Floats:
     """Return labels with those of some rows that are far off nearer to what is expected of them."""
-    far, spread = _apart(labels - expected, rows)
+    far, spread = _apart(labels - expected, rows, weight)
     return np.where(far, expected + np.clip(labels - expected, -_BOUND * spread, _BOUND * spread), labels)
 
 
@@ -82,6 +86,10 @@ def _counted(data: TrainingData) -> Mask:
     if data.sampling.cumulative is None:
         return np.ones(len(data.y), dtype=bool)
     return np.asarray(np.diff(data.sampling.cumulative, prepend=0.0) > 0)
+
+
+def _some(of_rows: Floats | None, rows: Mask) -> Floats | None:
+    return None if of_rows is None else of_rows[rows]
 
 
 def _may_be_far_off(data: TrainingData) -> bool:
@@ -97,10 +105,10 @@ def _spread_over(distances: Floats) -> bool:
     return bool(size.max() > _SUSPECT * TO_DEVIATIONS * np.median(size) > 0)
 
 
-def _apart(rest: Floats, rows: Mask) -> tuple[Mask, float]:
+def _apart(rest: Floats, rows: Mask, weight: Floats | None) -> tuple[Mask, float]:
     """Return which of some rows have residuals far from all others, and the standard deviation of these."""
     size = np.where(rows, np.abs(rest), 0.0)
-    spread = TO_DEVIATIONS * weighted_quantile(size[rows], None, 0.5)
+    spread = TO_DEVIATIONS * weighted_quantile(size[rows], _some(weight, rows), 0.5)
     order = np.sort(size[rows])
     first = int(np.ceil((1 - _MOST) * len(order)))
     large = order[first:]

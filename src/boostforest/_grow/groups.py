@@ -14,6 +14,7 @@ from .._base.progress import Progress
 from .._base.typing import Floats, Seeds
 from .._losses import OutOfBag
 from .._model.model import Model
+from ..nodes._native import Ridge
 from .data import TrainingData
 from .native import Request
 from .objective import Objective
@@ -35,6 +36,12 @@ class Group:
     def n_trees(self) -> int:
         """Number of trees."""
         return self.model.n_trees
+
+
+def draws_features(request: Request) -> bool:
+    """Tell whether the models of a tree see some of the features only, as those of wide tables do."""
+    models = request.pools["node_model"]
+    return isinstance(models, list) and any(isinstance(m, Ridge) and m.max_features is not None for m in models)
 
 
 class Growth:

@@ -48,6 +48,8 @@ def why_not(data: TrainingData, node_model: object, max_leaf_nodes: int | None) 
     known = SHORTHANDS.get(node_model) if isinstance(node_model, str) else node_model
     if not isinstance(known, Ridge | Constant):
         return f"node_model={node_model!r}"
+    if isinstance(known, Ridge) and known.max_features is not None:
+        return f"max_features={known.max_features} of Ridge"
     return None if max_leaf_nodes is None else f"max_leaf_nodes={max_leaf_nodes}"
 
 

@@ -13,16 +13,16 @@ from .._base.typing import Floats, Mask
 from .._core import Link
 from .._losses import OutOfBag
 from .._model.model import Model, Stages, join
-from .adaptive import ANY_LEAVES, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
+from .adaptive import ANY_LEAVES, MANY_ROWS, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
 from .boosted import Booster, Forest, Mixture
-from .groups import Group, Growth, Settings, joint_oob
+from .groups import Group, Growth, Settings, draws_features, joint_oob
 from .objective import weighted_sum
-from .trim import with_fewer_rounds, without_weak_chains
+from .trim import with_fewer_bags, with_fewer_rounds, without_weak_chains
 
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
-_SLOW_GROUP_TREES = 5  # where trees are slow
+_SLOW_GROUP_TREES, _GROUP_TREES_OF_MANY_ROWS = 5, 6  # where trees are slow, and where rows are many
 _TRIAL_TREES = 16  # of each setting that a later stage tries
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
@@ -71,18 +71,20 @@ class StageGrower:
         self._growth, self._objective = growth, growth.objective
         self._budget, self._n_stages, self._own = budget, n_stages, own
         self._few_leaves = few_leaves
+        self._is_slow, self._some_features = is_slow(growth.data), draws_features(growth.request)
         self._booster = Booster(growth) if boost else None
 
     def grow(self) -> Grown:
         """Grow all stages."""
         most = MOST_STAGES if self._n_stages == "auto" else int(self._n_stages)
-        if self._n_stages == "auto" and is_slow(self._growth.data):  # what time there is is better spent on the first
-            most = 1
+        if self._n_stages == "auto" and self._is_slow and not self._some_features:
+            most = 1  # what time there is is better spent on the first
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
         self._add_stages(grown, best, most, budget)
-        if self._booster is not None and not self._add_chains(grown, self._booster) and self._leaves_to_boosting:
+        has_left = self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS
+        if self._booster is not None and not self._add_chains(grown, self._booster) and has_left:
             self._booster = None
             self._add_stages(grown, best, most, budget)
         self._growth.finish()
@@ -110,6 +112,7 @@ class StageGrower:
             return False
         chains, weights = without_weak_chains(*found, forest, self._growth)
         chains = with_fewer_rounds(chains, weights, forest, self._growth)
+        chains = with_fewer_bags(chains, weights, forest, self._growth)
         mixture = Mixture(self._objective, forest, chains)
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
@@ -154,8 +157,11 @@ class StageGrower:
             more = [growth.grow({}, growth.seeds(n - first.n_trees))] if n > first.n_trees else []
             return [first, *more], [], n * parts
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
-        size = min(size, _SLOW_GROUP_TREES) if is_slow(growth.data) else size
-        changes = allowed_changes(self._own, growth.data, self._few_leaves)
+        if self._is_slow:
+            size = min(size, _SLOW_GROUP_TREES)
+        elif len(growth.data.X) >= MANY_ROWS:
+            size = min(size, _GROUP_TREES_OF_MANY_ROWS)
+        changes = allowed_changes(self._own, growth.data, self._few_leaves, self._some_features)
         company = None
         if self._booster is not None and len(growth.data.y) >= _ROWS_OF_COMPANY:
             company = self._booster.beside
@@ -228,7 +234,7 @@ class StageGrower:
 
     def _plain_trees(self, best: Settings) -> list[Settings]:
         """Return settings of trees without slopes to try, those with more thresholds if the first are good."""
-        if self._own is None or self._leaves_to_boosting:
+        if self._own is None or self._leaves_to_boosting or (self._is_slow and self._some_features):
             return []
         cut = {name: value for name, value in best.items() if name == "split_features"}
         cut |= ANY_LEAVES if self._few_leaves else {}

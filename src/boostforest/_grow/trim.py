@@ -1,4 +1,4 @@
-"""Fewer boosted trees where the out-of-bag loss hardly tells: one chain for two, and without the last rounds."""
+"""Fewer boosted trees where the out-of-bag loss hardly tells: one chain for two, fewer bags and rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .groups import Growth
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_A_CHAIN, _HARDLY_TELLS = 0.002, 1.0  # what the loss may rise by for one chain instead of two, and its t value
 _SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)  # of the rounds of every bag, the fewest first
-_MOST_JUDGES = 4000  # rows that tell how many rounds there should be
+_MANY_ROWS, _JUDGES = 8000, 2000  # from here on so many rows tell how many rounds there should be
 
 
 def without_weak_chains(
@@ -47,7 +47,7 @@ def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, grow
     """Return the chains with the fewest rounds that keep the out-of-bag loss, all of them with the same share."""
     n_rows = len(growth.data.X)
     judges = np.zeros(n_rows, dtype=bool)
-    judges[:: max(1, n_rows // _MOST_JUDGES)] = True
+    judges[:: n_rows // _JUDGES if n_rows >= _MANY_ROWS else 1] = True
     objective = growth.objective.part(judges)
     own = Forest(forest.scores[judges], forest.seen[judges], forest.noise[judges])
 
@@ -66,14 +66,39 @@ def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, grow
     return chains
 
 
+def with_fewer_bags(chains: list[Chain], weights: Floats, forest: Forest, growth: Growth) -> list[Chain]:
+    """Return the chains with the fewest bags, at least half of them, whose noise hardly raises the loss.
+
+    What is known out of bag stays that of all bags, for each row by as many of them as before.
+    """
+    objective, n_bags = growth.objective, chains[0].n_bags
+
+    def figure(n: int) -> float:
+        mixture = Mixture(objective, forest, [replace(chain, all_bags=n) for chain in chains])
+        average = objective.average(mixture.losses(weights), mixture.rows)
+        return average if average < 0 else objective.loss.figure(average)[1]
+
+    limit = figure(n_bags) + TOLERANCE * abs(figure(n_bags))
+    n_kept = next((n for n in range(-(-n_bags // 2), n_bags) if figure(n) <= limit), n_bags)
+    return chains if n_kept == n_bags else [_with_first_bags(chain, n_kept) for chain in chains]
+
+
 def _of_rows(oob: OutOfBag, rows: Mask) -> OutOfBag:
     return OutOfBag(oob.total[rows], oob.squares[rows], oob.n_trees[rows])
 
 
+def _bags(chain: Chain) -> list[tuple[int, int]]:
+    """Return the trees of every bag: where they begin and end."""
+    return Stages((chain.model.n_trees,), (1.0,), (chain.n_bags,)).members(chain.model.seeds)[0]
+
+
 def _rounds(chain: Chain, share: float) -> list[tuple[int, int]]:
-    """Return the first trees of every bag: where they begin and end."""
-    bags = Stages((chain.model.n_trees,), (1.0,), (chain.n_bags,)).members(chain.model.seeds)[0]
-    return [(first, first + max(1, round(share * (end - first)))) for first, end in bags]
+    """Return the first trees of every bag."""
+    return [(first, first + max(1, round(share * (end - first)))) for first, end in _bags(chain)]
+
+
+def _with_first_bags(chain: Chain, n_bags: int) -> Chain:
+    return replace(chain, model=chain.model.take(0, _bags(chain)[n_bags - 1][1]), n_bags=n_bags, all_bags=n_bags)
 
 
 def _with_first_rounds(chain: Chain, share: float, growth: Growth) -> Chain:

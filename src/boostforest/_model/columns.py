@@ -85,49 +85,43 @@ class ForestColumns(ReadOnlyColumns):
         """Type of the coefficients."""
         return self.params.dtype
 
-    def astype(self, dtype: str, shift: int = 0) -> ForestColumns:
-        """Return the same trees with coefficients of another type; ``shift``: of int8's units, powers of two more."""
+    def astype(self, dtype: str, unit: int = _core.LEAST_EXPONENT) -> ForestColumns:
+        """Return the same trees with coefficients of another type; ``unit``: least exponent of int8's units."""
         if self.dtype == dtype:
             return self
         ranges = clip_range_dtype(dtype)
         with np.errstate(over="ignore"):
             changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
             if dtype == "int8":
-                changed["params"], changed["exponent"] = self._quantised(shift)
+                changed["params"], changed["exponent"] = self._quantised(unit)
                 changed["loss"] = None  # it is only looked at
             else:
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
-    def _quantised(self, shift: int) -> tuple[npt.NDArray[np.int8], Signs]:
+    def _quantised(self, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
         """Return parameters as whole numbers and the exponents of their units, tree by tree."""
         values = self.params.astype(np.float32)
-        parts = [self._quantised_tree(tree, values, shift=shift) for tree in range(self.n_trees)]
+        parts = [self._quantised_tree(tree, values, unit) for tree in range(self.n_trees)]
         params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
         return params, exponent
 
-    def _quantised_tree(
-        self, tree: int, values: Singles, at_least: int = _core.LEAST_EXPONENT, shift: int = 0
-    ) -> tuple[npt.NDArray[np.int8], Signs]:
-        """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below a least.
+    def _quantised_tree(self, tree: int, values: Singles, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below ``unit``.
 
         Where scores are sums along a path, nodes make up for what their parents have lost.
         """
         begin, end = self.tree_params_start[tree : tree + 2]
         first, last = self.tree_start[tree : tree + 2]
         left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
-        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, at_least, shift)
+        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, unit)
         return numbers, exponents
 
-    def in_larger_units(self, shift: int) -> ForestColumns:
-        """Return trees of int8 whose smallest units are larger by a power of two."""
+    def in_units(self, unit: int) -> ForestColumns:
+        """Return trees of int8 with no exponent below this one."""
         assert self.exponent is not None
         start, width, before = self.tree_outputs_start, 1 + self.n_inputs, self.exponent
-        filled = np.diff(start) > 0
-        least = np.zeros(len(filled), dtype=np.int64)
-        least[filled] = np.minimum(np.minimum.reduceat(before, start[:-1][filled]), 0) if filled.any() else 0
-        least = np.minimum(least + shift, _LARGEST_UNIT)
-        exponent = np.maximum(before, np.repeat(least, np.diff(start))).astype(np.int8)
+        exponent = np.maximum(before, np.int8(min(unit, _LARGEST_UNIT)))
         by, params = exponent - before, self.params.copy()
         # Trees of the same width one after another are one table. Only the outputs in the smallest units change.
         runs = [0, *(np.flatnonzero(np.diff(width)) + 1), len(width)]
@@ -136,11 +130,11 @@ class ForestColumns(ReadOnlyColumns):
             by_run = by[start[first] : start[end]]
             changed = np.flatnonzero(by_run)
             of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
-        summed = np.flatnonzero(self.sum_path & filled)
+        summed = np.flatnonzero(self.sum_path & (np.diff(start) > 0))
         values = self.coefficients().astype(np.float32) if len(summed) else np.empty(0, dtype=np.float32)
         for tree in summed.tolist():
             places = slice(*self.tree_params_start[tree : tree + 2]), slice(*start[tree : tree + 2])
-            params[places[0]], exponent[places[1]] = self._quantised_tree(tree, values, int(least[tree]))
+            params[places[0]], exponent[places[1]] = self._quantised_tree(tree, values, unit)
         return replace(self, params=params, exponent=exponent)
 
     def coefficients(self) -> Coefficients:

@@ -72,7 +72,7 @@ class Constant(NodeModel):
 
 @declared
 class Ridge(NodeModel):
-    """Ridge regression on all features, with an intercept that is not penalised.
+    """Ridge regression on all features, or some of them, with an intercept that is not penalised.
 
     Minimises ``Σ w (a·x + b - z)² + reg_lambda |a|²``.
 
@@ -86,7 +86,7 @@ class Ridge(NodeModel):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> tree = BoostTreeRegressor(node_model=Ridge(reg_lambda=10.0), random_state=0).fit(X, y)
     >>> tree.tree_params_[0]["node_model"]
-    Ridge(reg_lambda=10.0)
+    Ridge(reg_lambda=10.0, max_features=None)
     """
 
     _code = NodeFit.RIDGE
@@ -98,6 +98,14 @@ class Ridge(NodeModel):
         doc="""float or None
         Penalty on the squared slopes, 0 or more. None: the `reg_lambda` of the tree, which the gain of a split uses in
         any case.""",
+    )
+    max_features: Any = pooled(
+        default=None,
+        kw_only=False,
+        rule=integer(1, none=0),
+        doc="""int or None
+        Features that the models of a tree are fitted to, drawn for the tree; all other slopes are 0. In wide tables
+        trees grow faster and differ more. None: all.""",
     )
 
 
@@ -197,7 +205,7 @@ FOREST_SHORTHANDS = SHORTHANDS | {
 }
 
 # What the core may have to know of a model.
-_COLUMNS = ("reg_lambda", "n_hidden", "C", "epsilon", "tol", "max_iter", "intercept_scaling")
+_COLUMNS = ("reg_lambda", "max_features", "n_hidden", "C", "epsilon", "tol", "max_iter", "intercept_scaling")
 
 
 def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:

@@ -24,6 +24,12 @@ enum TreeTag : std::uint64_t {
     kTreeModels = 3,     // what the node models of a tree share, if they are Python's,
     kHiddenLayer = 5,    //   or ELMs
     kBoosting = 6,       // features of the trees of a boosted bag, by round
+    kModelFeatures = 7,  // features that the node models of a tree are fitted to
+};
+
+// Under the key of a round of boosting, whose first words belong to the features.
+enum RoundTag : std::uint64_t {
+    kRowChoice = std::uint64_t{1} << 32,  // rows that splits are found by
 };
 
 // Under the key of a node.

@@ -18,10 +18,11 @@ class Booster {
           loss_(data.loss),
           rules_(rules),
           key_(child(seed, kBoosting)),
-          n_outputs_(data.loss.n_outputs()),
+          cell_(data.loss.n_outputs(), data.loss.has_unit_curvature()),
+          n_outputs_(cell_.n_outputs),
           bag_(data, bins, replica, row_weight),
           grower_(bag_, bins, data.loss, rules, stored, data.interactions),
-          pairs_(static_cast<std::size_t>(2) * n_outputs_ * bag_.drawn.n),
+          derivatives_(static_cast<std::size_t>(cell_.size()) * bag_.drawn.n),
           fitted_drawn_(n_outputs_ * bag_.drawn.stride + 8),
           fitted_out_(n_outputs_ * bag_.out.stride + 8),
           scores_(n_outputs_ * bag_.out.stride + 8) {}
@@ -37,7 +38,9 @@ class Booster {
         int round = 0;
         for (; round < rules_.max_rounds && round < last_round(n_best); ++round) {
             take_derivatives();
-            PackedTree tree = grower_.grow(pairs_, features(round), worker, fitted_drawn_.data(), fitted_out_.data());
+            const Key key = child(key_, static_cast<std::uint64_t>(round));
+            PackedTree tree = grower_.grow(derivatives_, features(key), child(key, kRowChoice), worker,
+                                           fitted_drawn_.data(), fitted_out_.data());
             if (tree.n_nodes == 1) break;  // nothing to split, and constants have been fitted
             trees.push_back(std::move(tree));
             const double loss = mean_loss(step());
@@ -100,8 +103,8 @@ class Booster {
             for (int k = 0; k < n_outputs_; ++k) {
                 double g = 0, h = rules_.lambda;
                 for (std::int64_t row = 0; row < bag_.drawn.n; ++row) {
-                    g += pairs_[2 * (row * n_outputs_ + k)];
-                    h += pairs_[2 * (row * n_outputs_ + k) + 1];
+                    g += derivatives_[row * cell_.size() + cell_.g(k)];
+                    h += derivatives_[row * cell_.size() + cell_.h(k)];
                 }
                 const double by = static_cast<float>(std::clamp(-share * g / h, -kLongest, kLongest));
                 longest = std::max(longest, std::abs(by));
@@ -122,12 +125,14 @@ class Booster {
     void take_derivatives() {
         std::vector<const double*> statistics(2 * n_outputs_);
         loss_.statistics(bag_.drawn.sample(), work_, statistics.data());
-        const int size = 2 * n_outputs_;
-        for (int k = 0; k < size; ++k) {
-            const double* from = statistics[k];
-            float* to = pairs_.data() + k;
-            for (std::int64_t i = 0; i < bag_.drawn.n; ++i) to[i * size] = static_cast<float>(from[i]);
-        }
+        for (int k = 0; k < n_outputs_; ++k) copy_derivatives(statistics[2 * k], cell_.g(k));
+        for (int k = 0; k < cell_.n_h(); ++k) copy_derivatives(statistics[2 * k + 1], cell_.h(k));
+    }
+
+    void copy_derivatives(const double* from, int place) {
+        const int size = cell_.size();
+        float* to = derivatives_.data() + place;
+        for (std::int64_t i = 0; i < bag_.drawn.n; ++i) to[i * size] = static_cast<float>(from[i]);
     }
 
     // Adds what was fitted to all scores; returns Σ w · loss of the rows that were not drawn.
@@ -142,8 +147,7 @@ class Booster {
     }
 
     // The features that the tree of a round may split on, ascending: those with the smallest words.
-    const std::vector<int>& features(int round) {
-        const Key key = child(key_, static_cast<std::uint64_t>(round));
+    const std::vector<int>& features(Key key) {
         const int n = data_.split_features.n;
         const int n_taken = std::clamp(static_cast<int>(std::ceil(rules_.feature_share * n)), 1, n);
         features_.resize(n);
@@ -162,10 +166,11 @@ class Booster {
     const Loss& loss_;
     const BoostRules& rules_;
     const Key key_;
+    const Cell cell_;
     const int n_outputs_;
     Bag bag_;
     BoostedTreeGrower grower_;
-    Pairs pairs_;
+    Derivatives derivatives_;
     std::vector<double> fitted_drawn_, fitted_out_;  // of one tree, outputs × rows of each part
     std::vector<double> scores_;                     // sums over the trees for the rows that were not drawn, likewise
     std::vector<double> constant_;                   // of the first tree

@@ -13,16 +13,15 @@ constexpr int kColumnsAtOnce = 4;
 
 }  // namespace
 
-Histograms::Histograms(const Bag& bag, const Bins& bins, int n_outputs, int n_slots)
-    : bag_(bag), n_outputs_(n_outputs), start_{0} {
+Histograms::Histograms(const Bag& bag, const Bins& bins, Cell cell, int n_slots) : bag_(bag), cell_(cell), start_{0} {
     for (int j = 0; j < bins.n_features(); ++j)
-        start_.push_back(start_.back() + std::int64_t{2} * n_outputs * (bins.n_bins(j) + 1));
+        start_.push_back(start_.back() + std::int64_t{cell.size()} * (bins.n_bins(j) + 1));
     slots_.resize(start_.back() * n_slots > kMostValues ? 1 : n_slots);
     for (Buffer<double>& slot : slots_) slot.get(start_.back());
 }
 
 void Histograms::fill(int slot, const std::vector<int>& features, const std::int32_t* rows, std::int64_t n,
-                      const Pairs& pairs) {
+                      const Derivatives& derivatives) {
     const std::uint8_t* codes[kColumnsAtOnce];
     double* sums[kColumnsAtOnce];
     for (std::size_t first = 0; first < features.size(); first += kColumnsAtOnce) {
@@ -33,7 +32,7 @@ void Histograms::fill(int slot, const std::vector<int>& features, const std::int
             sums[k] = of(slot, j);
             std::fill_n(sums[k], start_[j + 1] - start_[j], 0.0);
         }
-        kernels().add_pairs(codes, n_columns, rows, n, pairs.data(), n_outputs_, sums);
+        kernels().add_cells(codes, n_columns, rows, n, derivatives.data(), cell_.size(), sums);
     }
 }
 

@@ -18,17 +18,18 @@ struct BinSplit {
     double gain = 0;            // by which Σ G²/(H + λ) grows
 };
 
-// G and H of a node: per output Σ w g and Σ w h.
+// G and H of a node: a cell of Σ w g and Σ w h.
 using Totals = std::vector<double>;
 
 class BinSplitSearch {
    public:
-    BinSplitSearch(const Bins& bins, int n_outputs, double lambda);
+    BinSplitSearch(const Bins& bins, Cell cell, double lambda);
 
     // Begins a search over some features.
     void start(const std::vector<int>& features);
 
-    // Adds a node that is split: its histograms, its totals, and the least Σ H that a child must have; 0: any.
+    // Adds a node that is split: its histograms, its totals, and the least H that a child must have, of all outputs or
+    // the one that they share; 0: any.
     void add_node(Histograms& histograms, int slot, const Totals& totals, double least_h);
 
     // The best split of the nodes that were added; without a feature if none has a gain above 0.
@@ -42,16 +43,20 @@ class BinSplitSearch {
     void add_features(Histograms& histograms, int slot, const int* features, int n, const Totals& totals,
                       double least_h, bool missing_left);
 
+    // The same for one feature whose outputs share H.
+    void add_shared(const double* cells, int feature, const Totals& totals, double least_h, bool missing_left);
+
     static constexpr int kAtOnce = 4;  // sums along bins wait for each other: those of several features do not
 
     const Bins& bins_;
-    const int n_outputs_;
+    const Cell cell_;
     const double lambda_;
     const std::vector<int>* features_ = nullptr;
     std::vector<std::int64_t> start_;  // first of each feature's gains: two for every border
     Buffer<double> gains_;
     Buffer<double> left_g_[kAtOnce], left_h_[kAtOnce], left_total_[kAtOnce];  // of the borders of a feature
-    double before_ = 0;                                                       // scores of the nodes that were added
+    Buffer<double> left_;  // the same where outputs share H: G of each, then H
+    double before_ = 0;    // scores of the nodes that were added
 };
 
 }  // namespace boostforest

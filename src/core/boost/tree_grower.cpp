@@ -1,6 +1,7 @@
 #include "tree_grower.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -20,54 +21,102 @@ BoostedTreeGrower::BoostedTreeGrower(const Bag& bag, const Bins& bins, const Los
       loss_(loss),
       rules_(rules),
       stored_(stored),
-      n_outputs_(loss.n_outputs()),
-      histograms_(bag, bins, loss.n_outputs(), rules.oblivious ? rules.max_leaves / 2 : rules.max_leaves - 1),
-      search_(bins, loss.n_outputs(), rules.lambda),
+      cell_(loss.n_outputs(), loss.has_unit_curvature()),
+      histograms_(bag, bins, cell_, rules.oblivious ? rules.max_leaves / 2 : rules.max_leaves - 1),
+      search_(bins, cell_, rules.lambda),
       rows_(bag.n_rows()),
       scratch_(bag.n_rows() + 1) {
     if (interactions != nullptr) interactions_ = std::make_unique<Interactions>(*interactions);
 }
 
-PackedTree BoostedTreeGrower::grow(const Pairs& pairs, const std::vector<int>& features, Worker& worker,
-                                   double* fitted_drawn, double* fitted_out) {
-    pairs_ = &pairs;
+PackedTree BoostedTreeGrower::grow(const Derivatives& derivatives, const std::vector<int>& features, Key key,
+                                   Worker& worker, double* fitted_drawn, double* fitted_out) {
+    derivatives_ = &derivatives;
     features_ = &features;
     worker_ = &worker;
-    builder_.start(n_outputs_, 1, PathForm::kLeafSums, stored_);
+    builder_.start(cell_.n_outputs, 1, PathForm::kLeafSums, stored_);
     open_.clear();
-    open_.push_back(root());
+    open_.push_back(root(key));
     if (rules_.oblivious) {
         grow_oblivious();
     } else {
         grow_leaf_wise();
     }
-    for (const Open& open : open_) finish_leaf(open, fitted_drawn, fitted_out);
+    weights_.assign(builder_.n_nodes(), 0.0);
+    for (Open& open : open_) finish_leaf(open, fitted_drawn, fitted_out);
+    for (auto node = static_cast<std::int32_t>(builder_.n_nodes()) - 1; node >= 0; --node) {
+        builder_.set_node(node, weights_[node], 0, -kInfinity, kInfinity);
+        if (node > 0) weights_[builder_.parent(node)] += weights_[node];
+    }
     builder_.number_depth_first();
-    return builder_.finish();
+    return builder_.finish(nullptr, 0);
 }
 
 PackedTree BoostedTreeGrower::single_leaf(const double* scores) {
-    builder_.start(n_outputs_, 1, PathForm::kLeafSums, stored_);
+    builder_.start(cell_.n_outputs, 1, PathForm::kLeafSums, stored_);
     builder_.set_node(0, bag_.drawn.weight, 0, -kInfinity, kInfinity);
-    std::copy_n(scores, n_outputs_, builder_.add_model(0));
-    return builder_.finish();
+    std::copy_n(scores, cell_.n_outputs, builder_.add_model(0));
+    return builder_.finish(nullptr, 0);
 }
 
-BoostedTreeGrower::Open BoostedTreeGrower::root() {
-    std::iota(rows_.begin(), rows_.end(), 0);
+BoostedTreeGrower::Open BoostedTreeGrower::root(Key key) {
+    const std::int64_t n = choose_rows(key);
     Open root{.node = 0,
               .begin = 0,
-              .end = bag_.drawn.n,
-              .out_begin = bag_.drawn.n,
+              .end = n,
+              .out_begin = n,
               .out_end = bag_.n_rows(),
               .slot = 0,
               .weight = 0,
-              .totals = Totals(2 * n_outputs_),
+              .totals = Totals(cell_.size()),
               .split = {}};
-    sum_up(root.begin, root.end, root.totals, root.weight);
+    sum_up(root.begin, root.end, *chosen_, *chosen_w_, root.totals, root.weight);
     n_slots_ = 1;
-    if (!keeps_one()) histograms_.fill(0, *features_, nullptr, root.end, *pairs_);
+    if (!keeps_one()) histograms_.fill(0, *features_, n == bag_.drawn.n ? nullptr : rows_.data(), n, *chosen_);
     return root;
+}
+
+// Puts the rows that splits are found by first, all in order; returns how many they are. Half of the share is the same
+// for all rows, the other half goes by the size of their derivatives: a few rows may decide.
+std::int64_t BoostedTreeGrower::choose_rows(Key key) {
+    const auto n_drawn = static_cast<std::int32_t>(bag_.drawn.n);
+    std::iota(rows_.begin(), rows_.end(), 0);
+    chosen_ = derivatives_;
+    chosen_w_ = &bag_.drawn.w;
+    if (rules_.row_share >= 1) return n_drawn;
+    const int size = cell_.size();
+    scaled_.resize(derivatives_->size());
+    scaled_w_.resize(bag_.drawn.w.size());
+    double total = 0;
+    sizes_.resize(n_drawn);
+    for (std::int32_t row = 0; row < n_drawn; ++row) {
+        const float* cell = derivatives_->data() + static_cast<std::size_t>(row) * size;
+        float of_row = 0;
+        for (int k = 0; k < cell_.n_outputs; ++k) of_row += std::abs(cell[cell_.g(k)]);
+        total += sizes_[row] = of_row;
+    }
+    const auto same = static_cast<float>(rules_.row_share / 2);
+    const auto by_size = static_cast<float>(total > 0 ? same * n_drawn / total : 0.0);
+    const auto chance = [&](std::int32_t row) { return std::min(same + by_size * sizes_[row], 1.0F); };
+    std::int32_t *taken = rows_.data(), *other = scratch_.data();
+    std::uint64_t bits = 0;
+    for (std::int32_t row = 0; row < n_drawn; ++row, bits >>= 16) {
+        if (row % 4 == 0) bits = word(key, row);
+        const std::int32_t is_taken = static_cast<float>(bits & 0xFFFF) < 65536 * chance(row) ? 1 : 0;
+        *taken = *other = row;
+        taken += is_taken;
+        other += 1 - is_taken;
+    }
+    for (const std::int32_t* row = rows_.data(); row != taken; ++row) {
+        const float factor = 1 / chance(*row);
+        const std::size_t at = static_cast<std::size_t>(*row) * size;
+        for (int k = 0; k < size; ++k) scaled_[at + k] = factor * (*derivatives_)[at + k];
+        scaled_w_[*row] = factor * bag_.drawn.w[*row];
+    }
+    std::copy(scratch_.data(), other, taken);
+    chosen_ = &scaled_;
+    chosen_w_ = &scaled_w_;
+    return taken - rows_.data();
 }
 
 void BoostedTreeGrower::grow_leaf_wise() {
@@ -89,9 +138,9 @@ void BoostedTreeGrower::grow_leaf_wise() {
 
 void BoostedTreeGrower::find_split(Open& open) {
     worker_->check(static_cast<std::int64_t>(features_->size()) * (open.end - open.begin + 256));
-    if (keeps_one()) histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *pairs_);
+    if (keeps_one()) histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *chosen_);
     double h = 0;
-    for (int k = 0; k < n_outputs_; ++k) h += open.totals[2 * k + 1];
+    for (int k = 0; k < cell_.n_h(); ++k) h += open.totals[cell_.h(k)];
     search_.start(allowed(open.node));
     // Rows are counted by their second derivatives, which the histograms have.
     search_.add_node(histograms_, keeps_one() ? 0 : open.slot, open.totals,
@@ -102,8 +151,8 @@ void BoostedTreeGrower::find_split(Open& open) {
     const int j = open.split.feature, n_bins = bins_.n_bins(j);
     const double* sums = histograms_.of(keeps_one() ? 0 : open.slot, j);
     const auto is_empty = [&](int b) {
-        for (int k = 0; k < n_outputs_; ++k)
-            if (sums[2 * (b * n_outputs_ + k) + 1] > 1e-9 * h) return false;
+        for (int k = 0; k < cell_.n_h(); ++k)
+            if (sums[b * cell_.size() + cell_.h(k)] > 1e-9 * h) return false;
         return true;
     };
     int last = open.split.bin;
@@ -131,7 +180,8 @@ void BoostedTreeGrower::grow_oblivious() {
         search_.start(allowed(-1));
         for (const Open& open : open_) {
             worker_->check(static_cast<std::int64_t>(features_->size()) * (open.end - open.begin + 256));
-            if (keeps_one()) histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *pairs_);
+            if (keeps_one())
+                histograms_.fill(0, *features_, rows_.data() + open.begin, open.end - open.begin, *chosen_);
             search_.add_node(histograms_, keeps_one() ? 0 : open.slot, open.totals, 0);
         }
         const BinSplit best = search_.best();
@@ -158,8 +208,8 @@ bool BoostedTreeGrower::split(Open& open, const BinSplit& split, Open& right) {
     if (middle == open.begin || middle == open.end) return false;
     right = open;
     right.begin = middle;
-    sum_up(open.begin, middle, open.totals, open.weight);
-    for (int k = 0; k < 2 * n_outputs_; ++k) right.totals[k] -= open.totals[k];
+    sum_up(open.begin, middle, *chosen_, *chosen_w_, open.totals, open.weight);
+    for (int k = 0; k < cell_.size(); ++k) right.totals[k] -= open.totals[k];
     right.weight -= open.weight;
 
     bool missing_left = split.missing_left;
@@ -174,7 +224,6 @@ bool BoostedTreeGrower::split(Open& open, const BinSplit& split, Open& right) {
     right.out_begin = part(open.out_begin, open.out_end, codes, goes_left);
     open.out_end = right.out_begin;
 
-    builder_.set_node(open.node, open.weight + right.weight, 0, -kInfinity, kInfinity);
     const double threshold = bins_.border(split.feature, split.bin);
     open.node = builder_.add_children(open.node, split.feature, threshold, missing_left, split.gain);
     right.node = open.node + 1;
@@ -197,27 +246,28 @@ std::int64_t BoostedTreeGrower::part(std::int64_t begin, std::int64_t end, const
     return left - rows_.data();
 }
 
-void BoostedTreeGrower::sum_up(std::int64_t begin, std::int64_t end, Totals& totals, double& weight) const {
+void BoostedTreeGrower::sum_up(std::int64_t begin, std::int64_t end, const Derivatives& derivatives,
+                               const std::vector<double>& w, Totals& totals, double& weight) const {
     std::fill(totals.begin(), totals.end(), 0.0);
     weight = 0;
-    const int size = 2 * n_outputs_;
-    if (n_outputs_ == 1) {  // the usual case, in registers
-        double g = 0, h = 0, w = 0;
+    const int size = cell_.size();
+    if (size == 2) {  // the usual case, in registers
+        double g = 0, h = 0, total = 0;
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int32_t row = rows_[i];
-            w += bag_.drawn.w[row];
-            g += (*pairs_)[2 * static_cast<std::size_t>(row)];
-            h += (*pairs_)[2 * static_cast<std::size_t>(row) + 1];
+            total += w[row];
+            g += derivatives[2 * static_cast<std::size_t>(row)];
+            h += derivatives[2 * static_cast<std::size_t>(row) + 1];
         }
         totals[0] = g;
         totals[1] = h;
-        weight = w;
+        weight = total;
         return;
     }
     for (std::int64_t i = begin; i < end; ++i) {
         const std::int32_t row = rows_[i];
-        weight += bag_.drawn.w[row];
-        for (int k = 0; k < size; ++k) totals[k] += (*pairs_)[static_cast<std::size_t>(row) * size + k];
+        weight += w[row];
+        for (int k = 0; k < size; ++k) totals[k] += derivatives[static_cast<std::size_t>(row) * size + k];
     }
 }
 
@@ -228,25 +278,37 @@ void BoostedTreeGrower::fill_children(Open& left, Open& right) {
     Open &smaller = left_is_smaller ? left : right, &larger = left_is_smaller ? right : left;
     larger.slot = left.slot;  // the parent's
     smaller.slot = n_slots_++;
-    histograms_.fill(smaller.slot, *features_, rows_.data() + smaller.begin, smaller.end - smaller.begin, *pairs_);
+    histograms_.fill(smaller.slot, *features_, rows_.data() + smaller.begin, smaller.end - smaller.begin, *chosen_);
     histograms_.subtract(larger.slot, smaller.slot, *features_);
 }
 
-void BoostedTreeGrower::finish_leaf(const Open& open, double* fitted_drawn, double* fitted_out) {
-    builder_.set_node(open.node, open.weight, 0, -kInfinity, kInfinity);
+void BoostedTreeGrower::finish_leaf(Open& open, double* fitted_drawn, double* fitted_out) {
+    const auto n_drawn = static_cast<std::int32_t>(bag_.drawn.n);
+    const std::int64_t first_out =
+        std::lower_bound(rows_.begin() + open.out_begin, rows_.begin() + open.out_end, n_drawn) - rows_.begin();
+    if (chosen_ != derivatives_) {  // all drawn rows tell what a leaf's value is
+        Totals others(open.totals.size());
+        double weight;
+        sum_up(open.begin, open.end, *derivatives_, bag_.drawn.w, open.totals, open.weight);
+        sum_up(open.out_begin, first_out, *derivatives_, bag_.drawn.w, others, weight);
+        for (std::size_t k = 0; k < others.size(); ++k) open.totals[k] += others[k];
+        open.weight += weight;
+    }
+    weights_[open.node] = open.weight;
     double* values = builder_.add_model(open.node);
     const double longest = rules_.learning_rate * loss_.longest_step();
-    for (int k = 0; k < n_outputs_; ++k) {
-        values[k] = -rules_.learning_rate * open.totals[2 * k] / (open.totals[2 * k + 1] + rules_.lambda);
+    for (int k = 0; k < cell_.n_outputs; ++k) {
+        values[k] = -rules_.learning_rate * open.totals[cell_.g(k)] / (open.totals[cell_.h(k)] + rules_.lambda);
         values[k] = std::clamp(values[k], -longest, longest);
     }
     loss_.centre(values, 1, 1);
-    for (int k = 0; k < n_outputs_; ++k) {
+    for (int k = 0; k < cell_.n_outputs; ++k) {
         values[k] = static_cast<float>(values[k]);  // as it is stored in single precision, too
         double* drawn = fitted_drawn + k * bag_.drawn.stride;
         double* out = fitted_out + k * bag_.out.stride - bag_.drawn.n;
         for (std::int64_t i = open.begin; i < open.end; ++i) drawn[rows_[i]] = values[k];
-        for (std::int64_t i = open.out_begin; i < open.out_end; ++i) out[rows_[i]] = values[k];
+        for (std::int64_t i = open.out_begin; i < first_out; ++i) drawn[rows_[i]] = values[k];
+        for (std::int64_t i = first_out; i < open.out_end; ++i) out[rows_[i]] = values[k];
     }
 }
 

@@ -188,9 +188,20 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
         const std::int64_t n = block.n(), stride = padded_rows(n);
-        double* f = workspace().scores.get(n_outputs * stride);
-        for (const TreeView& tree : trees) {
+        double* f = workspace().scores.get(n_outputs * std::max<std::int64_t>(stride, kTreesAtOnce));
+        for (std::size_t t = 0; t < trees.size(); ++t) {
+            const TreeView& tree = trees[t];
             worker.check(n * width);
+            if (n == 1 && start == nullptr && link == Link::kIdentity && only_constants(tree)) {
+                int together = 1;
+                while (together < kTreesAtOnce && t + together < trees.size() && only_constants(trees[t + together]))
+                    ++together;
+                kernels().constants_of_row(&tree, together, block.with_gaps != nullptr ? block.with_gaps : block.x,
+                                           block.with_gaps != nullptr, f);
+                for (int k = 0; k < together * n_outputs; ++k) out[block.begin * n_outputs + k % n_outputs] += f[k];
+                t += together - 1;
+                continue;
+            }
             evaluate_tree(tree, block.x, block.with_gaps, block.model_x, n, width, model_width(rows),
                           start == nullptr ? link : Link::kIdentity, worker, f);
             if (start != nullptr) {
@@ -208,13 +219,23 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
                         const RawRows& rows, const TrainingPlaces& places, Link link, const double* start,
                         int n_threads, Control& control, double* out, double* n_trees, double* squares) {
     if (trees.empty()) return;
-    constexpr std::size_t kTreesAtOnce = 64;  // their draws are kept, so that threads can share the rows, not the trees
+    constexpr std::size_t kDrawsAtOnce = 64;  // are kept, so that threads can share the rows, not the trees
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features), seen_width = model_width(rows);
-    std::vector<std::int32_t> counts(kTreesAtOnce * static_cast<std::size_t>(places.n_rows));
-    for (std::size_t first = 0; first < trees.size(); first += kTreesAtOnce) {
-        const std::size_t n_now = std::min(kTreesAtOnce, trees.size() - first);
-        parallel_for(static_cast<std::int64_t>(n_now), n_threads, control, [&](std::int64_t t, Worker& worker) {
-            draw_bootstrap(seeds[first + t], places.n_rows, sampling, worker, counts.data() + t * places.n_rows);
+    std::vector<std::int32_t> counts(std::min(kDrawsAtOnce, trees.size()) * static_cast<std::size_t>(places.n_rows));
+    std::vector<Key> drawn_by;      // seeds of the draws that are kept
+    std::vector<std::size_t> draw;  // of each of the trees that have them: all trees of a boosted bag have the same
+    for (std::size_t first = 0; first < trees.size(); first += draw.size()) {
+        drawn_by.clear();
+        draw.clear();
+        for (std::size_t t = first; t < trees.size(); ++t) {
+            const bool is_new = drawn_by.empty() || seeds[t] != drawn_by.back();
+            if (is_new && drawn_by.size() == kDrawsAtOnce) break;
+            if (is_new) drawn_by.push_back(seeds[t]);
+            draw.push_back(drawn_by.size() - 1);
+        }
+        const auto n_draws = static_cast<std::int64_t>(drawn_by.size());
+        parallel_for(n_draws, n_threads, control, [&](std::int64_t d, Worker& worker) {
+            draw_bootstrap(drawn_by[d], places.n_rows, sampling, worker, counts.data() + d * places.n_rows);
         });
         for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
             Workspace& own = workspace();
@@ -223,11 +244,13 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
             double* seen = block.model_x == block.x ? x : own.some_seen.get(block.n() * seen_width);
             double* f = own.scores.get(n_outputs * padded_rows(block.n()));
             std::int64_t* number = own.numbers.get(block.n());
-            for (std::size_t t = 0; t < n_now; ++t) {
+            std::int64_t n = 0;  // rows that a tree has not drawn
+            for (std::size_t t = 0; t < draw.size(); ++t) {
                 worker.check(block.n() * width);
-                const std::int32_t* drawn = counts.data() + t * places.n_rows;
-                std::int64_t n = 0;
-                for (std::int64_t i = block.begin; i < block.end; ++i) {
+                const std::int32_t* drawn = counts.data() + draw[t] * places.n_rows;
+                const bool is_new = t == 0 || draw[t] != draw[t - 1];
+                n = is_new ? 0 : n;
+                for (std::int64_t i = block.begin; is_new && i < block.end; ++i) {
                     if (drawn[places.numbers == nullptr ? i : places.numbers[i]] > 0) continue;
                     const std::int64_t from = (i - block.begin) * width;
                     std::copy_n(block.x + from, width, x + n * width);

@@ -70,13 +70,12 @@ std::vector<std::int64_t> models_above(std::span<const std::int32_t> left, std::
 
 }  // namespace
 
-void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int shift,
-              int at_least, Byte* numbers, std::int8_t* exponents) {
+void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int at_least,
+              Byte* numbers, std::int8_t* exponents) {
     const std::int64_t n_groups = n_values / group;
     if (n_groups == 0) return;
     const std::vector<int> smallest = smallest_exponents(values, n_groups, group);
-    const int least =
-        std::max(std::min(shared_exponent(smallest, group, !left.empty()) + shift, kMostExponent), at_least);
+    const int least = std::max(std::min(shared_exponent(smallest, group, !left.empty()), kMostExponent), at_least);
     const std::int64_t n_models = std::max<std::int64_t>(static_cast<std::int64_t>(left.size()) - 1, 1);
     const std::int64_t n_outputs = left.empty() ? 1 : n_groups / n_models;
     std::vector<std::int64_t> above;

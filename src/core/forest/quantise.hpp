@@ -17,11 +17,11 @@ constexpr int kMostExponent = 120;        // that is shared
 constexpr std::int8_t kNoExponent = 127;  // of parameters that are not finite, and that no other ones need
 
 // The parameters of a tree: `n_values`, each output of a model a group of `group` of them. Writes a whole number for
-// each value and an exponent for each group, none below `at_least`; the shared one is larger by `shift`. `left` has the
+// each value and an exponent for each group, none below `at_least`. `left` has the
 // left child of every node (0: none; children come after their parent and next to each other) where a score is the sum
 // of the models on a path, of all nodes but a root that is split; otherwise it is empty. What is lost at a node its
 // children make up for, so that a sum is off by what is lost at its leaf alone.
-void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int shift,
-              int at_least, Byte* numbers, std::int8_t* exponents);
+void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int at_least,
+              Byte* numbers, std::int8_t* exponents);
 
 }  // namespace boostforest

@@ -54,12 +54,15 @@ auto with_type(Stored stored, Body body) {
 
 template <class To, class From>
 To* copy_rounded(const From* from, std::int64_t n, To* to) {
-    if constexpr (std::is_same_v<To, From>) return std::copy_n(from, n, to);
-    return std::transform(from, from + n, to, [](From value) { return round_to<To>(value); });
+    if constexpr (std::is_same_v<To, From>) {
+        return std::copy_n(from, n, to);
+    } else {
+        return std::transform(from, from + n, to, [](From value) { return round_to<To>(value); });
+    }
 }
 
 // Digits in base 2 of clip ranges, and of what is only looked at.
-constexpr int kRangeDigits = 4, kShownDigits = 4;
+constexpr int kRangeDigits = 3, kShownDigits = 2;
 
 template <class T>
 T to_few_digits(T value, int digits) {
@@ -170,11 +173,11 @@ void TreeBuilder::number_depth_first() {
 }
 
 template <class C>
-PackedTree TreeBuilder::pack() const {
-    const std::int64_t n_nodes = this->n_nodes();
+PackedTree TreeBuilder::pack(const std::int32_t* numbers, int n_slopes) const {
+    const std::int64_t n_nodes = this->n_nodes(), n_kept = std::int64_t{n_outputs_} * (1 + n_slopes);
     const std::int64_t n_models = form_ == PathForm::kLeafSums ? (n_nodes + 1) / 2 : n_nodes - (n_nodes > 1 ? 1 : 0);
     constexpr bool kQuantised = std::is_same_v<C, Byte>;
-    PackedTree tree = PackedTree::with_room<C>(n_nodes, n_models * n_params_, kQuantised ? n_models * n_outputs_ : 0);
+    PackedTree tree = PackedTree::with_room<C>(n_nodes, n_models * n_kept, kQuantised ? n_models * n_outputs_ : 0);
     auto to = tree.columns<C>();
     TreeColumns::for_each_node_column(
         [&](const char*, const auto& column, auto* place) { copy_rounded(column.data(), n_nodes, place); }, columns_,
@@ -186,32 +189,44 @@ PackedTree TreeBuilder::pack() const {
             to.gain[i] = to_few_digits(to.gain[i], kShownDigits);
         }
         std::vector<float> params(tree.n_params);
-        put_params(params.data());
+        put_params(numbers, n_slopes, params.data());
         std::span<const std::int32_t> left;
         if (form_ == PathForm::kOwnModels) left = columns_.left;
-        quantise(params.data(), tree.n_params, n_params_ / n_outputs_, left, 0, kLeastExponent, to.params, to.exponent);
+        quantise(params.data(), tree.n_params, 1 + n_slopes, left, kLeastExponent, to.params, to.exponent);
     } else {
-        put_params(to.params);
+        put_params(numbers, n_slopes, to.params);
     }
     return tree;
 }
 
 // The models that are kept, in the order of their nodes.
 template <class C>
-void TreeBuilder::put_params(C* to) const {
+void TreeBuilder::put_params(const std::int32_t* numbers, int n_slopes, C* to) const {
+    const auto put = [&]<class From>(const From* from, std::int64_t n) {
+        if (numbers == nullptr) {
+            to = copy_rounded(from, n, to);
+            return;
+        }
+        const std::int64_t n_own = n_params_ / n_outputs_;
+        for (; n > 0; n -= n_own, from += n_own, to += 1 + n_slopes) {
+            std::fill_n(to, 1 + n_slopes, C{});
+            copy_rounded(from, 1, to);
+            for (std::int64_t j = 1; j < n_own; ++j) copy_rounded(from + j, 1, to + 1 + numbers[j - 1]);
+        }
+    };
     if (rounds_early()) {
-        std::memcpy(to, rounded_.data(), rounded_.size());
+        put(reinterpret_cast<const C*>(rounded_.data()), static_cast<std::int64_t>(rounded_.size() / sizeof(C)));
         return;
     }
     for (std::int32_t node = 0; node < n_nodes(); ++node) {
         const double* own = model(node);
         if (own == nullptr || (form_ == PathForm::kLeafSums && columns_.feature[node] >= 0)) continue;
-        to = copy_rounded(own, n_params_, to);
+        put(own, n_params_);
     }
 }
 
-PackedTree TreeBuilder::finish() const {
-    return with_type(stored_, [&]<class C>() { return pack<C>(); });
+PackedTree TreeBuilder::finish(const std::int32_t* numbers, int n_slopes) const {
+    return with_type(stored_, [&]<class C>() { return pack<C>(numbers, n_slopes); });
 }
 
 }  // namespace boostforest

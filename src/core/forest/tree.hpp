@@ -122,13 +122,14 @@ class TreeBuilder {
     // trees whose models are not rounded early.
     void number_depth_first();
 
-    PackedTree finish() const;
+    // numbers: where the slopes of a model stand among the n_slopes that are stored, the others are 0; null: all stand.
+    PackedTree finish(const std::int32_t* numbers, int n_slopes) const;
 
    private:
     template <class C>
-    PackedTree pack() const;
+    PackedTree pack(const std::int32_t* numbers, int n_slopes) const;
     template <class C>
-    void put_params(C* to) const;
+    void put_params(const std::int32_t* numbers, int n_slopes, C* to) const;
     void round(std::int32_t node);
 
     // Models that no other node needs are rounded as they come: a large tree would take four times as much until then.

@@ -43,4 +43,11 @@ struct TreeView {
     const float* n_samples;        // weight of the training rows that reached the node
 };
 
+// Whether all there is to a tree are constants at its leaves, as in boosted trees.
+inline bool only_constants(const TreeView& tree) {
+    return tree.kind == ModelKind::kConstant && !tree.sum_path && tree.monotone == nullptr;
+}
+
+constexpr int kTreesAtOnce = 16;  // that a single row goes down together
+
 }  // namespace boostforest

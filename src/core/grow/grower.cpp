@@ -55,7 +55,7 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
     }
     if (builder_.n_nodes() == 1 && !interactions_) fit_model(root, nullptr);
     return {
-        .tree = builder_.finish(),
+        .tree = builder_.finish(inputs_->slopes().numbers, inputs_->slopes().n),
         .kind = inputs_->kind(),
         .sum_path = is_clipped() && !is_monotone(),
         .n_unconverged = node_work_.n_unconverged,

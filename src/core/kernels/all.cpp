@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 
+#include "cells.hpp"
 #include "cubes.hpp"
 #include "explain.hpp"
 #include "gram.hpp"
@@ -14,7 +15,6 @@
 #include "logit_boost.hpp"
 #include "loss.hpp"
 #include "mixed.hpp"
-#include "pairs.hpp"
 #include "partition.hpp"
 #include "paths.hpp"
 #include "predict.hpp"
@@ -33,6 +33,7 @@ const Kernels kTable = {
     .add_members = add_members,
     .add_gain = add_gain,
     .add_bin_gain = add_bin_gain,
+    .add_bin_gains = add_bin_gains,
     .drop_light = drop_light,
     .part_values = part_values,
     .part_rows = part_rows,
@@ -76,6 +77,7 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .constants_of_row = constants_of_row,
     .widen_values = widen_values,
     .clipped_rows = clipped_rows,
     .coalition_scores = coalition_scores,
@@ -90,7 +92,7 @@ const Kernels kTable = {
     .path_model = path_model,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
-    .add_pairs = add_pairs,
+    .add_cells = add_cells,
     .add_to_bins = add_to_bins,
     .least_values = least_values,
 };

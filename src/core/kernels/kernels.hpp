@@ -146,6 +146,10 @@ struct Kernels {
     void (*add_bin_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                          double* gain);
 
+    // The same for n outputs with the same H: G of each, and their G_L, `stride` apart.
+    void (*add_bin_gains)(int width, int n, const double* g, double h, const double* g_left, std::int64_t stride,
+                          const double* h_left, double lambda, double* gain);
+
     // gain[j] = -∞ where H_L or H - H_L is below the least.
     void (*drop_light)(int width, const double* h_left, double h, double least_h, double* gain);
 
@@ -304,6 +308,10 @@ struct Kernels {
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride);
 
+    // The same for one row and up to kTreesAtOnce trees with nothing but constants at their leaves (only_constants):
+    // the outputs of one tree after those of another.
+    void (*constants_of_row)(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out);
+
     // n stored coefficients from `start` on, as doubles.
     void (*widen_values)(const void* from, Stored stored, std::int64_t start, std::int64_t n, double* out);
 
@@ -370,10 +378,10 @@ struct Kernels {
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
 
-    // Adds the pairs of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
-    // sums[k][2 * n_outputs * codes[k][row] + c] += pairs[2 * n_outputs * row + c] for all c < 2 * n_outputs.
-    void (*add_pairs)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
-                      const float* pairs, int n_outputs, double* const* sums);
+    // Adds the values of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
+    // sums[k][size * codes[k][row] + c] += values[size * row + c] for all c < size.
+    void (*add_cells)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
+                      const float* values, int size, double* const* sums);
 
     // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
     // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.

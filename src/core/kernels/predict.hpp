@@ -285,6 +285,45 @@ void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, 
     scores(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
 }
 
+// A row goes down several trees together, as rows go down one.
+template <class T>
+void stored_constants(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {
+    std::int32_t tree[kTreesAtOnce], node[kTreesAtOnce], leaf[kTreesAtOnce];
+    for (int t = 0; t < n_trees; ++t) {
+        tree[t] = t;
+        node[t] = 0;
+    }
+    for (int n = n_trees; n > 0;) {
+        int n_next = 0;
+        for (int k = 0; k < n; ++k) {
+            const std::int32_t t = tree[k], here = node[k];
+            const TreeView& own = trees[t];
+            leaf[t] = here;
+            const std::int32_t feature = own.feature[here];
+            const double value = x[feature < 0 ? 0 : feature];
+            const bool left = has_gaps ? goes_left(own, here, value) : value <= own.threshold[here];
+            tree[n_next] = t;
+            node[n_next] = own.left[here] + (left ? 0 : 1);
+            n_next += feature >= 0;
+        }
+        n = n_next;
+    }
+    for (int t = 0; t < n_trees; ++t) {
+        const Index model = Index{trees[t].leaf_number[leaf[t]]} * trees[t].n_outputs;
+        for (int c = 0; c < trees[t].n_outputs; ++c, ++out)
+            *out = widen(static_cast<const T*>(trees[t].params)[model + c]) * unit<T>(trees[t], model + c);
+    }
+}
+
+void constants_of_row(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {
+    const Stored stored = trees[0].stored;
+    const auto constants = stored == Stored::kDouble   ? stored_constants<double>
+                           : stored == Stored::kSingle ? stored_constants<float>
+                           : stored == Stored::kHalf   ? stored_constants<Half>
+                                                       : stored_constants<Byte>;
+    constants(trees, n_trees, x, has_gaps, out);
+}
+
 }  // namespace
 }  // namespace BF_ISA
 }  // namespace boostforest

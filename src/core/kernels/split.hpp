@@ -80,18 +80,6 @@ void add_gain(int width, double g, double h, const double* g_left, const double*
     });
 }
 
-// One division instead of two; products are rounded, so that all instruction sets have the same gains.
-void add_bin_gain(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
-                  double* gain) {
-    for_columns(width, [&]<class V>(int j) {
-        const V gl = load<V>(g_left + j), hl = load<V>(h_left + j) + lambda;
-        const V gr = g - gl, hr = h + (2 * lambda) - hl;
-        const V squares = rounded(rounded(gl * gl) * hr) + rounded(rounded(gr * gr) * hl);
-        const V both = (hl > 0 ? hr : V{}) > 0 ? squares / (hl * hr) : V{};
-        store<V>(gain + j, load<V>(gain + j) + both);
-    });
-}
-
 void drop_light(int width, const double* h_left, double h, double least_h, double* gain) {
     const double infinity = __builtin_inf();
     for_columns(width, [&]<class V>(int j) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "loss.hpp"
@@ -9,7 +8,6 @@ namespace boostforest {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kReach = 4;              // of a pseudo-label, in standard units of the noise
 constexpr double kLeastCurvature = 1e-6;  // rows that are long past tell next to nothing
 constexpr double kFarthest = 30;          // standard units that times are away at most: e^30 can be added up

@@ -24,6 +24,12 @@ struct TreeStart {
     Worker& worker;  // that grows the tree: asked between long steps whether to go on
 };
 
+// Which of the slopes that are stored the inputs of a tree have; the others are 0.
+struct StoredSlopes {
+    const std::int32_t* numbers = nullptr;  // of the inputs, ascending; null: every slope is an input's
+    int n = 0;                              // slopes of a model
+};
+
 // The features that node models see, all of them (ModelKind::kLinear) or none (kConstant); derive from it for others.
 class NodeInputs {
    public:
@@ -48,6 +54,9 @@ class NodeInputs {
     // The table of the inputs, rows of width() doubles; the rows of the sample get the numbers that they have there.
     // Good until the next call.
     virtual const double* find(Sample&) { return x_; }
+
+    // What is stored of models on these inputs.
+    virtual StoredSlopes slopes() const { return {.numbers = nullptr, .n = n_}; }
 
     // The tree's hidden layer, if it has one; see HiddenLayer::values.
     virtual std::vector<double> hidden() const { return {}; }

@@ -32,6 +32,7 @@ enum class NodeFit : std::uint8_t { kConstant, kRidge, kElm, kLinearSvr };
 struct NodeRules {
     NodeFit fit = NodeFit::kRidge;
     double reg_lambda = 0;         // ridge, ELM: penalty on the squared slopes
+    int max_features = 0;          // ridge: features that the models of a tree are fitted to, drawn for it; 0: all
     int n_hidden = 0;              // ELM: units of the hidden layer
     double cost = 1;               // SVR: price of an error, C
     double epsilon = 0;            // SVR: errors up to this size are free

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "../kernels/kernels.hpp"
 #include "node_inputs.hpp"
@@ -82,6 +84,67 @@ class RidgeModel final : public NodeModel {
     }
 };
 
+constexpr std::int64_t kKeptValues = std::int64_t{1} << 22;  // of drawn features that a thread keeps: 32 MB
+
+// All features that node models see, or some that each tree draws for itself: in wide tables models of fewer slopes
+// are quicker to fit, and trees differ more.
+class Features final : public NodeInputs {
+   public:
+    Features() : NodeInputs(ModelKind::kLinear) {}
+
+    void start(const TreeStart& tree) override {
+        NodeInputs::start(tree);
+        n_seen_ = n_;
+        drawn_.clear();
+        const int n_drawn = tree.rules.max_features;
+        if (n_drawn == 0 || n_drawn >= n_seen_) return;
+        draw(child(tree.seed, kModelFeatures), n_drawn);
+        seen_width_ = width_;
+        n_ = n_drawn;
+        width_ = padded_width(n_);
+        indicators_ = nullptr;
+        keeps_rows_ = tree.data.n_rows * width_ <= kKeptValues;
+        if (!keeps_rows_) return;
+        double* out = values_.get(tree.data.n_rows * width_);
+        for (std::int64_t i = 0; i < tree.n_rows; ++i) copy(tree.rows[i], out + std::int64_t{tree.rows[i]} * width_);
+        tree.worker.check(tree.n_rows * width_);
+    }
+
+    const double* find(Sample& sample) override {
+        if (drawn_.empty()) return x_;
+        if (keeps_rows_) return values_.data();
+        double* out = values_.get(sample.n * width_);
+        for (std::int64_t i = 0; i < sample.n; ++i) copy(sample.rows[i], out + i * width_);
+        numbers_.resize(sample.n);
+        std::iota(numbers_.begin(), numbers_.end(), 0);
+        sample.rows = numbers_.data();
+        return out;
+    }
+
+    StoredSlopes slopes() const override { return {.numbers = drawn_.empty() ? nullptr : drawn_.data(), .n = n_seen_}; }
+
+   private:
+    void draw(Key key, int n_drawn) {
+        drawn_.resize(n_seen_);
+        std::iota(drawn_.begin(), drawn_.end(), 0);
+        for (int i = 0; i < n_drawn; ++i) std::swap(drawn_[i], drawn_[i + below(key, i, n_seen_ - i)]);
+        drawn_.resize(n_drawn);
+        std::sort(drawn_.begin(), drawn_.end());
+    }
+
+    void copy(std::int32_t row, double* out) const {
+        const double* from = x_ + std::int64_t{row} * seen_width_;
+        for (int j = 0; j < n_; ++j) out[j] = from[drawn_[j]];
+        std::fill(out + n_, out + width_, 0.0);
+    }
+
+    std::vector<std::int32_t> drawn_;    // features, ascending; empty: all
+    int n_seen_ = 0, seen_width_ = 0;    // features that there are, and doubles per row of them
+    bool keeps_rows_ = false;            // of the whole tree; else
+    Buffer<double> values_;              //   those of the current sample,
+    std::vector<std::int32_t> numbers_;  //   which have these numbers
+};
+
 }  // namespace
 
 std::unique_ptr<NodeModel> make_ridge_model() {
@@ -89,7 +152,7 @@ std::unique_ptr<NodeModel> make_ridge_model() {
 }
 
 std::unique_ptr<NodeInputs> make_features() {
-    return std::make_unique<NodeInputs>(ModelKind::kLinear);
+    return std::make_unique<Features>();
 }
 
 }  // namespace boostforest
