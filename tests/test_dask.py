@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from boostforest import BoostForestRegressor
 from boostforest._estimator import base
 from boostforest.dask import DaskBoostForestClassifier, DaskBoostForestRegressor
 from boostforest.sources import ArrayRows
+from clusters import once_growing
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -117,13 +117,7 @@ def test_a_killed_worker_costs_time_but_no_tree(
     forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees})
     expected = saved(BoostForestRegressor(**ARGUMENTS | {"n_estimators": n_trees}).fit(ArrayRows(X, Y)), tmp_path)
     pid = next(iter(client.run(os.getpid).values()))
-
-    def kill() -> None:
-        time.sleep(0.5)
-        os.kill(pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
+    killer = once_growing(client, lambda: os.kill(pid, signal.SIGKILL))
     assert saved(forest.fit(table, target).to_local(), tmp_path) == expected
     killer.join()
     client.wait_for_workers(2)
@@ -132,18 +126,8 @@ def test_a_killed_worker_costs_time_but_no_tree(
 def test_ctrl_c_leaves_no_tasks_behind(client: Any) -> None:
     table, target = da.from_array(X, chunks=(500, 4)), da.from_array(Y, chunks=500)
     forest = DaskBoostForestRegressor(**ARGUMENTS | {"n_estimators": 5000})
-
-    def interrupt() -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if any("boostforest-grow" in key for keys in client.processing().values() for key in map(str, keys)):
-                break
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
-    stopper = threading.Thread(target=interrupt)
-    stopper.start()
+    stopper = once_growing(client, lambda: os.kill(os.getpid(), signal.SIGINT))
     try:
         with pytest.raises(KeyboardInterrupt):
             forest.fit(table, target)

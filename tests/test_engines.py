@@ -21,6 +21,7 @@ from sklearn.model_selection import cross_val_score
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core
 from boostforest._base import engine
 from boostforest._base.engine import instructions
+from clusters import once_growing
 
 pytestmark = pytest.mark.filterwarnings("default")  # the engines warn of what is theirs
 
@@ -126,15 +127,15 @@ def test_predictions_of_many_rows_are_made_by_workers(client: Any) -> None:
 
 
 def test_one_job_stays_here(client: Any) -> None:
-    def tasks_so_far(dask_scheduler: Any) -> int:
-        return int(dask_scheduler.transition_counter)
+    def tasks_done(dask_worker: Any) -> int:
+        return int(dask_worker.state.executed_count)
 
-    before = client.run_on_scheduler(tasks_so_far)
+    before = client.run(tasks_done)
     with joblib.parallel_config("dask"):
         BoostForestRegressor(4, preset="paper", n_jobs=1, random_state=1).fit(X, Y)
-        assert client.run_on_scheduler(tasks_so_far) == before
+        assert client.run(tasks_done) == before
         BoostForestRegressor(4, preset="paper", random_state=1).fit(X, Y)
-        assert client.run_on_scheduler(tasks_so_far) > before
+        assert client.run(tasks_done) != before
 
 
 def test_forests_in_a_cross_validation_on_dask_have_a_thread_each(client: Any) -> None:
@@ -161,44 +162,35 @@ def test_two_fits_at_once_share_the_cluster(client: Any, tmp_path: Path) -> None
     assert found == [local, local]
 
 
-def long_fit() -> tuple[Any, Any, Any]:
-    """Return a forest and a table that take some seconds."""
+def long_fit(n_trees: int) -> tuple[Any, Any, Any]:
+    """Return a forest and a table of which 100 trees take one or two seconds."""
     many, target = make_regression(20_000, 10, noise=20.0, random_state=0)
-    return BoostForestRegressor(24, preset="paper", random_state=1), many, target
+    forest = BoostForestRegressor(n_trees, preset="paper", node_model="svr", batch_size=None, random_state=1)
+    return forest, many, target
 
 
-def kill_soon(client: Any, n_workers: int, after: float) -> threading.Thread:
-    pids = list(client.run(os.getpid).values())[:n_workers]
-
-    def kill() -> None:
-        time.sleep(after)
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    return thread
+ENDLESS = 20_000  # trees: minutes
 
 
 def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> None:
-    forest, many, target = long_fit()
+    forest, many, target = long_fit(200)
     local = saved(forest.fit(many, target), tmp_path)
+    pid = next(iter(client.run(os.getpid).values()))
     with joblib.parallel_config("dask"):
-        killer = kill_soon(client, 1, after=1.0)
+        killer = once_growing(client, lambda: os.kill(pid, signal.SIGKILL))
         assert saved(forest.fit(many, target), tmp_path) == local
     killer.join()
 
 
 def test_a_cluster_without_workers_is_an_error_within_seconds() -> None:
     distributed = pytest.importorskip("distributed")
-    forest, many, target = long_fit()
+    forest, many, target = long_fit(ENDLESS)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
+        distributed.Client(cluster) as client,
         joblib.parallel_config("dask"),
     ):
-        stop = threading.Timer(1.0, lambda: cluster.scale(0))
-        stop.start()
+        stop = once_growing(client, lambda: cluster.scale(0))
         start = time.monotonic()
         with pytest.raises(RuntimeError, match=r"no worker|lost a task"):
             forest.fit(many, target)
@@ -209,14 +201,13 @@ def test_a_cluster_without_workers_is_an_error_within_seconds() -> None:
 
 def test_a_client_that_is_closed_is_an_error() -> None:
     distributed = pytest.importorskip("distributed")
-    forest, many, target = long_fit()
+    forest, many, target = long_fit(ENDLESS)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
         joblib.parallel_config("dask"),
     ):
-        stop = threading.Timer(1.0, client.close)
-        stop.start()
+        stop = once_growing(client, client.close)
         with pytest.raises(RuntimeError, match="client was closed"):
             forest.fit(many, target)
         stop.join()
