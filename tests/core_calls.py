@@ -82,8 +82,8 @@ def interaction_arguments():
 
 def boost_arguments():
     rules = {
-        "oblivious": 0, "max_leaves": 4, "reg_lambda": 1.0, "min_rows": 1.0, "learning_rate": 0.1, "feature_share": 0.7,
-        "max_rounds": 3, "patience": 2, "overshoot": 0.5, "most_bins": 8, "row_share": 1.0,
+        "max_leaves": 4, "reg_lambda": 1.0, "learning_rate": 0.1, "feature_share": 0.7, "max_rounds": 3, "patience": 2,
+        "overshoot": 0.5, "most_bins": 8, "row_share": 1.0,
     }  # fmt: skip
     return {
         "rules": rules, "seeds": np.arange(2, dtype=np.uint64), "n_draws": N, "cumulative": np.cumsum(ONES),

@@ -143,9 +143,10 @@ def stepped_table():
     return X, 4 * (X[:, 0] > 0) * (X[:, 1] > 0.3) + 3 * (X[:, 2] > 0.5) + 0.3 * rng.normal(size=200)
 
 
-def boost_little(kind=boosted.LEAF_WISE, max_leaves=4):
+def boost_little(max_leaves=4):
     """Let boosted stages have few and small trees, large enough to be rounded."""
-    boosted.N_BAGS, boosted._KINDS = 3, (replace(kind, max_leaves=max_leaves, max_rounds=3, learning_rate=0.6),)
+    boosted._BAGS_OF_FEW_ROWS = 3
+    boosted.RULES = replace(boosted.RULES, max_leaves=max_leaves, max_rounds=3, learning_rate=0.6)
 
 
 def round_model(fitted):
@@ -228,7 +229,7 @@ def main():
         if name.startswith("boosted"):
             boost_little()
         if name.startswith("runs"):
-            boost_little(boosted.OBLIVIOUS, max_leaves=16)
+            boost_little(max_leaves=16)
         fitted = estimator.fit(X, y)
         if dtype == "int8":  # the file has it, and so has what is loaded
             fitted._model = replace(fitted._model, columns=fitted.forest_.astype(dtype))

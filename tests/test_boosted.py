@@ -17,8 +17,8 @@ from boostforest._losses import Logistic, OutOfBag, SquaredError, SquaredErrors
 from boostforest._model.model import Stages
 
 RULES = {
-    "oblivious": 0, "max_leaves": 5, "reg_lambda": 1.0, "min_rows": 4.0, "learning_rate": 0.3, "feature_share": 1.0,
-    "max_rounds": 3, "patience": 10, "overshoot": 0.0, "most_bins": 16, "row_share": 1.0,
+    "max_leaves": 8, "reg_lambda": 1.0, "learning_rate": 0.3, "feature_share": 1.0, "max_rounds": 3, "patience": 10,
+    "overshoot": 0.0, "most_bins": 16, "row_share": 1.0,
 }  # fmt: skip
 SEEDS = np.array([3, 8], dtype=np.uint64)
 
@@ -69,29 +69,17 @@ def derivatives(y, F, n_classes):
 
 
 class TwinTree:
-    """One boosted tree by brute force: every split of every node, rows by rows."""
+    """One boosted tree by brute force: every split of every level, rows by rows."""
 
     def __init__(self, X, w, g, h, rules):
         self.X, self.w, self.rules = X, w, rules
-        self.g, self.h = (np.float32(w[:, None] * a).astype(float) for a in (g, h))
-        self.nodes = []  # (feature, threshold, missing_left, left, right) or (value,)
-        rows = np.flatnonzero(w > 0)
-        leaves = [rows]
-        if rules["oblivious"]:
-            for _ in range(int(np.log2(rules["max_leaves"]))):
-                split = self.best(leaves)
-                if split is None:
-                    break
-                leaves = [part for leaf in leaves for part in self.parts(leaf, split) if len(part)]
-        else:
-            while len(leaves) < rules["max_leaves"]:
-                found = [self.best([leaf], least=True) for leaf in leaves]
-                gains = [-1.0 if split is None else split[0] for split in found]
-                k = int(np.argmax(gains))
-                if gains[k] < 0:
-                    break
-                leaves[k : k + 1] = self.parts(leaves[k], found[k])
-        self.leaves = leaves
+        self.g, self.h = w[:, None] * g, w[:, None] * h
+        self.leaves = [np.flatnonzero(w > 0)]
+        for _ in range(int(np.log2(rules["max_leaves"]))):
+            split = self.best()
+            if split is None:
+                break
+            self.leaves = [part for leaf in self.leaves for part in self.parts(leaf, split) if len(part)]
 
     def score(self, rows):
         G, H = self.g[rows].sum(axis=0), self.h[rows].sum(axis=0)
@@ -103,23 +91,16 @@ class TwinTree:
         left = np.where(np.isnan(x), missing_left, x <= threshold).astype(bool)
         return rows[left], rows[~left]
 
-    def best(self, leaves, least=False):
+    def best(self):
         """Return gain, feature, threshold and side of missing values of the best split; None: there is none."""
         best = None
         for feature in range(self.X.shape[1]):
             values = np.unique(self.X[:, feature][~np.isnan(self.X[:, feature])])
             for missing_left in (False, True):
                 for threshold in values:
-                    gain = 0.0
-                    for rows in leaves:
-                        left, right = self.parts(rows, (0, feature, threshold, missing_left))
-                        total, weight = self.h[rows].sum(), self.w[rows].sum()
-                        share = [self.h[part].sum() * weight / total for part in (left, right)]
-                        if least and (min(len(left), len(right)) == 0 or min(share) < self.rules["min_rows"] - 1e-9):
-                            gain = -np.inf
-                            break
-                        gain += self.score(left) + self.score(right) - self.score(rows)
-                    if gain > 1e-7 and (best is None or gain > best[0] + 1e-9):
+                    split = (0, feature, threshold, missing_left)
+                    gain = sum(sum(map(self.score, self.parts(rows, split))) - self.score(rows) for rows in self.leaves)
+                    if gain > 1e-6 and (best is None or gain > best[0] * (1 + 1e-6)):
                         best = (gain, feature, threshold, missing_left)
         return best
 
@@ -153,17 +134,15 @@ def tree_scores(columns, X, tree, n_outputs):
     return scores
 
 
-@pytest.mark.parametrize("oblivious", [0, 1], ids=["leaf by leaf", "oblivious"])
 @pytest.mark.parametrize(
     ("n_classes", "missing", "n_targets"),
     [(0, 0.0, 1), (0, 0.2, 1), (2, 0.0, 1), (2, 0.2, 1), (3, 0.1, 1), (0, 0.0, 2), (0, 0.2, 3), (0, 0.1, 6)],
 )
-def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, missing, n_targets):
+def test_boosted_trees_are_those_of_a_brute_force_search(n_classes, missing, n_targets):
     X, y = table(n_classes=n_classes, missing=missing)
     y = several(n_targets, X, y) if n_targets > 1 else y
-    rules = RULES | {"oblivious": oblivious, "max_leaves": 8 if oblivious else 5}
     n_outputs = n_classes if n_classes > 2 else n_targets
-    columns = boost(core_table(X, y, n_classes), len(y), **rules)
+    columns = boost(core_table(X, y, n_classes), len(y))
     first = 0
     for seed, end in zip(SEEDS, columns["bag_end"], strict=True):
         w = _core.bootstrap_counts(int(seed), len(y), len(y), None).astype(float)
@@ -171,7 +150,7 @@ def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, m
         g, _ = derivatives(y, F, n_classes)
         assert_allclose((w[:, None] * g).sum(axis=0), 0, atol=2)
         for tree in range(first + 1, end):
-            twin = TwinTree(X, w, *derivatives(y, F, n_classes), rules)
+            twin = TwinTree(X, w, *derivatives(y, F, n_classes), RULES)
             scores = tree_scores(columns, X, tree, n_outputs)
             assert_allclose(scores[w > 0], twin.values(n_classes)[w > 0], rtol=1e-5, atol=1e-6)
             F = F + scores
@@ -180,25 +159,23 @@ def test_boosted_trees_are_those_of_a_brute_force_search(oblivious, n_classes, m
 
 @pytest.mark.parametrize("row_share", [1.0, 0.25])
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-@pytest.mark.parametrize("oblivious", [0, 1])
-def test_bags_are_the_same_for_any_number_of_threads(n_classes, oblivious, row_share):
+def test_bags_are_the_same_for_any_number_of_threads(n_classes, row_share):
     X, y = table(300, n_classes, missing=0.1)
     seeds = np.arange(7, dtype=np.uint64)
-    rules = {"oblivious": oblivious, "max_leaves": 8, "feature_share": 0.5, "max_rounds": 20, "row_share": row_share}
+    rules = {"feature_share": 0.5, "max_rounds": 20, "row_share": row_share}
     one, *others = (boost(core_table(X, y, n_classes), len(y), seeds, n_threads=n, **rules) for n in (1, 2, 8))
     for other in others:
-        for name in one:
+        for name in one.keys() - {"history"}:
             assert_array_equal(one[name], other[name])
 
 
 @pytest.mark.parametrize("n_classes", [0, 2])
-@pytest.mark.parametrize("oblivious", [0, 1])
-def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(oblivious, n_classes):
+def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(n_classes):
     X, y = table(2000, n_classes, missing=0.1)
     seed = np.uint64(3)
-    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 5}
     whole, halved = (
-        boost(core_table(X, y, n_classes), len(y), np.array([seed]), row_share=share, **rules) for share in (1.0, 0.25)
+        boost(core_table(X, y, n_classes), len(y), np.array([seed]), row_share=share, max_rounds=5)
+        for share in (1.0, 0.25)
     )
     assert not np.array_equal(whole["threshold"], halved["threshold"])
     assert np.mean(halved["loss_after"] - whole["loss_before"]) < 0
@@ -214,13 +191,13 @@ def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(oblivio
         assert value == pytest.approx(-0.3 * (w[rows] @ g[rows])[0] / (w[rows] @ h[rows] + 1)[0], rel=1e-4)
 
 
+@pytest.mark.parametrize("row_share", [1.0, 0.4])
 @pytest.mark.parametrize("n_targets", [1, 2, 3, 6])
-@pytest.mark.parametrize("oblivious", [0, 1])
-def test_bags_are_the_same_for_any_instruction_set(oblivious, n_targets):
+def test_bags_are_the_same_for_any_instruction_set(n_targets, row_share):
     X, y = table(300, 0, missing=0.1)
     y = several(n_targets, X, y) if n_targets > 1 else y
     seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
-    rules = {"oblivious": oblivious, "max_leaves": 8, "max_rounds": 20}
+    rules = {"max_rounds": 20, "feature_share": 0.7, "row_share": row_share}
     try:
         for name in ("generic", "avx2", "avx512"):
             if _core.select_kernels(name):
@@ -233,7 +210,7 @@ def test_bags_are_the_same_for_any_instruction_set(oblivious, n_targets):
 
 
 def test_two_bags_leave_a_row_out_and_the_others_have_it_once():
-    for n_bags in (3, 6, 10, 63):
+    for n_bags in (3, 6, 10, 31):
         seeds = _core.dealt_seeds(2**64 - 12345, n_bags)
         counts = np.array([_core.bootstrap_counts(int(seed), 2000, 2000, None) for seed in seeds])
         assert len(set(seeds.tolist())) == n_bags and all(_core.is_dealt(int(seed)) for seed in seeds)
@@ -242,6 +219,16 @@ def test_two_bags_leave_a_row_out_and_the_others_have_it_once():
         assert_allclose(counts.mean(axis=1), 1 - 2 / n_bags, atol=5 * np.sqrt(2 / n_bags / 2000))
         pairs = np.unique((counts == 0).T @ 2.0 ** np.arange(n_bags))  # every two of them leave some row out
         assert n_bags > 10 or len(pairs) == n_bags * (n_bags - 1) // 2
+
+
+def test_one_bag_leaves_most_rows_out_and_some_rows_two():
+    for n_bags in (4, 5, 8):
+        seeds = _core.dealt_seeds(7, n_bags, mostly_one=True)
+        counts = np.array([_core.bootstrap_counts(int(seed), 4000, 4000, None) for seed in seeds])
+        assert all(_core.is_dealt(int(seed)) for seed in seeds) and counts.max() == 1
+        n_out = n_bags - counts.sum(axis=0)
+        assert set(n_out.tolist()) == {1, 2} and np.mean(n_out == 2) == 1 / 8
+        assert_allclose(counts.mean(axis=1), 1 - 1.125 / n_bags, atol=0.04)
 
 
 def test_a_seed_that_only_looks_dealt_draws_as_any_other():
@@ -284,6 +271,22 @@ def test_out_of_bag_sums_are_those_over_bags_that_have_not_drawn_a_row(n_classes
     assert_array_equal(columns["oob_bags"], bags)
 
 
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_the_scores_of_some_rounds_are_remembered(n_classes):
+    X, y = table(120, n_classes)
+    n_outputs = n_classes if n_classes > 2 else 1
+    columns = boost(core_table(X, y, n_classes), len(y), max_rounds=150, patience=150, overshoot=10.0)
+    first = 0
+    for seed, end, (rows, after) in zip(SEEDS, columns["bag_end"], columns["history"], strict=True):
+        assert_array_equal(rows, np.flatnonzero(_core.bootstrap_counts(int(seed), len(y), len(y), None) == 0))
+        numbers = [n for n, _ in after]
+        assert numbers[-1] == end - first and 16 <= len(numbers) <= 33 and np.ptp(np.diff(numbers[:-1])) == 0
+        for n, scores in after[::8]:
+            expected = sum(tree_scores(columns, X[rows], tree, n_outputs) for tree in range(first, first + n))
+            assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-9, atol=1e-9)
+        first = end
+
+
 def test_a_bag_ends_at_the_round_that_is_best_for_the_rows_it_has_not_drawn():
     X, y = table(200)
     few, many = (boost(core_table(X, y), len(y), max_rounds=n, patience=400, learning_rate=0.5) for n in (4, 400))
@@ -319,7 +322,7 @@ def test_whole_weights_make_the_bins_of_repeated_rows():
     repeated = core_table(np.repeat(X, times, axis=0), np.repeat(y, times))
     weighted = core_table(X, y)
     thresholds = [
-        boost(compiled, n, max_leaves=30, max_rounds=40, min_rows=0.5, most_bins=8, cumulative=cumulative)["threshold"]
+        boost(compiled, n, max_leaves=32, max_rounds=40, most_bins=8, cumulative=cumulative)["threshold"]
         for compiled, n, cumulative in (
             (repeated, int(times.sum()), None),
             (weighted, int(times.sum()), np.cumsum(times).astype(float)),
@@ -422,10 +425,10 @@ def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
 
 def test_compress_leaves_whole_bags_out(tmp_path, monkeypatch):
     X, y = wavy(300, seed=4)
-    monkeypatch.setattr(boosted, "_KINDS", (replace(boosted.LEAF_WISE, max_rounds=12),))
+    monkeypatch.setattr(boosted, "RULES", replace(boosted.RULES, max_rounds=12))
     forest = BoostForestRegressor(40, boost=True, random_state=0, preset="paper").fit(*wavy(200))
     assert any(forest.stages_.boosted)
-    most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] * 3 // 5
+    most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] // 2
     small = forest.compress(max_bytes=most, X=X, y=y)
     small.save_model(tmp_path / "small.bf")
     assert (tmp_path / "small.bf").stat().st_size <= most
@@ -452,7 +455,7 @@ def test_single_trees_and_importances_of_boosted_forests(regressor, classifier):
         assert forest.feature_importances_[:4].sum() > 0.6
         assert len(forest.stages_.tree_weights()) == forest.forest_.n_trees == len(forest.tree_params_)
         tree = forest.get_tree(-1)
-        assert tree.get_params()["max_leaf_nodes"] in (15, 64) and tree._model.columns.kind[0] == 0
+        assert tree.get_params()["max_leaf_nodes"] == 64 and tree._model.columns.kind[0] == 0
     assert regressor.get_tree(-1).feature_mean_.shape == (8,)
 
 
@@ -579,18 +582,22 @@ def test_boosting_by_name_needs_two_classes():
 
 
 def test_few_rows_have_fewer_bins():
-    assert [boosted.LEAF_WISE.rules(n, 9, 1)["most_bins"] for n in (100, 400, 2000)] == [31, 50, 127]
+    rules = [boosted.RULES.for_table(n, 9, 1, 1000) for n in (100, 400, 2000)]
+    assert [own["most_bins"] for own in rules] == [31, 50, 127]
+    assert [own["max_leaves"] for own in rules] == [16, 16, 64]
+    assert [own["max_rounds"] for own in rules] == [150, 200, 1000]
 
 
 def test_of_many_rows_and_features_a_share_tells_where_to_split():
     sizes = [(7_999, 30), (8_000, 30), (16_000, 30), (80_000, 30), (80_000, 19)]
-    assert [boosted.OBLIVIOUS.rules(*size, 1)["row_share"] for size in sizes] == [1.0, 1.0, 0.5, 0.3, 1.0]
+    assert [boosted.RULES.for_table(*size, 1, 9)["row_share"] for size in sizes] == [1.0, 1.0, 0.5, 0.3, 1.0]
 
 
 def test_many_outputs_have_fewer_bins_and_bags():
-    assert [boosted.LEAF_WISE.rules(2000, 9, k)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
-    assert [boosted.number_of_bags(SquaredError(), n) for n in (5_000, 5_001)] == [10, 6]
-    assert boosted.number_of_bags(SquaredErrors((SquaredError(),) * 2), 500) == 6
+    assert [boosted.RULES.for_table(2000, 9, k, 9)["most_bins"] for k in (1, 5, 10, 30)] == [127, 127, 63, 31]
+    sizes = (999, 1_000, 5_001, 16_000)
+    assert [boosted.number_of_bags(SquaredError(), n) for n in sizes] == [10, 8, 5, 4]
+    assert boosted.number_of_bags(SquaredErrors((SquaredError(),) * 2), 500) == 5
 
 
 # --------------------------------------------------------------------------------------------------------- weights
@@ -600,7 +607,7 @@ def chain_of(scores, spread=0.0, n=3):
     """Return a chain with these out-of-bag means."""
     squares = scores**2 * n + spread * (n - 1)
     oob = OutOfBag(scores * n, squares, np.full((len(scores), 1), float(n)))
-    return boosted.Chain(boosted.OBLIVIOUS, False, None, oob, boosted.N_BAGS)
+    return boosted.Chain(False, None, oob, (), False)
 
 
 def test_weights_are_those_of_least_squares_without_negative_ones():
@@ -711,20 +718,17 @@ def test_one_row_alone_has_the_scores_of_a_row_among_others(n_classes, dtype):
     assert_array_equal(np.concatenate([predict(X[i : i + 1]) for i in range(20)]), predict(X[:20]))
 
 
-def test_some_of_many_rows_tell_how_many_rounds_there_should_be(monkeypatch):
-    calls, X_y = [], wavy()
+def test_chains_of_fewer_rounds_know_what_their_trees_add_up_to(monkeypatch):
+    calls, (X, y) = [], wavy()
     monkeypatch.setattr(staged, "with_fewer_rounds", lambda *args: calls.append(args) or args[0])
-    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*X_y)
+    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
     ((chains, weights, forest, growth),) = calls
-    some = np.arange(len(X_y[1])) % 2 == 0
-    (part,) = trim._after_shares(chains[0], (1.0,), growth, some)
-    for name in ("total", "squares", "n_trees"):  # what the bags add up to, for these rows
-        assert_allclose(getattr(part, name), getattr(chains[0].oob, name)[some], rtol=1e-6, atol=1e-6)
-    monkeypatch.setattr(trim, "_MANY_ROWS", len(some))
-    monkeypatch.setattr(trim, "_JUDGES", len(some) // 2)
-    for chain in trim.with_fewer_rounds(chains, weights, forest, growth):  # the rest is known of all rows
-        (oob,) = trim._after_shares(chain, (1.0,), growth, np.ones_like(some))
-        assert_allclose(chain.oob.total, oob.total, rtol=1e-6, atol=1e-6)
+    shorter = trim.with_fewer_rounds(chains, weights, forest, growth)
+    assert shorter[0].model.n_trees < chains[0].model.n_trees and shorter[0].n_bags == chains[0].n_bags
+    for chain in shorter:
+        trees = chain.model.out_of_bag(X, growth.data.sampling, 1, scores=True)
+        assert_allclose(chain.oob.total, trees.total, rtol=1e-6, atol=1e-6)
+        assert [after[-1][0] for _, after in chain.history] == [end - first for first, end in trim._bags(chain)]
 
 
 def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):
@@ -750,8 +754,7 @@ def test_noise_that_more_bags_take_away_does_not_cost_rounds(monkeypatch):
         return OutOfBag(bags.sum(axis=2), (bags**2).sum(axis=2), np.full((9000, 1), 3.0))
 
     shorter = mean_of_three(0.55, 0.3)  # squared errors of 0.23 by three bags, 0.21 by eight
-    monkeypatch.setattr(trim, "_JUDGES", 9000)
-    monkeypatch.setattr(trim, "_after_shares", lambda chain, shares, growth, rows: [shorter] * len(shares))
+    monkeypatch.setattr(trim, "_with_rounds", lambda chain, share: (shorter, []))
     forest = boosted.Forest(np.zeros((9000, 1)), np.ones(9000, dtype=bool), np.zeros(9000))
     growth = SimpleNamespace(objective=Objective(SquaredError(), y[:, 0]), data=SimpleNamespace(X=y))
     chains = [replace(chain_of(y), oob=mean_of_three(1.0, 1.0))]

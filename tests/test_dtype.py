@@ -429,10 +429,10 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
     monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
     BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
     judge = rounding._Judge(*calls[0])
-    exact = judge.part.columns
-    bold, finer = replace(exact, params=1.02 * exact.params), judge.scores(exact)
-    assert judge.accepts(exact, finer)
-    assert judge.accepts(bold) and not judge.accepts(bold, finer)
+    finer = judge.scores("", rounding.Units())
+    bold = 1.02 * finer
+    assert judge.rise_of(finer, finer) == 0
+    assert judge.rise_of(bold) <= 1 < judge.rise_of(bold, finer)
 
 
 def test_auto_keeps_digits_that_the_loss_needs():
@@ -451,9 +451,9 @@ def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
     monkeypatch.setattr(rounding, "_MANY_ROWS", 200)
     monkeypatch.setattr(rounding, "_JUDGES", 100)
     judges = []
-    outputs_of = Model.out_of_bag_outputs
+    of_stage = Model.stage_out_of_bag
     monkeypatch.setattr(
-        Model, "out_of_bag_outputs", lambda self, X, *rest: judges.append(len(X)) or outputs_of(self, X, *rest)
+        Model, "stage_out_of_bag", lambda self, i, X, *rest: judges.append(len(X)) or of_stage(self, i, X, *rest)
     )
     part = clone(forest).fit(X, y)
     assert set(judges) == {100} and part.forest_.dtype == forest.forest_.dtype

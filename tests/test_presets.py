@@ -190,7 +190,7 @@ def test_the_fast_preset_has_fewer_and_compact_trees_in_regression_on_many_rows(
     assert max(leaves(fit("regression", n=600, preset="fast"))) == 15
 
 
-def test_the_default_grows_fewer_trees_on_many_rows(monkeypatch):
+def test_the_default_grows_fewer_trees_on_more_rows_but_not_of_few_trees(monkeypatch):
     budgets, grow = [], forests.StageGrower
 
     def spy(growth, budget, *rest):
@@ -198,10 +198,12 @@ def test_the_default_grows_fewer_trees_on_many_rows(monkeypatch):
         return grow(growth, budget, *rest)
 
     monkeypatch.setattr(forests, "StageGrower", spy)
+    for few, many in ((300, 8000), (160, 8000), (100, 160)):
+        monkeypatch.setattr(adaptive, "_FEW_ROWS", few)
+        monkeypatch.setattr(adaptive, "MANY_ROWS", many)
+        fit("regression", n_estimators=120)
     fit("regression", n_estimators=50)
-    monkeypatch.setattr(adaptive, "MANY_ROWS", 160)
-    fit("regression", n_estimators=50)
-    assert budgets == [100, 80]
+    assert budgets == [240, 168, 126, 100]
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

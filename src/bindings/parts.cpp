@@ -50,10 +50,10 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
     return counts;
 }
 
-auto dealt_seeds(std::uint64_t key, int n_bags) {
-    require(n_bags >= kLeastDealt && n_bags <= kMostDealt, "3 to 63 bags");
+auto dealt_seeds(std::uint64_t key, int n_bags, bool mostly_one) {
+    require(n_bags >= kLeastDealt && n_bags <= kMostDealt, "3 to 31 bags");
     auto seeds = new_array<std::uint64_t>(n_bags);
-    for (int bag = 0; bag < n_bags; ++bag) seeds(bag) = dealt_seed(key, n_bags, bag);
+    for (int bag = 0; bag < n_bags; ++bag) seeds(bag) = dealt_seed(key, n_bags, bag, mostly_one);
     return seeds;
 }
 
@@ -219,8 +219,10 @@ void register_parts(nb::module_& module) {
         "Use another instruction set from now on; False if this machine has none of that name.");
     module.def("bootstrap_counts", &bootstrap_counts, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
                nb::arg("cumulative").noconvert().none(), "How often a tree drew each row.");
-    module.def("dealt_seeds", &dealt_seeds, nb::arg("key"), nb::arg("n_bags"),
-               "Seeds of bags to which rows are dealt: each is left out by two of them, and once in the others.");
+    module.def(
+        "dealt_seeds", &dealt_seeds, nb::arg("key"), nb::arg("n_bags"), nb::arg("mostly_one") = false,
+        "Seeds of bags to which rows are dealt: each is left out by two of them, or most by one, and once in the "
+        "others.");
     module.def(
         "is_dealt", [](std::uint64_t seed) { return read_deal(seed).has_value(); }, nb::arg("seed"),
         "Whether a seed is that of a bag to which rows are dealt.");

@@ -260,10 +260,8 @@ BoostRules read_boost_rules(const nb::dict& values) {
         const auto least = static_cast<double>(low), most = static_cast<double>(high);
         return static_cast<int>(whole(number(name, least, most), low, high, "rules: a whole number is needed"));
     };
-    BoostRules rules{.oblivious = count("oblivious", 0, 1) == 1,
-                     .max_leaves = count("max_leaves", 2, 1 << 10),
+    BoostRules rules{.max_leaves = count("max_leaves", 2, 1 << 10),
                      .lambda = number("reg_lambda", 1e-6, 1e12),
-                     .min_rows = number("min_rows", 0, 1e12),
                      .learning_rate = number("learning_rate", 1e-6, 1),
                      .feature_share = number("feature_share", 0, 1),
                      .max_rounds = count("max_rounds", 1, 1 << 20),
@@ -271,7 +269,7 @@ BoostRules read_boost_rules(const nb::dict& values) {
                      .overshoot = number("overshoot", 0, 10),
                      .most_bins = count("most_bins", 2, Bins::kMost),
                      .row_share = number("row_share", 0.01, 1)};
-    require(!rules.oblivious || (rules.max_leaves & (rules.max_leaves - 1)) == 0, "leaves must be a power of two");
+    require((rules.max_leaves & (rules.max_leaves - 1)) == 0, "leaves must be a power of two");
     return rules;
 }
 
@@ -283,6 +281,7 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
     const auto n_outputs = static_cast<std::size_t>(table.loss().n_outputs());
     std::vector<double> total(n_rows * n_outputs), squares(n_rows * n_outputs), n_bags(n_rows), before, after;
     std::vector<std::int64_t> ends, rounds;
+    nb::list history;
     TreeParams any;
     any.split.min_samples_leaf = 1;
     JoinedTrees trees(std::vector<TreeParams>(n_trees, any), stored);
@@ -299,6 +298,10 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
                 squares[row * n_outputs + k] += value * value;
             }
         }
+        nb::list of_bag;
+        for (const BagScores& part : bag.history)
+            of_bag.append(nb::make_tuple(part.n_trees, copy_to_numpy<double>(part.scores)));
+        history.append(nb::make_tuple(copy_to_numpy<std::int64_t>(bag.number), of_bag));
         ends.push_back(static_cast<std::int64_t>(t));
         rounds.push_back(bag.n_rounds);
         before.push_back(bag.loss_before);
@@ -308,6 +311,7 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
     result["oob_total"] = copy_to_numpy<double>(total);
     result["oob_squares"] = copy_to_numpy<double>(squares);
     result["oob_bags"] = copy_to_numpy<double>(n_bags);
+    result["history"] = history;  // of each bag: rows that were not drawn, and their scores after so many trees
     result["bag_end"] = copy_to_numpy<std::int64_t>(ends);
     result["n_rounds"] = copy_to_numpy<std::int64_t>(rounds);
     result["loss_before"] = copy_to_numpy<double>(before);

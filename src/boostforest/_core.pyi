@@ -276,9 +276,9 @@ def select_kernels(name: str) -> bool:
 def bootstrap_counts(seed: int, n_rows: int, n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """How often a tree drew each row."""
 
-def dealt_seeds(key: int, n_bags: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+def dealt_seeds(key: int, n_bags: int, mostly_one: bool = False) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """
-    Seeds of bags to which rows are dealt: each is left out by two of them, and once in the others.
+    Seeds of bags to which rows are dealt: each is left out by two of them, or most by one, and once in the others.
     """
 
 def is_dealt(seed: int) -> bool:

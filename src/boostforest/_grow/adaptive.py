@@ -53,7 +53,11 @@ _MOST_ELM_FEATURES = 60
 _LEAST_FEATURES = 8  # to choose from
 _FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
 _LEAST_BUDGET = 65
-MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.8  # from here on trees take their time, too, and each tells more
+# With few rows, which tell little, all trees of the budget are grown; otherwise a share is as good, and from many rows
+# on, where trees take their time, a smaller one.
+_FEW_ROWS, _SHARE = 300, 0.7
+MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.525
+_FEW_TREES = 120  # are all grown
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves
 _AS_GOOD, _HARDLY_TELLS = 0.005, 1.0  # what the loss may rise by for them, and its t value
@@ -90,12 +94,14 @@ def is_slow(data: TrainingData) -> bool:
 
 
 def affordable_trees(n_trees: int, data: TrainingData, some_features: bool) -> int:
-    """Return how many of so many trees are grown: fewer where they are slow, for a single stage, or rows are many.
+    """Return how many of so many trees are grown: fewer the more rows there are, and where trees are slow.
 
     ``some_features``: their models see few of many features, so that there are later stages, too.
     """
     if not is_slow(data):
-        return n_trees if len(data.X) < MANY_ROWS else int(_SHARE_OF_MANY_ROWS * n_trees)
+        n_rows = len(data.X)
+        share = 1.0 if n_rows < _FEW_ROWS else _SHARE if n_rows < MANY_ROWS else _SHARE_OF_MANY_ROWS
+        return max(int(share * n_trees), min(n_trees, _FEW_TREES))
     share = _MANY_SCORES / (len(data.X) * data.loss.n_outputs)
     n_affordable = max(int(share * n_trees / 2), min(n_trees, _LEAST_BUDGET))
     return min(2 * n_affordable, n_trees) if some_features else n_affordable

@@ -1,11 +1,11 @@
 """Boosted stages: bags of trees that are boosted on most rows, beside the forest or on top of it, weighed out of bag.
 
-Rows are dealt to the bags of a chain: two bags leave a row out, all others have it. So a bag has more rows than a
-bootstrap replica, which boosting makes more of than a forest does, and still every row has bags to judge it by.
+Rows are dealt to the bags of a chain: one or two bags leave a row out, all others have it. So a bag has more rows than
+a bootstrap replica, which boosting makes more of than a forest does, and still every row has bags to judge it by.
 
-A chain is a number of bags of one kind. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of
-each kind are a trial; the chains that prove useful get all their bags. The score of the forest and those of the
-chains are then added with the non-negative weights that have the least out-of-bag loss.
+A chain is a number of bags. It starts from nothing, or at the out-of-bag scores of the forest. Two bags of each, with
+some hundred rounds at the most, are a trial; the chains that prove useful get all their bags and rounds. The score of
+the forest and those of the chains are then added with the non-negative weights that have the least out-of-bag loss.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._base.draws import bag_seeds
-from .._base.typing import Floats, Ints, Mask, Seeds
+from .._base.typing import Floats, Ints, Longs, Mask, Seeds
 from .._core import Link, dealt_seeds
 from .._features.roles import Roles
 from .._losses import ClassTargets, Loss, OutOfBag, Several
@@ -31,12 +31,14 @@ from .native import Request
 from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
-N_BAGS, _TRIAL_BAGS = 10, 2
-_FEWER_BAGS, _MANY_SCORES = 6, 5_000  # of more scores (rows times outputs), or several targets: they take longer
-_TRIED, _ACCEPTED = -0.5, -1.0  # t values of the change of the loss: in the trial, and by all bags
+_BAGS_OF_FEW_ROWS, _FEW_ROWS = 10, 1000  # to which rows are dealt so that two of them leave a row out,
+N_BAGS = 8  #   and with more rows mostly one
+_FEWER_BAGS, _MANY_SCORES = 5, 5_000  # of more scores (rows times outputs), or several targets: they take longer
+_BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 16_000
+_TRIAL_BAGS, _TRIAL_ROUNDS = 2, 256
+_ACCEPTED = -1.0  # t value of the change of the loss, in the trial and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _RELIED_ON = 0.1  # weight of all chains that can make up for larger leaves of the forest
-_HOPELESS = 0.02  # weight of the first kind below which the others are not tried
 _MOST_WEIGHT = 8.0
 _PRIOR = 10.0  # rows' worth of belief that the forest is best alone
 _MOST_JUDGES = 20_000  # rows that weights are found by
@@ -54,54 +56,59 @@ _LEAST_ROUNDS = 150  # that are allowed: where classes are separated, the loss n
 
 
 @dataclass(frozen=True)
-class Kind:
-    """How the trees of a chain are grown; see ``BoostRules`` in ``src/core/boost``."""
+class Rules:
+    """How boosted trees are grown; see ``BoostRules`` in ``src/core/boost``."""
 
-    oblivious: bool
-    max_leaves: int
-    reg_lambda: float
-    min_rows: float
-    feature_share: float
-    learning_rate: float
-    max_rounds: int
-    patience: int
-    overshoot: float
+    max_leaves: int = 64
+    reg_lambda: float = 3.0
+    feature_share: float = 0.7
+    learning_rate: float = 0.2
+    max_rounds: int = 1000
+    patience: int = 20
+    overshoot: float = 1.5
 
-    def rules(self, n_rows: int, n_features: int, n_outputs: int) -> dict[str, float]:
-        """Return the rules as the core takes them; few rows have fewer rounds and levels of oblivious trees.
+    def for_table(self, n_rows: int, n_features: int, n_outputs: int, most_rounds: int) -> dict[str, float]:
+        """Return the rules as the core takes them; few rows have fewer rounds and levels.
 
         Many outputs have fewer rounds and bins: each bin has sums for every output, and adding them up takes the time.
         So do few rows: most bins of a leaf would be empty. Of many rows and features a part tells where to split.
         """
         size = min(1.0, n_rows / _ROWS_OF_FULL_TREES)
-        leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size)) if self.oblivious else self.max_leaves
-        rounds = min(self.max_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
+        leaves = 2 ** round(np.log2(self.max_leaves) - 2 * (1 - size))
+        rounds = min(self.max_rounds, most_rounds, max(min(n_rows // 2, _MOST_OUTPUTS // n_outputs), _LEAST_ROUNDS))
         bins = int(np.clip(min(_MOST_CELLS // n_outputs, n_rows // _ROWS_OF_BIN), _LEAST_BINS, _MOST_BINS))
         share = max(min(_ROWS_OF_SPLITS / n_rows, 1.0), _LEAST_SHARE) if n_features >= _MANY_FEATURES else 1.0
-        return {**vars(self), "max_leaves": leaves, "max_rounds": rounds, "most_bins": bins, "row_share": share}
+        own = {"max_leaves": leaves, "max_rounds": rounds, "most_bins": bins, "row_share": share}
+        return vars(self) | own
 
 
-LEAF_WISE = Kind(False, 15, 1.0, 5.0, 0.7, 0.2, 1000, 20, 1.5)
-OBLIVIOUS = Kind(True, 64, 3.0, 1.0, 0.7, 0.2, 1000, 20, 1.5)
-_KINDS = (LEAF_WISE, OBLIVIOUS)
-_KINDS_OF_SEVERAL = (replace(OBLIVIOUS, learning_rate=0.3, overshoot=0.5),)  # targets: the better kind, in fewer rounds
+RULES = Rules()
+_RULES_OF_SEVERAL = Rules(learning_rate=0.3, overshoot=0.5)  # targets: fewer rounds
+
+
+#: Of a bag: the rows that it has not drawn, and their scores after so many trees, rows × outputs; the last are all.
+History = tuple[Longs, list[tuple[int, Floats]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Bags of one kind."""
+    """Bags that start alike."""
 
-    kind: Kind
     starts_at_forest: bool
     model: Model
     oob: OutOfBag  #: sums over the bags that leave a row out
-    n_bags: int
+    history: tuple[History, ...]  #: of each bag
+    is_cut: bool  #: a bag has ended because no more rounds were allowed
     all_bags: int = N_BAGS  #: those that it has in the end
 
+    @property
+    def n_bags(self) -> int:
+        """Number of bags."""
+        return len(self.history)
+
     def __add__(self, other: Chain) -> Chain:
-        return replace(
-            self, model=self.model + other.model, oob=self.oob + other.oob, n_bags=self.n_bags + other.n_bags
-        )
+        joined = {name: getattr(self, name) + getattr(other, name) for name in ("model", "oob", "history")}
+        return replace(self, **joined)
 
 
 def why_not_boosted(data: TrainingData) -> str | None:
@@ -127,29 +134,41 @@ def can_boost(data: TrainingData) -> bool:
 
 def number_of_bags(loss: Loss, n_rows: int) -> int:
     """Return how many bags a chain has."""
-    is_quick = n_rows * loss.n_outputs <= _MANY_SCORES and not isinstance(loss, Several)
-    return N_BAGS if is_quick else _FEWER_BAGS
+    if n_rows < _FEW_ROWS and n_rows * loss.n_outputs <= _MANY_SCORES and not isinstance(loss, Several):
+        return _BAGS_OF_FEW_ROWS
+    if n_rows >= _MANY_ROWS:
+        return _BAGS_OF_MANY_ROWS
+    return _FEWER_BAGS if n_rows * loss.n_outputs > _MANY_SCORES or isinstance(loss, Several) else N_BAGS
 
 
-def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -> tuple[Model, OutOfBag]:
+def rules_for(loss: Loss) -> Rules:
+    """Return how trees are boosted."""
+    return _RULES_OF_SEVERAL if isinstance(loss, Several) else RULES
+
+
+def boost_bags(
+    request: Request, data: TrainingData, seeds: Seeds, most_rounds: int
+) -> tuple[Model, OutOfBag, tuple[History, ...], bool]:
     """Boost a bag for each seed, from the scores that the data start from."""
     if request.engine is None:
-        parts = [_bags_in_core(data, kind, seeds, request.dtype, request.threads)]
+        parts = [_bags_in_core(data, seeds, most_rounds, request.dtype, request.threads)]
     else:
         shared = [data.shared(request.engine), request.engine.share(data.start)]
-        tasks = [(data.roles, kind, seeds[b : b + 1], request.dtype) for b in range(len(seeds))]
+        tasks = [(data.roles, seeds[b : b + 1], most_rounds, request.dtype) for b in range(len(seeds))]
         parts = list(request.engine.run(_bag_on_worker, shared, tasks))
-    oob = reduce(add, (oob for _, _, oob in parts))
-    sizes = np.concatenate([sizes for _, sizes, _ in parts])
-    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, _, _ in parts]
+    oob = reduce(add, (oob for _, _, oob, *_ in parts))
+    history = tuple(of_bag for *_, of_bags, _ in parts for of_bag in of_bags)
+    sizes = np.concatenate([sizes for _, sizes, *_ in parts])
+    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, *_ in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
+    rules = rules_for(data.loss)
     own = {
         "node_model": "constant",
         "criterion": "xgb",
-        "min_samples_leaf": int(kind.min_rows),
-        "reg_lambda": kind.reg_lambda,
-        "max_leaf_nodes": kind.max_leaves,
-        "max_features": kind.feature_share,
+        "min_samples_leaf": 1,
+        "reg_lambda": rules.reg_lambda,
+        "max_leaf_nodes": rules.max_leaves,
+        "max_features": rules.feature_share,
         "batch_size": None,
     }
     changed = {p.name: p.pool(own[p.name]) for p in TREE_PARAMETERS if p.name in own}
@@ -157,17 +176,21 @@ def boost_bags(request: Request, data: TrainingData, kind: Kind, seeds: Seeds) -
     params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
     stages = Stages((forest.n_trees,))
     model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
-    return model, oob
+    return model, oob, history, any(is_cut for *_, is_cut in parts)
 
 
 def _bags_in_core(
-    data: TrainingData, kind: Kind, seeds: Seeds, dtype: str, threads: int
-) -> tuple[dict[str, Any], Ints, OutOfBag]:
-    """Return the columns of the trees, how many each bag has, and the out-of-bag sums over the bags."""
+    data: TrainingData, seeds: Seeds, most_rounds: int, dtype: str, threads: int
+) -> tuple[dict[str, Any], Ints, OutOfBag, list[History], bool]:
+    """Return the columns of the trees, how many each bag has, the out-of-bag sums over the bags, and their history.
+
+    Then whether one has ended because no more rounds were allowed.
+    """
     sampling, n_rows = data.sampling, len(data.y)
+    rules = rules_for(data.loss).for_table(n_rows, data.X.shape[1], data.loss.n_outputs, most_rounds)
     weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
     columns: dict[str, Any] = data.table(threads).boost(
-        kind.rules(n_rows, data.X.shape[1], data.loss.n_outputs),
+        rules,
         seeds,
         sampling.n_draws,
         sampling.cumulative,
@@ -179,19 +202,21 @@ def _bags_in_core(
         dtype,
         data.interactions,
     )
+    history = columns.pop("history")
     sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
     if dtype == "int8":
         columns["loss"] = None
+    is_cut = most_rounds == rules["max_rounds"] and bool((columns["n_rounds"] == most_rounds).any())
     for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
         columns.pop(name)
-    return columns, sizes, OutOfBag(*sums)
+    return columns, sizes, OutOfBag(*sums), history, is_cut
 
 
 def _bag_on_worker(
-    data: TrainingData, start: Floats | None, roles: Roles, kind: Kind, seeds: Seeds, dtype: str
-) -> tuple[dict[str, Any], Ints, OutOfBag]:
-    return _bags_in_core(replace(data, start=start, roles=roles), kind, seeds, dtype, threads=1)
+    data: TrainingData, start: Floats | None, roles: Roles, seeds: Seeds, most_rounds: int, dtype: str
+) -> tuple[dict[str, Any], Ints, OutOfBag, list[History], bool]:
+    return _bags_in_core(replace(data, start=start, roles=roles), seeds, most_rounds, dtype, threads=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +322,6 @@ class Booster:
 
     def __init__(self, growth: Growth) -> None:
         self._growth = growth
-        self._from_nothing: dict[Kind, Chain] = {}
 
     @cached_property
     def _seeds(self) -> Seeds:
@@ -305,25 +329,20 @@ class Booster:
         seeds = bag_seeds(self._growth.request.entropy, number_of_bags(data.loss, len(data.y)))
         if data.sampling.rows is not None or data.sampling.n_draws != len(data.y):  # draws as they were asked for
             return seeds
-        return dealt_seeds(int(seeds[0]), len(seeds))
+        return dealt_seeds(int(seeds[0]), len(seeds), len(data.y) >= _FEW_ROWS)
 
     def grow(self, forest: Forest) -> tuple[list[Chain], Floats] | None:
         """Return the chains that are worth it and all weights, that of the forest first; None: the forest is best."""
-        seeds = self._seeds
-        tried = self._trials(forest)
+        at_forest = self._boost(True, forest.scores, self._seeds[:_TRIAL_BAGS], _TRIAL_ROUNDS)
+        tried = [self._from_nothing, at_forest]
         mixture = Mixture(self._growth.objective, forest, tried)
         if mixture.rows.sum() < _LEAST_ROWS:
             return None
         weights = mixture.fit()
-        if mixture.t_value(weights) > _TRIED:
+        if mixture.t_value(weights) > _ACCEPTED:
             return None
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
-        if not useful:
-            return None
-        chains = [
-            chain + self._boost(chain.kind, chain.starts_at_forest, forest.scores, seeds[_TRIAL_BAGS:])
-            for chain in useful
-        ]
+        chains = [self._whole(chain, forest.scores) for chain in useful]
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
             weights = mixture.fit()
@@ -334,40 +353,21 @@ class Booster:
         return None
 
     def beside(self, forest: Forest) -> list[Chain]:
-        """Return bags of each kind from nothing, as a trial; none if they count little beside the forest."""
-        tried, is_hopeful = self._chains_from_nothing(forest)
-        if not is_hopeful:
-            return []
-        weights = Mixture(self._growth.objective, forest, tried).fit()
-        return tried if weights[1:].sum() >= _RELIED_ON else []
+        """Return bags from nothing, as a trial; none if they count little beside the forest."""
+        weights = Mixture(self._growth.objective, forest, [self._from_nothing]).fit()
+        return [self._from_nothing] if weights[1] >= _RELIED_ON else []
 
-    def _chains_from_nothing(self, forest: Forest) -> tuple[list[Chain], bool]:
-        """Return bags of each kind, and whether they may get any weight.
+    @cached_property
+    def _from_nothing(self) -> Chain:
+        return self._boost(False, np.empty(0), self._seeds[:_TRIAL_BAGS], _TRIAL_ROUNDS)
 
-        Where leaf-wise trees get no weight beside the forest, oblivious ones do not, either.
-        """
-        first, *others = _KINDS_OF_SEVERAL if isinstance(self._growth.data.loss, Several) else _KINDS
-        tried = [self._from_nothing_of(first)]
-        mixture = Mixture(self._growth.objective, forest, tried)
-        is_hopeful = mixture.rows.sum() >= _LEAST_ROWS and bool(mixture.fit()[1] >= _HOPELESS)
-        return [*tried, *(self._from_nothing_of(kind) for kind in others if is_hopeful)], is_hopeful
+    def _whole(self, trial: Chain, scores: Floats) -> Chain:
+        """Return a chain with all bags and rounds; those of the trial are kept if they have all their rounds."""
+        seeds = self._seeds if trial.is_cut else self._seeds[_TRIAL_BAGS:]
+        others = self._boost(trial.starts_at_forest, scores, seeds, RULES.max_rounds)
+        return others if trial.is_cut else trial + others
 
-    def _from_nothing_of(self, kind: Kind) -> Chain:
-        if kind not in self._from_nothing:
-            self._from_nothing[kind] = self._boost(kind, False, np.empty(0), self._seeds[:_TRIAL_BAGS])
-        return self._from_nothing[kind]
-
-    def _trials(self, forest: Forest) -> list[Chain]:
-        """Return bags of each kind from nothing, and some of the better kind that start at the forest."""
-        objective = self._growth.objective
-        tried, _ = self._chains_from_nothing(forest)
-        rows = objective.counted(forest.seen & tried[0].oob.seen)
-        offset: Any = 0.0 if objective.offset is None else objective.offset
-        losses = [objective.average(objective.losses(chain.oob.mean + offset), rows) for chain in tried]
-        better = tried[int(np.nanargmin([*losses, np.inf]))].kind
-        return [*tried, self._boost(better, True, forest.scores, self._seeds[:_TRIAL_BAGS])]
-
-    def _boost(self, kind: Kind, at_forest: bool, scores: Floats, seeds: Seeds) -> Chain:
+    def _boost(self, at_forest: bool, scores: Floats, seeds: Seeds, most_rounds: int) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None
-        model, oob = boost_bags(self._growth.request, replace(self._growth.data, start=start), kind, seeds)
-        return Chain(kind, at_forest, model, oob, len(seeds), len(self._seeds))
+        data = replace(self._growth.data, start=start)
+        return Chain(at_forest, *boost_bags(self._growth.request, data, seeds, most_rounds), len(self._seeds))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._base.typing import Floats, Mask, Signs, Singles
 from .._core import LEAST_EXPONENT, NO_EXPONENT
-from .._losses import Several
+from .._losses import OutOfBag, Several
 from .._model.columns import DTYPES, ForestColumns, clip_range_dtype, is_finite
 from .._model.model import Model, Places
 from .._model.pruning import with_members
@@ -20,6 +20,7 @@ from .objective import Objective
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_BOOSTED = 0.0005  # of the squared error, or another loss: what the constants of boosted trees may add to it
 _FIRST_TRIED, _LAST_TRIED = 3, 6  # units of a forest, in powers of two above the smallest that many models have
+_HOPE = 0.5  # powers of two above what is expected to be accepted, to begin with
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
 _PART_OF_FEW_ROWS, _FEW_ROWS = 2, 2000  # fewer rows tell less, and more trees take little time
 _MOST_TARGETS = 3  # of several targets, which are as many predictions of a row, by one in so many of these
@@ -37,6 +38,10 @@ class Units:
     forest: int = LEAST_EXPONENT
     boosted: tuple[int, ...] = ()  #: of each boosted stage; none: as small as they may be
 
+    def of_boosted(self, i: int) -> int:
+        """Return that of the i-th boosted stage."""
+        return self.boosted[i] if self.boosted else LEAST_EXPONENT
+
     def larger(self, shift: int) -> Units:
         """Return units that are larger by a power of two."""
         return Units(self.forest + shift, tuple(unit + shift for unit in self.boosted))
@@ -52,29 +57,34 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
     judge = _Judge(model, data, threads)
     larger, candidates = Units(boosted=judge.units_of_boosted(model)), [(dtype, Units()) for dtype in DTYPES[:0:-1]]
     for dtype, units in [("int8", larger), *candidates] if larger.boosted else candidates:
-        part = rounded(judge.part, dtype, units)
-        if not is_finite(part, judge.part.columns) or not judge.accepts(part):
-            continue
-        short = rounded(model, dtype, _largest_units(judge, part, units) if dtype == "int8" else units)
-        if is_finite(short, model.columns):
-            return replace(model, columns=short)
+        if judge.rise(dtype, units) <= 1:
+            best = _largest_units(judge, units) if dtype == "int8" else units
+            short = rounded(model, dtype, best)
+            if is_finite(short, model.columns):
+                return replace(model, columns=short)
     return model
 
 
-def _largest_units(judge: _Judge, part: ForestColumns, units: Units) -> Units:
-    """Return the largest units of the forest that are accepted: files are smaller. ``part`` has the smallest ones."""
-    many, finer = units_of(replace(judge.part, columns=part)).forest, judge.scores(part)
+def _largest_units(judge: _Judge, units: Units) -> Units:
+    """Return the largest units of the forest that are accepted, at least these: files are smaller."""
+    finer = judge.scores("int8", units)
+    exponent = judge.parts.forest_of("int8", units.forest).exponent
+    assert exponent is not None
+    many = _many(exponent)
 
     def of(shift: int) -> Units:
         return replace(units, forest=many + shift)
 
-    def is_accepted(shift: int) -> bool:
-        return judge.accepts(rounded(judge.part, "int8", of(shift)), finer)
-
-    if is_accepted(_FIRST_TRIED):
-        refused = next((n for n in range(_FIRST_TRIED + 1, _LAST_TRIED + 1) if not is_accepted(n)), _LAST_TRIED + 1)
-        return of(refused - 1)
-    return next((of(n) for n in range(_FIRST_TRIED - 1, -1, -1) if is_accepted(n)), units)
+    # What is lost grows with the square of the unit, more or less: so the largest that may be accepted is known from
+    # one, and those below are tried.
+    rise = judge.rise("int8", of(_FIRST_TRIED), finer)
+    expected = _FIRST_TRIED - np.log2(max(rise, 2.0**-20)) / 2
+    first = int(np.clip(np.floor(expected + _HOPE), 0, _LAST_TRIED))
+    for shift in range(first, -1, -1):
+        is_known = shift == _FIRST_TRIED
+        if (rise if is_known else judge.rise("int8", of(shift), finer)) <= 1:
+            return of(shift)
+    return units
 
 
 class _Judge:
@@ -105,8 +115,10 @@ class _Judge:
         kept = np.concatenate([b + np.arange(n) * len(m) // n for b, n, m in zip(first, sizes, members, strict=False)])
         # Errors of rounding matter less the more trees there are.
         self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
-        self.part = with_members(model, kept)  #: the trees that it judges by
-        self._scores, self._seen = self._scores_of(self.part)
+        self._part = with_members(model, kept)  # the trees that it judges by
+        self.parts = Parts(self._part, sum(model.stages.boosted))  #: the same, as they are rounded
+        self._known: dict[tuple[Any, ...], OutOfBag] = {}  # of boosted stages
+        self._scores, self._seen = self._scores_of("", Units())
         self._figure = self._figure_of([self._scores])
 
     def units_of_boosted(self, model: Model) -> tuple[int, ...]:
@@ -128,13 +140,21 @@ class _Judge:
             found.append(int(np.clip(np.floor(np.log2(unit)), LEAST_EXPONENT, 0)) if unit > 0 else LEAST_EXPONENT)
         return tuple(found)
 
-    def scores(self, columns: ForestColumns) -> Floats:
+    def scores(self, dtype: str, units: Units) -> Floats:
         """Return the scores of its rows by rounded trees."""
-        return self._scores_of(replace(self.part, columns=columns))[0]
+        return self._scores_of(dtype, units)[0]
 
-    def accepts(self, columns: ForestColumns, finer: Floats | None = None) -> bool:
-        """Tell whether rounded trees are good enough; ``finer``: scores in smaller units, which are good enough."""
-        after = self.scores(columns)
+    def rise(self, dtype: str, units: Units, finer: Floats | None = None) -> float:
+        """Return what rounded trees cost, as a part of what they may cost; infinite if they are not finite.
+
+        ``finer``: scores in smaller units, which are good enough.
+        """
+        if not self.parts.is_finite(dtype, units):
+            return np.inf
+        return self.rise_of(self.scores(dtype, units), finer)
+
+    def rise_of(self, after: Floats, finer: Floats | None = None) -> float:
+        """Return the same of the scores by rounded trees."""
         whole = after - self._scores
         rows = self._objective.counted(self._seen)
         shift: Any = 0.0
@@ -142,11 +162,11 @@ class _Judge:
             shift = np.average(whole[rows], axis=0, weights=self._objective.part(rows).weight)
         change = shift + self._shrink * (whole - shift)  # what all rows have in common more trees do not take away
         if not self._seen.any() or not self._sampling.bootstrap:
-            return float(np.sqrt(np.mean(change**2))) <= TOLERANCE * float(self._scores.std())
+            return _share(float(np.sqrt(np.mean(change**2))), TOLERANCE * float(self._scores.std()))
         rise = self._figure_of([self._scores + change, self._scores - change]) - self._figure
         if finer is not None:
             rise += self._pull(after - finer)
-        return rise <= TOLERANCE * abs(self._figure)
+        return _share(rise, TOLERANCE * abs(self._figure))
 
     def _pull(self, change: Floats) -> float:
         """Return what the loss rises by as errors have a side, beyond what may be chance."""
@@ -155,13 +175,27 @@ class _Judge:
         pull = (self._figure_of([self._scores + change]) - self._figure_of([self._scores - change])) / 2
         return pull * (1 - 1 / t) if t > 1 else 0.0
 
-    def _scores_of(self, model: Model) -> tuple[Floats, Mask]:
+    def _scores_of(self, dtype: str, units: Units) -> tuple[Floats, Mask]:
+        """Return the scores by rounded trees, without a type by exact ones, and the rows that have them out of bag."""
         X, loss, offset = self._X, self._objective.loss, self._objective.offset
         if self._sampling.bootstrap:
-            outputs, seen = model.out_of_bag_outputs(X, self._sampling, self._threads, offset, self._places)
+            forest = self.parts.forest_of(dtype, units.forest)
+            n_forest = len(self._part.stages) - len(self.parts.boosted)
+            stages = [self._stage(i, forest.take(*self._part.stages.parts[i])) for i in range(n_forest)]
+            for i in range(len(self.parts.boosted)):
+                key = i, dtype, units.of_boosted(i)
+                if key not in self._known:
+                    self._known[key] = self._stage(n_forest + i, self.parts.boosted_of(*key))
+                stages.append(self._known[key])
+            outputs, seen = self._part.of_stages(stages, offset)
             if seen.any():
                 return np.where(seen[:, None], loss.scores(outputs, offset), 0.0), seen
-        return loss.scores(model.outputs(X, self._threads, offset), offset), np.zeros(len(X), dtype=bool)
+        whole = replace(self._part, columns=self.parts.rounded(dtype, units))
+        return loss.scores(whole.outputs(X, self._threads, offset), offset), np.zeros(len(X), dtype=bool)
+
+    def _stage(self, stage: int, columns: ForestColumns) -> OutOfBag:
+        rows = self._X, self._sampling, self._threads, self._objective.offset, self._places
+        return self._part.stage_out_of_bag(stage, *rows, columns)
 
     def _figure_of(self, scores: list[Floats]) -> float:
         """Return the loss, as people read it, of the mean over some scores."""
@@ -182,23 +216,67 @@ def few_digits(values: npt.NDArray[Any], digits: int, whole: np.ufunc = np.rint)
 
 def rounded(model: Model, dtype: str, units: Units | None = None) -> ForestColumns:
     """Return the trees as a fit with this type would have them, thresholds aside; ``units``: of int8, none smaller."""
-    columns, units = model.columns, units or Units()
+    units = units or Units()
+    return Parts(model, len(units.boosted) or sum(model.stages.boosted)).rounded(dtype, units)
+
+
+class Parts:
+    """The forest of a model and its boosted stages, the last ones, which are rounded in other ways.
+
+    In a part of a model bags of boosted stages may have a tree each, as if they were a forest: so their number is told.
+    """
+
+    def __init__(self, model: Model, n_boosted: int) -> None:
+        stages = model.stages.parts[len(model.stages.parts) - n_boosted :]
+        n_forest = stages[0][0] if stages else model.n_trees
+        self._forest = model.columns.take(0, n_forest)
+        self.boosted = [model.columns.take(*stage) for stage in stages]  #: the trees of each boosted stage
+        self._known: dict[tuple[Any, ...], ForestColumns] = {}
+
+    def rounded(self, dtype: str, units: Units) -> ForestColumns:
+        """Return all trees."""
+        boosted = [self.boosted_of(i, dtype, units.of_boosted(i)) for i in range(len(self.boosted))]
+        forest = self.forest_of(dtype, units.forest)
+        return ForestColumns.concatenate([forest, *boosted]) if boosted else forest
+
+    def is_finite(self, dtype: str, units: Units) -> bool:
+        """Tell whether all that was rounded is still a number."""
+        boosted = [is_finite(self.boosted_of(i, dtype, units.of_boosted(i)), own) for i, own in enumerate(self.boosted)]
+        return is_finite(self.forest_of(dtype, units.forest), self._forest) and all(boosted)
+
+    def forest_of(self, dtype: str, unit: int) -> ForestColumns:
+        """Return the trees of the forest; without a type as they are."""
+        if not dtype:
+            return self._forest
+        key = dtype, unit
+        if key not in self._known:
+            self._known[key] = _rounded_forest(self._forest, dtype, unit)
+        return self._known[key]
+
+    def boosted_of(self, i: int, dtype: str, unit: int) -> ForestColumns:
+        """Return the trees of the i-th boosted stage, likewise."""
+        if not dtype:
+            return self.boosted[i]
+        key = i, dtype, unit
+        if key not in self._known:
+            own = self.boosted[i]
+            self._known[key] = _constants(own, unit) if dtype == "int8" else own.astype(dtype)
+        return self._known[key]
+
+
+def _rounded_forest(columns: ForestColumns, dtype: str, unit: int) -> ForestColumns:
     if dtype != "int8":
         return columns.astype(dtype)
-    if columns.dtype != np.int8:
-        short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
-        short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
-        short["hidden"] = few_digits(columns.hidden, _HIDDEN_DIGITS)
-        columns = replace(columns, **short)
-    # Boosted stages are the last ones. In a part of a model their bags may have a tree each, as if they were a forest.
-    n_boosted = len(units.boosted) or sum(model.stages.boosted)
-    stages = model.stages.parts[len(model.stages.parts) - n_boosted :]
-    n_forest = stages[0][0] if stages else columns.n_trees
-    forest = columns.take(0, n_forest) if stages else columns
-    parts = [forest.in_units(units.forest) if columns.dtype == np.int8 else forest.astype(dtype, units.forest)]
-    for stage, unit in zip(stages, units.boosted or (LEAST_EXPONENT,) * len(stages), strict=True):
-        parts.append(_constants(columns.take(*stage), unit))
-    return ForestColumns.concatenate(parts) if stages else parts[0]
+    if columns.dtype == np.int8:
+        return columns.in_units(unit)
+    return _with_few_digits(columns).astype(dtype, unit)
+
+
+def _with_few_digits(columns: ForestColumns) -> ForestColumns:
+    """Return the trees with fewer digits of what is not a coefficient."""
+    short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
+    short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
+    return replace(columns, **short, hidden=few_digits(columns.hidden, _HIDDEN_DIGITS))
 
 
 def _constants(columns: ForestColumns, unit: int) -> ForestColumns:
@@ -207,6 +285,8 @@ def _constants(columns: ForestColumns, unit: int) -> ForestColumns:
     Hundreds of small constants add up to a score. Rounded to the nearest number, those below half a unit would vanish,
     all of them. So what is added before they are rounded down differs from tree to tree, and evenly fills a unit.
     """
+    if columns.dtype != np.int8:
+        columns = _with_few_digits(columns)
     start = columns.tree_params_start
     values = columns.coefficients().astype(np.float64)
     largest = np.maximum.reduceat(np.abs(values), start[:-1])
@@ -244,6 +324,13 @@ def _short_weights(columns: ForestColumns) -> Singles:
         weight[child] = np.where(share < 1, near, whole)
         weight[child + 1] = whole - weight[child]
     return weight
+
+
+def _share(cost: float, most: float) -> float:
+    """Return a cost as a part of what it may be."""
+    if cost <= 0:
+        return 0.0
+    return cost / most if most > 0 else np.inf
 
 
 def units_of(model: Model) -> Units:

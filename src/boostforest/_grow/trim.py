@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from .._base.typing import Floats, Mask
+from .._base.typing import Floats
 from .._losses import OutOfBag
-from .._model.model import Places, Stages, join
+from .._model.model import Stages, join
 from .boosted import LEAST_WEIGHT, Chain, Forest, Mixture
 from .groups import Growth
 
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_A_CHAIN, _HARDLY_TELLS = 0.002, 1.0  # what the loss may rise by for one chain instead of two, and its t value
 _SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)  # of the rounds of every bag, the fewest first
-_MANY_ROWS, _JUDGES = 8000, 2000  # from here on so many rows tell how many rounds there should be
 
 
 def without_weak_chains(
@@ -44,25 +42,20 @@ def without_weak_chains(
 
 
 def with_fewer_rounds(chains: list[Chain], weights: Floats, forest: Forest, growth: Growth) -> list[Chain]:
-    """Return the chains with the fewest rounds that keep the out-of-bag loss, all of them with the same share."""
-    n_rows = len(growth.data.X)
-    judges = np.zeros(n_rows, dtype=bool)
-    judges[:: n_rows // _JUDGES if n_rows >= _MANY_ROWS else 1] = True
-    objective = growth.objective.part(judges)
-    own = Forest(forest.scores[judges], forest.seen[judges], forest.noise[judges])
+    """Return the chains with the fewest rounds that keep the out-of-bag loss, all of them with about the same share."""
+    objective = growth.objective
 
-    def figure(oobs: list[OutOfBag]) -> float:
+    def figure(tried: list[Chain]) -> float:
         # As if no row had been drawn: late rounds learn noise that the mean of all bags has less of than that of some.
-        mixture = Mixture(objective, own, [replace(chain, oob=oob) for chain, oob in zip(chains, oobs, strict=True)])
+        mixture = Mixture(objective, forest, tried)
         average = objective.average(mixture.losses(weights), mixture.rows)
         return average if average < 0 else objective.loss.figure(average)[1]  # an estimate below 0 has no root
 
-    of_all = [_of_rows(chain.oob, judges) for chain in chains]
-    limit = figure(of_all) + TOLERANCE * abs(figure(of_all))
-    oobs = zip(*(_after_shares(chain, _SHARES, growth, judges) for chain in chains), strict=True)
-    for share, of_share in zip(_SHARES, oobs, strict=True):
-        if figure(list(of_share)) <= limit:
-            return [_with_first_rounds(chain, share, growth) for chain in chains]
+    limit = figure(chains) + TOLERANCE * abs(figure(chains))
+    for share in _SHARES:
+        fewer = [_with_rounds(chain, share) for chain in chains]
+        if figure([replace(chain, oob=oob) for chain, (oob, _) in zip(chains, fewer, strict=True)]) <= limit:
+            return [_with_first_trees(chain, oob, n) for chain, (oob, n) in zip(chains, fewer, strict=True)]
     return chains
 
 
@@ -83,42 +76,31 @@ def with_fewer_bags(chains: list[Chain], weights: Floats, forest: Forest, growth
     return chains if n_kept == n_bags else [_with_first_bags(chain, n_kept) for chain in chains]
 
 
-def _of_rows(oob: OutOfBag, rows: Mask) -> OutOfBag:
-    return OutOfBag(oob.total[rows], oob.squares[rows], oob.n_trees[rows])
-
-
 def _bags(chain: Chain) -> list[tuple[int, int]]:
     """Return the trees of every bag: where they begin and end."""
     return Stages((chain.model.n_trees,), (1.0,), (chain.n_bags,)).members(chain.model.seeds)[0]
 
 
-def _rounds(chain: Chain, share: float) -> list[tuple[int, int]]:
-    """Return the first trees of every bag."""
-    return [(first, first + max(1, round(share * (end - first)))) for first, end in _bags(chain)]
-
-
 def _with_first_bags(chain: Chain, n_bags: int) -> Chain:
-    return replace(chain, model=chain.model.take(0, _bags(chain)[n_bags - 1][1]), n_bags=n_bags, all_bags=n_bags)
+    model = chain.model.take(0, _bags(chain)[n_bags - 1][1])
+    return replace(chain, model=model, history=chain.history[:n_bags], all_bags=n_bags)
 
 
-def _with_first_rounds(chain: Chain, share: float, growth: Growth) -> Chain:
-    model = join([chain.model.take(first, end) for first, end in _rounds(chain, share)])
-    oob = next(_after_shares(chain, (share,), growth, growth.objective.all_rows))
-    return replace(chain, model=model, oob=oob)
+def _with_rounds(chain: Chain, share: float) -> tuple[OutOfBag, list[int]]:
+    """Return what the bags add up to after a share of their rounds or a few more, and how many trees these are."""
+    total, sizes = np.zeros_like(chain.oob.total), []
+    squares = np.zeros_like(total)
+    for rows, after in chain.history:
+        n_trees, scores = next(part for part in after if part[0] >= share * after[-1][0])
+        own = scores.reshape(len(rows), -1)
+        total[rows] += own
+        squares[rows] += own**2
+        sizes.append(n_trees)
+    return OutOfBag(total, squares, chain.oob.n_trees), sizes
 
 
-def _after_shares(chain: Chain, shares: tuple[float, ...], growth: Growth, rows: Mask) -> Iterator[OutOfBag]:
-    """Yield what the bags add up to after shares of their rounds, for those of some rows that they have not drawn."""
-    data, threads = growth.data, growth.request.threads
-    is_all = bool(rows.all())
-    X, places = (data.X, None) if is_all else (data.X[rows], Places(len(rows), np.flatnonzero(rows)))
-    done = [first for first, _ in _rounds(chain, 1.0)]
-    totals = [np.zeros((len(X), chain.oob.total.shape[1])) for _ in done]
-    for share in shares:
-        for bag, (_, end) in enumerate(_rounds(chain, share)):
-            if end > done[bag]:
-                own = chain.model.take(done[bag], end)
-                part = own.out_of_bag(X, data.sampling, threads, scores=True, places=places)
-                totals[bag], done[bag] = totals[bag] + part.total, end
-        squares = sum((t**2 for t in totals[1:]), totals[0] ** 2)
-        yield OutOfBag(sum(totals[1:], totals[0]), squares, chain.oob.n_trees[rows])
+def _with_first_trees(chain: Chain, oob: OutOfBag, sizes: list[int]) -> Chain:
+    bags = zip(_bags(chain), sizes, chain.history, strict=True)
+    parts = [(chain.model.take(first, first + n), rows, after, n) for (first, _), n, (rows, after) in bags]
+    history = tuple((rows, [part for part in after if part[0] <= n]) for _, rows, after, n in parts)
+    return replace(chain, model=join([model for model, *_ in parts]), oob=oob, history=history)

@@ -309,6 +309,8 @@ class ForestColumns(ReadOnlyColumns):
     def take(self, first: int, last: int | None = None) -> ForestColumns:
         """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own."""
         last = first + 1 if last is None else last
+        if first == 0 and last == self.n_trees:
+            return self
         begin, end = int(self.tree_start[first]), int(self.tree_start[last])
         nodes: dict[str, Any] = {
             name: column[begin:end].copy()
@@ -329,6 +331,23 @@ class ForestColumns(ReadOnlyColumns):
             **nodes,
             models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )
+
+    def take_where(self, kept: npt.NDArray[np.bool_]) -> ForestColumns:
+        """Return the trees that are kept, one truth value each, as a forest of their own."""
+        nodes = np.repeat(kept, np.diff(self.tree_start))
+        own: dict[str, Any] = {
+            name: column[nodes] for name, column in self.arrays().items() if name not in _PER_TREE + _PER_FOREST
+        }
+        own |= {name: getattr(self, name)[kept] for name in _PER_TREE}
+        for name in ("tree_start", "hidden_start"):
+            own[name] = np.concatenate([[0], np.cumsum(np.diff(getattr(self, name))[kept])])
+        own["params"] = self.params[np.repeat(kept, np.diff(self.tree_params_start))]
+        own["hidden"] = self.hidden[np.repeat(kept, np.diff(self.hidden_start))]
+        if self.exponent is not None:
+            own["exponent"] = self.exponent[np.repeat(kept, np.diff(self.tree_outputs_start))]
+        if self.models:
+            own["models"] = tuple(itertools.compress(self.models, nodes))
+        return replace(self, **own)
 
     def take_outputs(self, outputs: slice) -> ForestColumns:
         """Return the same trees with some of their outputs, those of one target."""

@@ -358,17 +358,39 @@ class Model:
         places: Places | None = None,
     ) -> tuple[Floats, Mask]:
         """Return predictions of training rows by the trees that have not drawn them, and which rows have such trees."""
-        means, seen = [], np.ones(len(X), dtype=bool)
+        stages = [self.stage_out_of_bag(i, X, sampling, threads, offset, places) for i in range(len(self.stages))]
+        return self.of_stages(stages, offset)
+
+    def stage_out_of_bag(
+        self,
+        stage: int,
+        X: Floats,
+        sampling: Sampling,
+        threads: int,
+        offset: Floats | None = None,
+        places: Places | None = None,
+        columns: ForestColumns | None = None,
+    ) -> OutOfBag:
+        """Return the sums over the trees of a stage, or over its bags, that have not drawn a row.
+
+        ``columns``: its trees, if they are not the model's own.
+        """
         places = Places(len(X)) if places is None else places
-        for stage, ((first, end), boosted) in enumerate(zip(self.stages.parts, self.stages.boosted, strict=True)):
-            part = self if len(self.stages) == 1 else self.take(first, end)
-            oob = part.out_of_bag(X, sampling, threads, stage > 0, None if stage > 0 else offset, places)
-            if boosted:  # its trees add up to bags, each with one seed
-                n_bags = sum(places.absent(sampling, seed)[:, None] for seed in np.unique(part.seeds))
-                oob = replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
-            means.append(oob.mean)
-            if self.stages.steps[stage] > 0:  # otherwise it takes no part
+        part = self.take(*self.stages.parts[stage], columns)
+        oob = part.out_of_bag(X, sampling, threads, stage > 0, None if stage > 0 else offset, places)
+        if not self.stages.boosted[stage]:
+            return oob
+        # Its trees add up to bags, each with one seed.
+        n_bags = sum(places.absent(sampling, seed)[:, None] for seed in np.unique(part.seeds))
+        return replace(oob, n_trees=np.asarray(n_bags, dtype=np.float64))
+
+    def of_stages(self, stages: list[OutOfBag], offset: Floats | None = None) -> tuple[Floats, Mask]:
+        """Return what all stages together predict out of bag, and which rows have trees for that."""
+        seen = np.ones(len(stages[0].total), dtype=bool)
+        for oob, step in zip(stages, self.stages.steps, strict=True):
+            if step > 0:  # otherwise it takes no part
                 seen &= oob.seen
+        means = [oob.mean for oob in stages]
         return means[0] if self._is_plain else self._combined(means, offset), seen
 
     # -------------------------------------------------------------------------------------------------------- parts
@@ -379,13 +401,13 @@ class Model:
             return None
         return self.stages.tree_weights() * self.calibration.factor
 
-    def take(self, first: int, last: int) -> Model:
-        """Return some trees as a forest of their own."""
+    def take(self, first: int, last: int, columns: ForestColumns | None = None) -> Model:
+        """Return some trees as a forest of their own; ``columns``: these trees, if they are not the model's own."""
         of_later_stage = first >= self.stages.ends[0]
         return replace(
             self,
             loss=self.loss.without_origin() if of_later_stage else self.loss,  # they correct the stages before
-            columns=self.columns.take(first, last),
+            columns=self.columns.take(first, last) if columns is None else columns,
             seeds=self.seeds[first:last],
             params={name: values[first:last] for name, values in self.params.items()},
             stages=Stages((last - first,)),

@@ -25,29 +25,21 @@ def with_members(model: Model, kept: Longs) -> Model:
     """
     stages, members = model.stages, model.stages.members(model.seeds)
     stage_of, every = np.repeat(np.arange(len(stages)), [len(m) for m in members]), list(itertools.chain(*members))
-    trees = [t for member in kept for t in range(*every[member])]
+    is_kept = np.zeros(model.n_trees, dtype=bool)
+    for first, end in (every[member] for member in kept):
+        is_kept[first:end] = True
     units = np.bincount(stage_of[kept], minlength=len(stages))
     return replace(
         model,
-        columns=ForestColumns.concatenate([model.columns.take(first, end) for first, end in _joined(every, kept)]),
-        seeds=model.seeds[trees],
-        params={name: [values[t] for t in trees] for name, values in model.params.items()},
+        columns=model.columns.take_where(is_kept),
+        seeds=model.seeds[is_kept],
+        params={name: list(itertools.compress(values, is_kept)) for name, values in model.params.items()},
         stages=Stages(
-            tuple(int(np.searchsorted(trees, end)) for end in stages.ends),
+            tuple(np.cumsum(is_kept)[np.array(stages.ends) - 1].tolist()),
             stages.steps,
             tuple(units.tolist()) if stages.units else (),
         ),
     )
-
-
-def _joined(every: list[tuple[int, int]], kept: Longs) -> list[tuple[int, int]]:
-    """Return the trees of some members, first and end, in as few pieces as there are."""
-    pieces: list[tuple[int, int]] = []
-    for first, end in (every[member] for member in kept):
-        if pieces and pieces[-1][1] == first:
-            first = pieces.pop()[0]
-        pieces.append((first, end))
-    return pieces
 
 
 def without_weak_subtrees(columns: ForestColumns, share: float) -> ForestColumns:

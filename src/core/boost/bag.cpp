@@ -1,5 +1,7 @@
 #include "bag.hpp"
 
+#include "../kernels/kernels.hpp"
+
 namespace boostforest {
 
 namespace {
@@ -41,6 +43,15 @@ Bag::Bag(const Dataset& data, const Bins& bins, const Replica& replica, const do
         const std::uint8_t* from = bins.codes(j);
         std::uint8_t* to = codes_.data() + j * data.n_rows;
         for (std::int64_t i = 0; i < data.n_rows; ++i) to[i] = from[number[i]];
+    }
+    const int n_groups = (bins.n_features() + kSideBySide - 1) / kSideBySide;
+    words_.n_rows = drawn.n;
+    words_.words.assign(static_cast<std::size_t>(n_groups) * drawn.n + 1, 0);
+    for (int position = 0; position < bins.n_features(); ++position) {
+        const std::uint8_t* from = codes(bins.by_width()[position]);
+        std::uint64_t* to = words_.words.data() + position / kSideBySide * drawn.n;
+        const int shift = 8 * (position % kSideBySide);
+        for (std::int64_t i = 0; i < drawn.n; ++i) to[i] |= static_cast<std::uint64_t>(from[i]) << shift;
     }
 }
 

@@ -32,6 +32,14 @@ struct BagPart {
     }
 };
 
+// Codes of some rows, eight features in a word.
+struct CodeWords {
+    std::vector<std::uint64_t> words;  // group after group, and one more that may be read
+    std::int64_t n_rows = 0;
+
+    const std::uint64_t* group(int g) const { return words.data() + g * n_rows; }
+};
+
 class Bag {
    public:
     // row_weight: what a row that was not drawn counts; null: all the same.
@@ -42,11 +50,16 @@ class Bag {
     // Codes of the rows in the order of the bag: those that were drawn, then the others.
     const std::uint8_t* codes(int feature) const { return codes_.data() + feature * n_rows(); }
 
+    // The same for histograms, of the rows that were drawn: the codes of eight features in a word, the first one in its
+    // lowest byte. Group g has the features from 8 g on in the order of Bins::by_width.
+    const CodeWords& words() const { return words_; }
+
     BagPart drawn, out;                // rows 0 … drawn.n - 1, and those behind them
     std::vector<std::int64_t> number;  // of each row of the bag in the table
 
    private:
     std::vector<std::uint8_t> codes_;
+    CodeWords words_;
 };
 
 }  // namespace boostforest

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "../kernels/kernels.hpp"
@@ -102,6 +103,9 @@ Bins::Bins(const Dataset& data, const double* weight, int most_bins, int n_threa
             }
         }
     });
+    by_width_.resize(data.n_features);
+    std::iota(by_width_.begin(), by_width_.end(), 0);
+    std::stable_sort(by_width_.begin(), by_width_.end(), [&](int a, int b) { return n_bins(a) > n_bins(b); });
 }
 
 }  // namespace boostforest

@@ -32,6 +32,9 @@ class Bins {
         return b < n_bins(feature) - 1 ? borders_[feature][b] : largest_[feature];
     }
 
+    // All features, those with many bins first: histograms of neighbours have about the same size.
+    const std::vector<int>& by_width() const { return by_width_; }
+
     // The bin of every row.
     const std::uint8_t* codes(int feature) const { return codes_.data() + feature * n_rows_; }
 
@@ -41,6 +44,7 @@ class Bins {
     std::vector<double> largest_;               // value of each feature
     std::vector<char> has_missing_;             // of each feature
     std::vector<std::uint8_t> codes_;           // feature after feature
+    std::vector<int> by_width_;
 };
 
 }  // namespace boostforest

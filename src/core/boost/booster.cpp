@@ -18,11 +18,10 @@ class Booster {
           loss_(data.loss),
           rules_(rules),
           key_(child(seed, kBoosting)),
-          cell_(data.loss.n_outputs(), data.loss.has_unit_curvature()),
-          n_outputs_(cell_.n_outputs),
+          n_outputs_(data.loss.n_outputs()),
           bag_(data, bins, replica, row_weight),
           grower_(bag_, bins, data.loss, rules, stored, data.interactions),
-          derivatives_(static_cast<std::size_t>(cell_.size()) * bag_.drawn.n),
+          statistics_(2 * n_outputs_),
           fitted_drawn_(n_outputs_ * bag_.drawn.stride + 8),
           fitted_out_(n_outputs_ * bag_.out.stride + 8),
           scores_(n_outputs_ * bag_.out.stride + 8) {}
@@ -39,11 +38,12 @@ class Booster {
         for (; round < rules_.max_rounds && round < last_round(n_best); ++round) {
             take_derivatives();
             const Key key = child(key_, static_cast<std::uint64_t>(round));
-            PackedTree tree = grower_.grow(derivatives_, features(key), child(key, kRowChoice), worker,
+            PackedTree tree = grower_.grow(statistics_, features(key), child(key, kRowChoice), worker,
                                            fitted_drawn_.data(), fitted_out_.data());
             if (tree.n_nodes == 1) break;  // nothing to split, and constants have been fitted
             trees.push_back(std::move(tree));
             const double loss = mean_loss(step());
+            remember(trees.size(), result.history);
             if (loss < result.loss_after) {
                 result.loss_after = loss;
                 n_best = trees.size();
@@ -54,12 +54,14 @@ class Booster {
         }
         if (n_kept < n_best + overshoot(n_best)) kept = scores_;  // the rounds have ended before
         trees.resize(n_kept);
+        std::erase_if(result.history, [&](const BagScores& after) { return after.n_trees >= n_kept; });
         result.n_rounds = round;
         result.trees = std::move(trees);
         for (std::int64_t i = 0; i < bag_.out.n; ++i) {
             result.number.push_back(bag_.number[bag_.drawn.n + i]);
             for (int k = 0; k < n_outputs_; ++k) result.scores.push_back(kept[k * bag_.out.stride + i]);
         }
+        result.history.push_back({.n_trees = n_kept, .scores = result.scores});
         return result;
     }
 
@@ -71,6 +73,20 @@ class Booster {
 
     int last_round(std::size_t n_best) const {
         return static_cast<int>(n_best - 1 + std::max<std::size_t>(rules_.patience, overshoot(n_best)));
+    }
+
+    // Keeps the scores after some rounds: every one at first, then, when there are many, every second of those.
+    void remember(std::size_t n_trees, std::vector<BagScores>& history) {
+        constexpr std::size_t kMost = 32;
+        if (n_trees % every_ != 0) return;
+        std::vector<double> scores;
+        scores.reserve(n_outputs_ * bag_.out.n);
+        for (std::int64_t i = 0; i < bag_.out.n; ++i)
+            for (int k = 0; k < n_outputs_; ++k) scores.push_back(scores_[k * bag_.out.stride + i]);
+        history.push_back({.n_trees = n_trees, .scores = std::move(scores)});
+        if (history.size() < kMost) return;
+        every_ *= 2;
+        std::erase_if(history, [&](const BagScores& after) { return after.n_trees % every_ != 0; });
     }
 
     double mean_loss(double sum) const { return bag_.out.weight > 0 ? sum / bag_.out.weight : 0.0; }
@@ -103,8 +119,8 @@ class Booster {
             for (int k = 0; k < n_outputs_; ++k) {
                 double g = 0, h = rules_.lambda;
                 for (std::int64_t row = 0; row < bag_.drawn.n; ++row) {
-                    g += derivatives_[row * cell_.size() + cell_.g(k)];
-                    h += derivatives_[row * cell_.size() + cell_.h(k)];
+                    g += statistics_[2 * k][row];
+                    h += statistics_[2 * k + 1][row];
                 }
                 const double by = static_cast<float>(std::clamp(-share * g / h, -kLongest, kLongest));
                 longest = std::max(longest, std::abs(by));
@@ -122,18 +138,7 @@ class Booster {
     }
 
     // Derivatives of the drawn rows at their scores.
-    void take_derivatives() {
-        std::vector<const double*> statistics(2 * n_outputs_);
-        loss_.statistics(bag_.drawn.sample(), work_, statistics.data());
-        for (int k = 0; k < n_outputs_; ++k) copy_derivatives(statistics[2 * k], cell_.g(k));
-        for (int k = 0; k < cell_.n_h(); ++k) copy_derivatives(statistics[2 * k + 1], cell_.h(k));
-    }
-
-    void copy_derivatives(const double* from, int place) {
-        const int size = cell_.size();
-        float* to = derivatives_.data() + place;
-        for (std::int64_t i = 0; i < bag_.drawn.n; ++i) to[i * size] = static_cast<float>(from[i]);
-    }
+    void take_derivatives() { loss_.statistics(bag_.drawn.sample(), work_, statistics_.data()); }
 
     // Adds what was fitted to all scores; returns Σ w · loss of the rows that were not drawn.
     double step() {
@@ -166,15 +171,15 @@ class Booster {
     const Loss& loss_;
     const BoostRules& rules_;
     const Key key_;
-    const Cell cell_;
     const int n_outputs_;
     Bag bag_;
     BoostedTreeGrower grower_;
-    Derivatives derivatives_;
+    std::vector<const double*> statistics_;          // w g and w h of the drawn rows, output after output
     std::vector<double> fitted_drawn_, fitted_out_;  // of one tree, outputs × rows of each part
     std::vector<double> scores_;                     // sums over the trees for the rows that were not drawn, likewise
     std::vector<double> constant_;                   // of the first tree
     double start_loss_ = 0;                          // Σ w · loss of the rows that were not drawn
+    std::size_t every_ = 1;                          // rounds after which scores are kept
     std::vector<int> features_;
     LossWorkspace work_;
 };

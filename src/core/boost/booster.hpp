@@ -22,6 +22,12 @@
 
 namespace boostforest {
 
+// The sums of the scores of a bag's first trees for the rows that were not drawn, rows × outputs.
+struct BagScores {
+    std::size_t n_trees;
+    std::vector<double> scores;
+};
+
 // What comes of one bag.
 struct BoostedBag {
     std::vector<PackedTree> trees;  // up to the best round
@@ -30,6 +36,7 @@ struct BoostedBag {
     std::int64_t n_rounds = 0;         // that were tried
     std::vector<std::int64_t> number;  // of the rows that were not drawn,
     std::vector<double> scores;        //   and the sums of the trees' scores for them: rows × outputs
+    std::vector<BagScores> history;    // the same after some rounds, a few dozen evenly spread ones; the last are all
 };
 
 // Boosts one bag for each seed, on threads; the same bags for any number of them. row_weight: of the rows where losses

@@ -1,48 +1,60 @@
 #include "histograms.hpp"
 
 #include <algorithm>
-
-#include "../kernels/kernels.hpp"
+#include <numeric>
 
 namespace boostforest {
 
 namespace {
 
-constexpr std::int64_t kMostValues = 1 << 25;  // of all slots: 256 MB
-constexpr int kColumnsAtOnce = 4;
+constexpr std::int64_t kMostNumbers = 1 << 25;  // of all slots: 256 MB
 
 }  // namespace
 
-Histograms::Histograms(const Bag& bag, const Bins& bins, Cell cell, int n_slots) : bag_(bag), cell_(cell), start_{0} {
-    for (int j = 0; j < bins.n_features(); ++j)
-        start_.push_back(start_.back() + std::int64_t{cell.size()} * (bins.n_bins(j) + 1));
-    slots_.resize(start_.back() * n_slots > kMostValues ? 1 : n_slots);
-    for (Buffer<double>& slot : slots_) slot.get(start_.back());
+Histograms::Histograms(const Bins& bins, Cell cell, int n_slots) : bins_(bins), cell_(cell) {
+    std::vector<int> all(bins.n_features());
+    std::iota(all.begin(), all.end(), 0);
+    start(all);
+    slots_.resize(size_ * n_slots > kMostNumbers ? 1 : n_slots);
+    for (Buffer<std::int64_t>& slot : slots_) slot.get(size_);
 }
 
-void Histograms::fill(int slot, const std::vector<int>& features, const std::int32_t* rows, std::int64_t n,
-                      const Derivatives& derivatives) {
-    const std::uint8_t* codes[kColumnsAtOnce];
-    double* sums[kColumnsAtOnce];
-    for (std::size_t first = 0; first < features.size(); first += kColumnsAtOnce) {
-        const int n_columns = static_cast<int>(std::min<std::size_t>(kColumnsAtOnce, features.size() - first));
-        for (int k = 0; k < n_columns; ++k) {
-            const int j = features[first + k];
-            codes[k] = bag_.codes(j);
-            sums[k] = of(slot, j);
-            std::fill_n(sums[k], start_[j + 1] - start_[j], 0.0);
+void Histograms::start(const std::vector<int>& features) {
+    is_taken_.assign(bins_.n_features(), 0);
+    for (const int j : features) is_taken_[j] = 1;
+    blocks_.clear();
+    size_ = 0;
+    for (int first = 0; first < bins_.n_features(); first += kSideBySide) {
+        Block block{.group = first / kSideBySide, .mask = 0, .width = 0, .start = size_, .features = {}};
+        for (int k = 0; k < std::min(kSideBySide, bins_.n_features() - first); ++k) {
+            const int j = bins_.by_width()[first + k];
+            if (!is_taken_[j]) continue;
+            block.mask |= std::uint64_t{255} << 8 * k;
+            block.width = std::max(block.width, bins_.n_bins(j) + 1);
+            block.features.push_back(j);
         }
-        kernels().add_cells(codes, n_columns, rows, n, derivatives.data(), cell_.size(), sums);
+        if (block.features.empty()) continue;
+        size_ += std::int64_t{cell_.n_pairs()} * block.width * kSideBySide;
+        blocks_.push_back(std::move(block));
     }
 }
 
-void Histograms::subtract(int from, int what, const std::vector<int>& features) {
-    for (const int j : features) {
-        double* total = of(from, j);
-        const double* part = of(what, j);
-        const std::int64_t n = start_[j + 1] - start_[j];
-        for (std::int64_t i = 0; i < n; ++i) total[i] -= part[i];
+void Histograms::fill(int slot, const CodeWords& words, const std::int64_t* cells, const std::int32_t* rows,
+                      std::int64_t n, const Block* only) {
+    const int n_pairs = cell_.n_pairs();
+    for (const Block& block : blocks_) {
+        if (only != nullptr && only != &block) continue;
+        std::int64_t* sums = slots_[slot].data() + block.start;
+        const std::int64_t n_plane = std::int64_t{block.width} * kSideBySide;
+        std::fill_n(sums, n_pairs * n_plane, 0);
+        for (int pair = 0; pair < n_pairs; ++pair)
+            kernels().add_cells(words.group(block.group), block.mask, rows, n, cells + pair, n_pairs,
+                                sums + pair * n_plane);
     }
+}
+
+void Histograms::subtract(int from, int what) {
+    kernels().take_away(slots_[from].data(), slots_[what].data(), size_);
 }
 
 }  // namespace boostforest

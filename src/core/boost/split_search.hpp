@@ -1,7 +1,8 @@
-// The best split of a node, or of all nodes of a level together, given the histograms.
+// The best split of all nodes of a level together, given the histograms.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "../base/buffer.hpp"
@@ -15,48 +16,39 @@ struct BinSplit {
     int feature = -1;           // -1: none
     int bin = 0;                // the last one that goes left
     bool missing_left = false;  // rows with missing values go left
-    double gain = 0;            // by which Σ G²/(H + λ) grows
+    double gain = 0;            // by which Σ G²/(H + λ) grows, in units of the histograms
+    int block = 0, place = 0;   // of the feature in the histograms
 };
-
-// G and H of a node: a cell of Σ w g and Σ w h.
-using Totals = std::vector<double>;
 
 class BinSplitSearch {
    public:
-    BinSplitSearch(const Bins& bins, Cell cell, double lambda);
+    BinSplitSearch(const Bins& bins, const Histograms& histograms, Cell cell);
 
-    // Begins a search over some features.
-    void start(const std::vector<int>& features);
+    // Begins a search over the features of the histograms; lambda is in the units of H.
+    void start(double lambda);
 
-    // Adds a node that is split: its histograms, its totals, and the least H that a child must have, of all outputs or
-    // the one that they share; 0: any.
-    void add_node(Histograms& histograms, int slot, const Totals& totals, double least_h);
+    // Adds a node that is split: the slot of its histograms, and its totals.
+    void add_node(int slot, const Totals& totals);
 
-    // The best split of the nodes that were added; without a feature if none has a gain above 0.
-    BinSplit best() const;
-
-    // Σ over the outputs of G²/(H + λ).
-    double score(const Totals& totals) const;
+    // The best split of the nodes that were added; without a feature if none has a gain above 0. is_allowed: features
+    // that may be split on; null: all.
+    BinSplit best(const std::function<bool(int)>& is_allowed) const;
 
    private:
-    // Adds to the gains of the borders of up to kAtOnce features, with missing values on one side.
-    void add_features(Histograms& histograms, int slot, const int* features, int n, const Totals& totals,
-                      double least_h, bool missing_left);
-
-    // The same for one feature whose outputs share H.
-    void add_shared(const double* cells, int feature, const Totals& totals, double least_h, bool missing_left);
-
-    static constexpr int kAtOnce = 4;  // sums along bins wait for each other: those of several features do not
+    // Adds to the gains of the borders of a block, with missing values on one side.
+    void add_block(int slot, const Block& block, bool missing_left, const Totals& totals, float* gains);
+    double score(const Totals& totals) const;
+    bool has_missing(const Block& block) const;
 
     const Bins& bins_;
+    const Histograms& histograms_;
     const Cell cell_;
-    const double lambda_;
-    const std::vector<int>* features_ = nullptr;
-    std::vector<std::int64_t> start_;  // first of each feature's gains: two for every border
-    Buffer<double> gains_;
-    Buffer<double> left_g_[kAtOnce], left_h_[kAtOnce], left_total_[kAtOnce];  // of the borders of a feature
-    Buffer<double> left_;  // the same where outputs share H: G of each, then H
-    double before_ = 0;    // scores of the nodes that were added
+    double lambda_ = 0;
+    Buffer<float> gains_;              // of the borders of each block, then once more with missing values on the left
+    std::vector<std::int64_t> start_;  // first gain of each block
+    Buffer<float> left_h_, left_, right_;  // of the borders of a block whose outputs share H: H_L, Σ G_L², Σ G_R²
+    double before_ = 0;                    // scores of the nodes that were added
+    bool is_first_ = true;                 // no node was added yet
 };
 
 }  // namespace boostforest

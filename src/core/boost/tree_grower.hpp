@@ -1,7 +1,10 @@
-// One boosted tree with constant leaves: leaf by leaf, the best gain first, or level by level with one split for all
-// nodes of a level (oblivious).
+// One boosted tree with constant leaves, level by level: all nodes of a level have the same split (oblivious).
+//
+// Splits are found by the drawn rows, or some of them, which are parted node by node. Which leaf a row ends in, be it
+// drawn or not, is then found split by split for all rows at once: their codes are read in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,10 +20,8 @@ namespace boostforest {
 
 // How boosted trees are grown.
 struct BoostRules {
-    bool oblivious = false;      // level by level
-    int max_leaves = 31;         // of a tree; a power of two if it is oblivious
+    int max_leaves = 64;         // of a tree: a power of two
     double lambda = 1;           // penalty on the squared values of the leaves; above 0
-    double min_rows = 20;        // weight of the rows of a leaf, about; not for oblivious trees
     double learning_rate = 0.1;  // factor of the leaves' values
     double feature_share = 0.7;  // of the features that a tree may split on
     int max_rounds = 1000;       // trees of a bag at the most
@@ -36,10 +37,10 @@ class BoostedTreeGrower {
     BoostedTreeGrower(const Bag& bag, const Bins& bins, const Loss& loss, const BoostRules& rules, Stored stored,
                       const Interactions* interactions);
 
-    // Grows a tree on the drawn rows. key: of the rows that its splits are found by. fitted_drawn and fitted_out get
-    // its scores, outputs × rows of each part.
-    PackedTree grow(const Derivatives& derivatives, const std::vector<int>& features, Key key, Worker& worker,
-                    double* fitted_drawn, double* fitted_out);
+    // Grows a tree on the drawn rows, given w g and w h of each for every output (see Loss::statistics). key: of the
+    // rows that its splits are found by. fitted_drawn and fitted_out get its scores, outputs × rows of each part.
+    PackedTree grow(const std::vector<const double*>& statistics, const std::vector<int>& features, Key key,
+                    Worker& worker, double* fitted_drawn, double* fitted_out);
 
     // A tree of one leaf with these scores.
     PackedTree single_leaf(const double* scores);
@@ -47,28 +48,32 @@ class BoostedTreeGrower {
    private:
     // A node that is not split yet.
     struct Open {
-        std::int32_t node;                // in the tree
-        std::int64_t begin, end;          // in rows_: of the drawn rows that splits are found by
-        std::int64_t out_begin, out_end;  // of the others, there too, first those that were drawn
-        int slot;                         // of its histograms
-        double weight;                    // of the rows that splits are found by
+        std::int32_t node;        // in the tree
+        std::int64_t begin, end;  // in rows_
+        int slot;                 // of its histograms
         Totals totals;
-        BinSplit split;  // the best; leaf by leaf only
     };
 
-    Open root(Key key);
-    std::int64_t choose_rows(Key key);
-    void grow_leaf_wise();
-    void grow_oblivious();
-    void find_split(Open& open);
-    const std::vector<int>& allowed(std::int32_t node);
-    bool split(Open& open, const BinSplit& split, Open& right);
-    std::int64_t part(std::int64_t begin, std::int64_t end, const std::uint8_t* codes, const bool* goes_left);
-    void sum_up(std::int64_t begin, std::int64_t end, const Derivatives& derivatives, const std::vector<double>& w,
-                Totals& totals, double& weight) const;
+    // The split of a level. The places of rows have a bit for each level; a node that could not be split has several
+    // places.
+    struct Level {
+        int feature, bin;
+        std::vector<char> missing_left;  // by place before the split
+    };
+
+    void choose_rows(Key key);
+    void pack_rows(const std::vector<const double*>& statistics);
+    void open_root();
+    void grow_levels();
+    BinSplit best_split();
+    void fill(int slot, const Open& open, const Block* only);
+    bool split(Open& open, const BinSplit& split, Open& right, bool& missing_left);
+    std::int64_t part(std::int64_t begin, std::int64_t end, const BinSplit& split, bool& any_missing);
     void fill_children(Open& left, Open& right);
-    void finish_leaf(Open& open, double* fitted_drawn, double* fitted_out);
+    void place_rows();
+    void finish_leaves(double* fitted_drawn, double* fitted_out);
     bool keeps_one() const { return histograms_.keeps_one(); }
+    double lambda() const { return std::max(rules_.lambda * h_unit_, 1e-6); }  // in units of H
 
     const Bag& bag_;
     const Bins& bins_;
@@ -79,22 +84,28 @@ class BoostedTreeGrower {
     Histograms histograms_;
     BinSplitSearch search_;
     TreeBuilder builder_;
-    std::vector<std::int32_t> rows_, scratch_;  // rows of the bag in the order of the nodes; see Open
-    int n_slots_ = 0;                           // in use
-    std::vector<Open> open_;
-    std::vector<double> weights_;  // of the drawn rows of each node
+    std::unique_ptr<Interactions> interactions_;
 
     // Of the tree being grown.
-    const Derivatives* derivatives_ = nullptr;
-    Derivatives scaled_;                   // of the chosen rows: of those that are chosen less often they count more
-    std::vector<double> scaled_w_;         // likewise
-    std::vector<float> sizes_;             // of the derivatives of all drawn rows
-    const Derivatives* chosen_ = nullptr;  // what splits are found by: these, or all rows'
-    const std::vector<double>* chosen_w_ = nullptr;
-    const std::vector<int>* features_ = nullptr;
-    std::unique_ptr<Interactions> interactions_;
-    std::vector<int> allowed_;  // those of the features that a node may be split on
+    const std::vector<const double*>* statistics_ = nullptr;
     Worker* worker_ = nullptr;
+    std::vector<Open> open_;
+    int n_slots_ = 0;  // in use
+
+    // The rows that splits are found by: all that were drawn, or some of them, which count more the less often they are
+    // chosen.
+    const CodeWords* words_ = nullptr;
+    std::vector<std::int64_t> cells_;           // their derivatives, in pairs
+    double g_unit_ = 0, h_unit_ = 0;            // that these are multiples of: 1 over
+    std::vector<std::int32_t> rows_, scratch_;  // their numbers, in the order of the nodes
+    std::vector<std::uint8_t> sides_;           // of the rows of a node, a bit for each
+    CodeWords chosen_words_;
+    std::vector<double> chosen_statistics_, factors_;
+    std::vector<double> sizes_;  // of the derivatives of all drawn rows
+
+    std::vector<std::uint16_t> places_;  // leaf of every row of the bag: its place
+    std::vector<std::int32_t> leaf_at_;  // by place: number in open_
+    std::vector<Level> levels_;
 };
 
 }  // namespace boostforest

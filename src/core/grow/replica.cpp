@@ -9,11 +9,12 @@ namespace {
 
 constexpr std::int64_t kDrawsPerCheck = 1 << 16;
 
-// A dealt seed: this mark, 20 bits of the key, the number of bags and that of the bag. Other seeds are random words:
-// one in 2^32 has the mark, and its tree has other rows than it would have had, which is as good.
+// A dealt seed: this mark, 20 bits of the key, whether most rows are left out by one bag, the number of bags and that
+// of the bag. Other seeds are random words: one in 2^32 has the mark, and its tree has other rows than it would have
+// had, which is as good.
 constexpr std::uint64_t kDealtMark = 0xDEA17BA6;
 constexpr int kMarkShift = 32, kKeyShift = 12, kBagBits = 6;
-constexpr std::uint64_t kBagMask = (1 << kBagBits) - 1;
+constexpr std::uint64_t kBagMask = (1 << kBagBits) - 1, kMostlyOne = 1 << 5;
 
 void deal(const Deal& deal, std::int64_t n_rows, const double* cumulative, Worker& worker, std::int32_t* counts) {
     for (std::int64_t i = 0; i < n_rows; ++i) {
@@ -25,16 +26,20 @@ void deal(const Deal& deal, std::int64_t n_rows, const double* cumulative, Worke
 
 }  // namespace
 
-Key dealt_seed(Key key, int n_bags, int bag) {
+Key dealt_seed(Key key, int n_bags, int bag, bool mostly_one) {
     const std::uint64_t own = key & ((std::uint64_t{1} << (kMarkShift - kKeyShift)) - 1);
-    return kDealtMark << kMarkShift | own << kKeyShift | static_cast<std::uint64_t>(n_bags) << kBagBits |
+    return kDealtMark << kMarkShift | own << kKeyShift |
+           (static_cast<std::uint64_t>(n_bags) | (mostly_one ? kMostlyOne : 0)) << kBagBits |
            static_cast<std::uint64_t>(bag);
 }
 
 std::optional<Deal> read_deal(Key seed) {
-    const std::uint64_t n_bags = seed >> kBagBits & kBagMask, bag = seed & kBagMask;
+    const std::uint64_t how = seed >> kBagBits & kBagMask, n_bags = how & (kMostlyOne - 1), bag = seed & kBagMask;
     if (seed >> kMarkShift != kDealtMark || n_bags < kLeastDealt || bag >= n_bags) return std::nullopt;
-    return Deal{.key = child(seed >> kKeyShift, kBootstrap), .n_bags = n_bags, .bag = bag};
+    return Deal{.key = child(seed >> kKeyShift, kBootstrap),
+                .n_bags = n_bags,
+                .bag = bag,
+                .mostly_one = (how & kMostlyOne) != 0};
 }
 
 void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Worker& worker, std::int32_t* counts) {

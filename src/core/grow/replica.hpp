@@ -21,24 +21,29 @@ struct Sampling {
     const std::int32_t* drawn = nullptr;  // how often each row was drawn, if the table is what one tree has drawn
 };
 
-// Some bags to which rows are dealt: each row is left out by two of them, which judge it, and is in all others once.
+// Some bags to which rows are dealt: each row is left out by two of them, which judge it, and is in all others once. Or
+// by one, and some rows by two, so that it can be seen how bags differ.
 // The seed of such a bag says so, so that whoever asks later which rows a tree has drawn need not know.
 struct Deal {
     Key key;                    // that the rows are dealt with, the same for all bags
     std::uint64_t n_bags, bag;  // how many there are, and which one this is
+    bool mostly_one;            // most rows are left out by one
 
     // Whether the bag leaves a row out.
     bool leaves_out(std::int64_t row) const {
+        constexpr std::uint64_t kOneIn = 8;
         const std::uint64_t first = below(key, 2 * row, n_bags);
-        return first == bag || (first + 1 + below(key, 2 * row + 1, n_bags - 1)) % n_bags == bag;
+        if (first == bag) return true;
+        if (mostly_one && row % kOneIn != key % kOneIn) return false;
+        return (first + 1 + below(key, 2 * row + 1, n_bags - 1)) % n_bags == bag;
     }
 };
 
-constexpr int kLeastDealt = 3, kMostDealt = 63;  // bags
+constexpr int kLeastDealt = 3, kMostDealt = 31;  // bags
 
 // The seed of one of some bags to which rows are dealt, and what it says; nothing if it is a tree's seed like any
 // other.
-Key dealt_seed(Key key, int n_bags, int bag);
+Key dealt_seed(Key key, int n_bags, int bag, bool mostly_one);
 std::optional<Deal> read_deal(Key seed);
 
 // How often each row was drawn. Draws may be many more than rows, so the worker looks up now and then.

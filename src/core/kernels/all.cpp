@@ -4,7 +4,7 @@
 
 #include "kernels.hpp"
 
-#include "cells.hpp"
+#include "boost.hpp"
 #include "cubes.hpp"
 #include "explain.hpp"
 #include "gram.hpp"
@@ -32,9 +32,6 @@ const Kernels kTable = {
     .left_sums = left_sums,
     .add_members = add_members,
     .add_gain = add_gain,
-    .add_bin_gain = add_bin_gain,
-    .add_bin_gains = add_bin_gains,
-    .drop_light = drop_light,
     .part_values = part_values,
     .part_rows = part_rows,
     .take_draws = take_draws,
@@ -92,7 +89,17 @@ const Kernels kTable = {
     .path_model = path_model,
     .logit_responses = logit_responses,
     .regression_sums = regression_sums,
+    .absolute_sum = absolute_sum,
+    .choose_bits = choose_bits,
+    .pack_pairs = pack_pairs,
     .add_cells = add_cells,
+    .add_gains = add_gains,
+    .add_squares = add_squares,
+    .add_shared_gains = add_shared_gains,
+    .best_borders = best_borders,
+    .take_away = take_away,
+    .code_bits = code_bits,
+    .append_side = append_side,
     .add_to_bins = add_to_bins,
     .least_values = least_values,
 };

@@ -124,6 +124,16 @@ struct PathModel {
     double* below;          // per point and row
 };
 
+// Features of a histogram that stand side by side.
+constexpr int kSideBySide = 8;
+
+// Two sums in one number for each bin of kSideBySide features, see pack_pairs: cells[8 * b + k] of feature k in bin b.
+struct BinSums {
+    const std::int64_t* cells;
+    const std::int64_t* before;  // sums per feature of what lies left of the first bin; null: nothing
+    int width;                   // bins
+};
+
 struct Kernels {
     const char* name;  // instruction set: "generic", "avx2", "avx512"
 
@@ -141,17 +151,6 @@ struct Kernels {
     // gain[j] += G_L²/(H_L + λ) + G_R²/(H_R + λ), where G_R = G - G_L and H_R = H - H_L.
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
-
-    // The same with one division, for borders of bins with λ above 0: where a side has no H, nothing is added.
-    void (*add_bin_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
-                         double* gain);
-
-    // The same for n outputs with the same H: G of each, and their G_L, `stride` apart.
-    void (*add_bin_gains)(int width, int n, const double* g, double h, const double* g_left, std::int64_t stride,
-                          const double* h_left, double lambda, double* gain);
-
-    // gain[j] = -∞ where H_L or H - H_L is below the least.
-    void (*drop_light)(int width, const double* h_left, double h, double least_h, double* gain);
 
     // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
     // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
@@ -378,10 +377,49 @@ struct Kernels {
     void (*regression_sums)(const double* x, std::int64_t stride, std::int64_t n, int d, const double* v,
                             const double* vz, double* sums);
 
-    // Adds the values of the rows (null: rows 0 … n - 1) to the sums of their bins, for up to four columns of codes:
-    // sums[k][size * codes[k][row] + c] += values[size * row + c] for all c < size.
-    void (*add_cells)(const std::uint8_t* const* codes, int n_columns, const std::int32_t* rows, std::int64_t n,
-                      const float* values, int size, double* const* sums);
+    // Boosted trees. Σ |values|.
+    double (*absolute_sum)(const double* values, std::int64_t n);
+
+    // Bit i of `taken`: whether row i is chosen, with the chance (same + by_size * sizes[i]) / 2³². Whole vectors are
+    // read.
+    void (*choose_bits)(const double* sizes, std::int64_t n, double same, double by_size, std::uint32_t key,
+                        std::uint8_t* taken);
+
+    // cells[i * stride] = two values of row i times powers of two, as whole numbers: 2³² first + second. first may be
+    // null: 0.
+    void (*pack_pairs)(const double* first, const double* second, std::int64_t n, double first_unit, double second_unit,
+                       std::int64_t* cells, std::int64_t stride);
+
+    // Adds the cells of the rows (null: rows 0 … n - 1), `stride` apart, to the sums of their bins: the mask has the
+    // bytes of a row's word that are the codes of the features, eight of which stand side by side:
+    // sums[8 * code + k] for the k-th of them.
+    void (*add_cells)(const std::uint64_t* words, std::uint64_t mask, const std::int32_t* rows, std::int64_t n,
+                      const std::int64_t* cells, std::int64_t stride, std::int64_t* sums);
+
+    // For every border b of the k-th feature, where G_L and H_L are the sums up to bin b, G_R = G - G_L, H_R = H - H_L:
+    // gains[8 * b + k] += G_L²/(H_L + λ) + G_R²/(H_R + λ); set instead of added to if it is the first.
+    void (*add_gains)(const BinSums& bins, float g, float h, float lambda, bool is_first, float* gains);
+
+    // The same where outputs share H: left += G_L² and right += G_R² of the first sums and of both, or left_h = H_L
+    // from the second; then the gains of n borders by these.
+    void (*add_squares)(const BinSums& bins, float first, float second, bool both, bool is_first, float* left,
+                        float* right, float* left_h);
+    void (*add_shared_gains)(int n, const float* left, const float* right, const float* left_h, float h, float lambda,
+                             bool is_first, float* gains);
+
+    // The largest gain of each of eight features among its first n_borders, and the first border that has it.
+    void (*best_borders)(const float* gains, int width, const std::int32_t* n_borders, float* most, std::int32_t* best);
+
+    // from[i] -= what[i].
+    void (*take_away)(std::int64_t* from, const std::int64_t* what, std::int64_t n);
+
+    // Bit i of `left`: whether the code in a byte of the word of row rows[i] is up to the bin, or `missing`. A word
+    // behind the last may be read, and a byte behind the last bit written.
+    void (*code_bits)(const std::int32_t* rows, std::int64_t n, const std::uint64_t* words, int byte, int bin,
+                      int missing, std::uint8_t* left);
+
+    // places[i] = 2 * places[i], and one more if code i is above the bin.
+    void (*append_side)(std::uint16_t* places, const std::uint8_t* codes, std::int64_t n, int bin);
 
     // Adds `step` (4 or 8) statistics of every row to those of its bin: row i is in bin bins[rows[i] * n_features + j]
     // of feature j; the bins of the features first … last - 1 stand one after another in histogram, 256 × step each.

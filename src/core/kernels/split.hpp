@@ -80,14 +80,6 @@ void add_gain(int width, double g, double h, const double* g_left, const double*
     });
 }
 
-void drop_light(int width, const double* h_left, double h, double least_h, double* gain) {
-    const double infinity = __builtin_inf();
-    for_columns(width, [&]<class V>(int j) {
-        const V hl = load<V>(h_left + j), hr = h - hl, lighter = hl < hr ? hl : hr;
-        store<V>(gain + j, lighter < least_h ? splat<V>(-infinity) : load<V>(gain + j));
-    });
-}
-
 }  // namespace
 }  // namespace BF_ISA
 }  // namespace boostforest
