@@ -248,8 +248,8 @@ def calls(core):
         "batch_positions": (core.batch_positions, {"key": 1, "n": 20, "b": 7}),
         "quantise": (
             core.quantise,
-            {"values": np.arange(6, dtype=np.float32), "group": 3, "left": np.array([1, 0, 0], dtype=np.int32)}
-            | {"at_least": -4},
+            {"values": np.arange(6, dtype=np.float32), "sizes": np.array([6]), "groups": np.array([3], dtype=np.int32)}
+            | {"n_nodes": np.array([3]), "left": np.array([1, 0, 0], dtype=np.int32), "at_least": -4},
         ),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (

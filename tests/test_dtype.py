@@ -167,16 +167,22 @@ def test_thresholds_of_int8_are_short_and_part_the_rows_of_their_tree_alike():
     assert (digits == np.rint(digits)).mean() > 0.9
 
 
+def quantise(values, group, left=(), at_least=_core.LEAST_EXPONENT):
+    """Round the parameters of one tree."""
+    sizes, groups, nodes = (np.array([n], dtype=t) for n, t in zip((len(values), group, len(left)), "qiq", strict=True))
+    return _core.quantise(np.array(values, dtype=np.float32), sizes, groups, nodes, np.array(left, np.int32), at_least)
+
+
 @pytest.mark.parametrize("values", [[np.inf, 1.0], [np.nan, 1.0], [1.0, -np.inf]])
 def test_quantising_marks_what_is_not_finite(values):
-    numbers, exponents = _core.quantise(np.array([*values, 1.0, 2.0], dtype=np.float32), 2)
+    numbers, exponents = quantise([*values, 1.0, 2.0], 2)
     assert exponents[0] == _core.NO_EXPONENT > exponents[1] and not numbers[:2].any()
 
 
 @given(values=st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
 @settings(max_examples=60, deadline=None)
 def test_quantised_numbers_are_as_near_as_their_unit_allows(values):
-    numbers, (exponent,) = _core.quantise(np.array(values, dtype=np.float32), len(values), np.zeros(1, dtype=np.int32))
+    numbers, (exponent,) = quantise(values, len(values), [0])
     assert np.abs(numbers.astype(int)).max() <= 127
     unit = 2.0 ** int(exponent)
     assert_allclose(numbers * unit, values, atol=unit / 2, rtol=1e-12)
@@ -186,10 +192,10 @@ def test_quantised_numbers_are_as_near_as_their_unit_allows(values):
 @pytest.mark.parametrize("shift", [0, 3])
 def test_what_a_node_loses_by_rounding_its_children_make_up_for(shift):
     rng = np.random.default_rng(0)
-    left = np.array([1, 3, 0, 5, 0, 7, 0, 0, 0], dtype=np.int32)  # a chain of splits: 0, 1, 3, 5
+    left = [1, 3, 0, 5, 0, 7, 0, 0, 0]  # a chain of splits: 0, 1, 3, 5
     values = rng.normal(size=(8, 6)).astype(np.float32)
-    least = int(_core.quantise(values.ravel(), 6, left)[1].min()) + shift
-    numbers, exponents = _core.quantise(values.ravel(), 6, left, least)
+    least = int(quantise(values.ravel(), 6, left)[1].min()) + shift
+    numbers, exponents = quantise(values.ravel(), 6, left, least)
     assert exponents.min() == least
     found = numbers.reshape(8, 6) * 2.0 ** exponents[:, None].astype(float)
     for path in ([1, 3, 5, 7], [1, 3, 5, 8], [1, 3, 6], [1, 4], [2]):
@@ -200,17 +206,52 @@ def test_what_a_node_loses_by_rounding_its_children_make_up_for(shift):
 
 def test_no_unit_is_smaller_than_was_asked_for():
     values = np.random.default_rng(0).normal(size=60).astype(np.float32)
-    least = int(_core.quantise(values, 6)[1].min()) + 2
-    numbers, exponents = _core.quantise(values, 6, at_least=least)
+    least = int(quantise(values, 6)[1].min()) + 2
+    numbers, exponents = quantise(values, 6, at_least=least)
     assert exponents.min() == least
     units = 2.0 ** exponents.astype(float)
     assert_allclose(numbers * np.repeat(units, 6), values, atol=units.max() / 2)
 
 
-@pytest.mark.parametrize("left", [[1, 0], [1, 0, 0, 0], [0, 2, 0], [-1, 0, 0], [1, 1, 0], []])
+def test_trees_are_quantised_as_if_each_were_alone():
+    rng = np.random.default_rng(0)
+    trees = [(rng.normal(size=12), 3, []), (rng.normal(size=8), 4, [1, 0, 0]), (rng.normal(size=2), 2, [0])]
+    values, groups, left = zip(*trees, strict=True)
+    found = _core.quantise(
+        np.concatenate(values).astype(np.float32),
+        np.array([len(v) for v in values]),
+        np.array(groups, dtype=np.int32),
+        np.array([len(nodes) for nodes in left]),
+        np.concatenate(left).astype(np.int32),
+    )
+    for together, alone in zip(found, zip(*(quantise(*tree) for tree in trees), strict=True), strict=True):
+        assert_array_equal(together, np.concatenate(alone))
+
+
+@pytest.mark.parametrize("left", [[1, 0], [1, 0, 0, 0], [0, 2, 0], [-1, 0, 0], [1, 1, 0]])
 def test_quantising_refuses_children_that_are_not_there(left):
     with pytest.raises(ValueError, match=r"left|model"):
-        _core.quantise(np.ones(4, dtype=np.float32), 2, np.array(left, dtype=np.int32))
+        quantise(np.ones(4), 2, left)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups", "n_nodes", "message"),
+    [
+        ([3], [2], [0], "groups of so many"),
+        ([4], [0], [0], "groups of so many"),
+        ([-2], [2], [0], "groups of so many"),
+        ([6], [2], [0], "all sizes"),
+        ([2], [2], [0], "end with the last tree"),
+        ([4], [2], [5], "all nodes"),
+        ([4], [2], [-1], "all nodes"),
+        ([4], [2, 2], [0], "a number per tree"),
+    ],
+)
+def test_quantising_refuses_sizes_that_do_not_fit(sizes, groups, n_nodes, message):
+    with pytest.raises(ValueError, match=message):
+        _core.quantise(
+            np.ones(4, np.float32), np.array(sizes), np.array(groups, np.int32), np.array(n_nodes), np.zeros(0, np.int32)
+        )
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])

@@ -191,28 +191,51 @@ void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });
 }
 
-auto quantised(const Array<float, 1>& values, std::size_t group, const std::optional<Array<std::int32_t, 1>>& left,
-               int at_least) {
-    require(group > 0 && group < std::size_t{1} << 31 && values.shape(0) % group == 0,
-            "values must be groups of so many");
-    require(at_least >= kLeastExponent && at_least <= kMostExponent, "at_least must be an exponent");
-    std::span<const std::int32_t> children;
-    if (left) {
-        children = {left->data(), left->shape(0)};
-        const std::size_t n_models = std::max<std::size_t>(left->shape(0), 2) - 1;
-        require(left->shape(0) % 2 == 1 && values.shape(0) / group % n_models == 0,
-                "values must have a model for every node but the root");
-        for (std::size_t node = 0; node < children.size(); ++node) {
-            const std::int64_t child = children[node];
-            require(child == 0 || (child > static_cast<std::int64_t>(node) &&
-                                   child + 1 < static_cast<std::int64_t>(children.size())),
-                    "left must have children that come after their parent");
-        }
+void check_children(std::span<const std::int32_t> left, std::size_t n_outputs) {
+    const std::size_t n_models = std::max<std::size_t>(left.size(), 2) - 1;
+    require(left.size() % 2 == 1 && n_outputs % n_models == 0, "values must have a model for every node but the root");
+    const auto n_nodes = static_cast<std::int64_t>(left.size());
+    for (std::int64_t node = 0; node < n_nodes; ++node) {
+        const std::int64_t child = left[node];
+        require(child == 0 || (child > node && child + 1 < n_nodes),
+                "left must have children that come after their parent");
     }
-    auto numbers = new_array<Byte>(values.shape(0));
-    auto exponents = new_array<std::int8_t>(values.shape(0) / group);
-    quantise(values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<int>(group), children, at_least,
-             numbers.data(), exponents.data());
+}
+
+auto quantised(const Array<float, 1>& values, const Array<std::int64_t, 1>& sizes, const Array<std::int32_t, 1>& groups,
+               const Array<std::int64_t, 1>& n_nodes, const Array<std::int32_t, 1>& left, int at_least) {
+    require(at_least >= kLeastExponent && at_least <= kMostExponent, "at_least must be an exponent");
+    const std::size_t n_trees = sizes.shape(0);
+    require(groups.shape(0) == n_trees && n_nodes.shape(0) == n_trees, "groups and n_nodes must have a number per tree");
+    std::size_t n_values = 0, n_children = 0, n_exponents = 0;
+    for (std::size_t tree = 0; tree < n_trees; ++tree) {
+        require(sizes(tree) >= 0 && groups(tree) > 0 && sizes(tree) % groups(tree) == 0,
+                "values must be groups of so many");
+        require(static_cast<std::size_t>(sizes(tree)) <= values.shape(0) - n_values, "values must have all sizes");
+        require(n_nodes(tree) >= 0 && static_cast<std::size_t>(n_nodes(tree)) <= left.shape(0) - n_children,
+                "left must have all nodes");
+        const auto n_outputs = static_cast<std::size_t>(sizes(tree) / groups(tree));
+        const auto n = static_cast<std::size_t>(n_nodes(tree));
+        if (n > 0) check_children({left.data() + n_children, n}, n_outputs);
+        n_values += static_cast<std::size_t>(sizes(tree));
+        n_children += n;
+        n_exponents += n_outputs;
+    }
+    require(n_values == values.shape(0) && n_children == left.shape(0), "values and left must end with the last tree");
+    auto numbers = new_array<Byte>(n_values);
+    auto exponents = new_array<std::int8_t>(n_exponents);
+    const float* from = values.data();
+    const std::int32_t* children = left.data();
+    Byte* to = numbers.data();
+    std::int8_t* exponent = exponents.data();
+    for (std::size_t tree = 0; tree < n_trees; ++tree) {
+        const std::int64_t size = sizes(tree), n = n_nodes(tree);
+        quantise(from, size, groups(tree), {children, static_cast<std::size_t>(n)}, at_least, to, exponent);
+        from += size;
+        to += size;
+        children += n;
+        exponent += size / groups(tree);
+    }
     return nb::make_tuple(numbers, exponents);
 }
 
@@ -221,10 +244,12 @@ auto quantised(const Array<float, 1>& values, std::size_t group, const std::opti
 void register_model(nb::module_& module) {
     module.attr("NO_EXPONENT") = int{kNoExponent};
     module.attr("LEAST_EXPONENT") = kLeastExponent;
-    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("group"),
-               nb::arg("left").noconvert().none() = nb::none(), nb::arg("at_least") = kLeastExponent,
-               "Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit. "
-               "Where scores are sums along a path, left has the left children, and a node makes up for its parent.");
+    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("sizes").noconvert(),
+               nb::arg("groups").noconvert(), nb::arg("n_nodes").noconvert(), nb::arg("left").noconvert(),
+               nb::arg("at_least") = kLeastExponent,
+               "Round the parameters of trees, so many of each: whole numbers, and per group of values the exponent of "
+               "their unit. Of trees whose scores are sums along a path, n_nodes is not 0 and left has the left "
+               "children: a node makes up for its parent.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
         .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),

@@ -226,9 +226,9 @@ NO_EXPONENT: int = 127
 
 LEAST_EXPONENT: int = -126
 
-def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], group: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, at_least: int = -126) -> tuple:
+def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], at_least: int = -126) -> tuple:
     """
-    Round the parameters of a tree: whole numbers, and per group of values the exponent of their unit. Where scores are sums along a path, left has the left children, and a node makes up for its parent.
+    Round the parameters of trees, so many of each: whole numbers, and per group of values the exponent of their unit. Of trees whose scores are sums along a path, n_nodes is not 0 and left has the left children: a node makes up for its parent.
     """
 
 class Model:

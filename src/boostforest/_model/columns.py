@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._base.arrays import ReadOnlyColumns, read_only
-from .._base.typing import Floats, Ints, Longs, Signs, Singles
+from .._base.typing import Floats, Ints, Longs, Mask, Signs, Singles
 from .._core import ModelKind
 from .._features.roles import ROLES
 from ..nodes._native import PYTHON
@@ -93,28 +93,28 @@ class ForestColumns(ReadOnlyColumns):
         with np.errstate(over="ignore"):
             changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
             if dtype == "int8":
-                changed["params"], changed["exponent"] = self._quantised(unit)
+                every = np.ones(self.n_trees, dtype=bool)
+                changed["params"], changed["exponent"] = self._quantised(self.params.astype(np.float32), every, unit)
                 changed["loss"] = None  # it is only looked at
             else:
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
-    def _quantised(self, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
-        """Return parameters as whole numbers and the exponents of their units, tree by tree."""
-        values = self.params.astype(np.float32)
-        parts = [self._quantised_tree(tree, values, unit) for tree in range(self.n_trees)]
-        params, exponent = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return params, exponent
-
-    def _quantised_tree(self, tree: int, values: Singles, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
-        """Return the values of a tree, in the order of ``params``, as whole numbers and exponents, none below ``unit``.
+    def _quantised(self, values: Singles, trees: Mask, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
+        """Return the values of some trees as whole numbers and the exponents of their units, none below ``unit``.
 
         Where scores are sums along a path, nodes make up for what their parents have lost.
         """
-        begin, end = self.tree_params_start[tree : tree + 2]
-        first, last = self.tree_start[tree : tree + 2]
-        left = self.left[first:last] if self.sum_path[tree] and not self.in_python[tree] else None
-        numbers, exponents = _core.quantise(values[begin:end], 1 + int(self.n_inputs[tree]), left, unit)
+        n_nodes = np.diff(self.tree_start)
+        is_sum = trees & self.sum_path & ~self.in_python
+        numbers, exponents = _core.quantise(
+            values,
+            np.diff(self.tree_params_start)[trees],
+            (1 + self.n_inputs[trees]).astype(np.int32),
+            np.where(is_sum, n_nodes, 0)[trees].astype(np.int64),
+            self.left[np.repeat(is_sum, n_nodes)],
+            unit,
+        )
         return numbers, exponents
 
     def in_units(self, unit: int) -> ForestColumns:
@@ -130,11 +130,10 @@ class ForestColumns(ReadOnlyColumns):
             by_run = by[start[first] : start[end]]
             changed = np.flatnonzero(by_run)
             of_run[changed] = np.rint(np.ldexp(of_run[changed].astype(np.float32), -by_run[changed, None]))
-        summed = np.flatnonzero(self.sum_path & (np.diff(start) > 0))
-        values = self.coefficients().astype(np.float32) if len(summed) else np.empty(0, dtype=np.float32)
-        for tree in summed.tolist():
-            places = slice(*self.tree_params_start[tree : tree + 2]), slice(*start[tree : tree + 2])
-            params[places[0]], exponent[places[1]] = self._quantised_tree(tree, values, unit)
+        if self.sum_path.any():
+            places = [np.repeat(self.sum_path, np.diff(starts)) for starts in (self.tree_params_start, start)]
+            values = self.coefficients()[places[0]].astype(np.float32)
+            params[places[0]], exponent[places[1]] = self._quantised(values, self.sum_path, unit)
         return replace(self, params=params, exponent=exponent)
 
     def coefficients(self) -> Coefficients:
