@@ -249,9 +249,7 @@ def test_quantising_refuses_children_that_are_not_there(left):
 )
 def test_quantising_refuses_sizes_that_do_not_fit(sizes, groups, n_nodes, message):
     with pytest.raises(ValueError, match=message):
-        _core.quantise(
-            np.ones(4, np.float32), np.array(sizes), np.array(groups, np.int32), np.array(n_nodes), np.zeros(0, np.int32)
-        )
+        _core.quantise(np.ones(4, "f"), np.array(sizes), np.array(groups, "i"), np.array(n_nodes), np.zeros(0, "i"))
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])

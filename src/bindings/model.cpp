@@ -206,7 +206,8 @@ auto quantised(const Array<float, 1>& values, const Array<std::int64_t, 1>& size
                const Array<std::int64_t, 1>& n_nodes, const Array<std::int32_t, 1>& left, int at_least) {
     require(at_least >= kLeastExponent && at_least <= kMostExponent, "at_least must be an exponent");
     const std::size_t n_trees = sizes.shape(0);
-    require(groups.shape(0) == n_trees && n_nodes.shape(0) == n_trees, "groups and n_nodes must have a number per tree");
+    require(groups.shape(0) == n_trees && n_nodes.shape(0) == n_trees,
+            "groups and n_nodes must have a number per tree");
     std::size_t n_values = 0, n_children = 0, n_exponents = 0;
     for (std::size_t tree = 0; tree < n_trees; ++tree) {
         require(sizes(tree) >= 0 && groups(tree) > 0 && sizes(tree) % groups(tree) == 0,

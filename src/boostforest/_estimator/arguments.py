@@ -224,8 +224,8 @@ class ForestArguments(BaggingArguments, TreeArguments):
         doc="""int or "auto"
         Number of trees. "auto": as many as it takes until more of them could lower the out-of-bag error by half a
         percent at the most. With `pool="adaptive"` or several stages it is the number of trees that are grown; those
-        that were only tried are not kept. `preset="best"` then grows up to twice as many, from 300 rows on 1.4 times,
-        from 8,000 on 1.05 times as many (120 at least); with more than five classes and more
+        that were only tried are not kept. `preset="best"` then grows up to twice as many, in regression from 300 rows
+        on 1.4 times, from 8,000 rows on 1.05 times as many (120 at least); with more than five classes and more
         than 25,000 rows times classes fewer, down to 65, in a single stage (of wide tables twice as many).{fewer}""",
     )
     preset: str = argument(
