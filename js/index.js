@@ -121,7 +121,7 @@ class Forest {
     try {
       return Array.from({ length: n }, (_, i) => {
         const row = place + DOUBLE * i * this.columns.length;
-        const status = c.bf_interval(this.#forest, row, coverage, work, work + 2 * DOUBLE);
+        const status = c.bf_interval(this.#forest, row, this.columns.length, coverage, work, work + 2 * DOUBLE);
         if (status !== STATUS_OK) throw this.#error(status, i);
         return Array.from(new Float64Array(c.memory.buffer, work, 2));
       });
@@ -138,7 +138,7 @@ class Forest {
     const results = this.#take(DOUBLE * nResults + 4);
     const work = this.#workspace(c.bf_work(this.#forest, n));
     const done = results + DOUBLE * nResults;
-    const status = c.bf_predict_rows(this.#forest, place, n, results, work, done);
+    const status = c.bf_predict_rows(this.#forest, place, n, this.columns.length, results, work, done);
     const found = new Float64Array(c.memory.buffer, results, nResults).slice();
     const row = new Uint32Array(c.memory.buffer)[done / 4];
     c.free(results);

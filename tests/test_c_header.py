@@ -196,6 +196,44 @@ def test_rows_that_cannot_be_are_refused(one_program, tmp_path):
     assert run(one_program, path, rows)[0].tolist() == [2, 2, 1, 0]
 
 
+def test_rows_of_another_width_and_levels_of_another_column_are_refused(tmp_path):
+    path = next(path for path in GOLDEN if path.stem == "v2-table-regressor")
+    encoder = load_model(path)._model.features.encoder
+    text = next(j for j, column in encoder.categories.items() if column.is_text)
+    number = next(j for j in range(load_model(path).n_features_in_) if j not in encoder.categories)
+    main = f"""
+#define BOOSTFOREST_IMPLEMENTATION
+#include "boostforest.h"
+int main(int argc, char** argv) {{
+    bf_forest* f = bf_open(argv[argc - 1], NULL);
+    double row[99], results[9], ends[2], *work = (double*)malloc(bf_work(f, 2) * sizeof(double));
+    const size_t n = (size_t)f->n_columns, wrong[3] = {{0, n - 1, n + 1}};
+    int32_t* leaves = (int32_t*)malloc(f->n_trees * sizeof(int32_t));
+    for (int i = 0; i < 99; ++i) row[i] = NAN;
+    for (int i = 0; i < 3; ++i) {{
+        if (bf_predict(f, row, wrong[i], results, work) != BF_WIDTH) return 1;
+        if (bf_predict_rows(f, row, 2, wrong[i], results, work, NULL) != BF_WIDTH) return 2;
+        if (bf_apply(f, row, wrong[i], leaves, work) != BF_WIDTH) return 3;
+        if (f->n_residuals > 0 && bf_interval(f, row, wrong[i], 0.5, ends, work) != BF_WIDTH) return 4;
+    }}
+    row[{text}] = bf_text_level(f, {text}, "unknown"); /* as in the estimator */
+    if (!isnan(row[{text}]) || bf_predict(f, row, n, results, work) != BF_OK) return 5;
+    row[{text}] = bf_number_level(f, {text}, 1);
+    if (bf_predict(f, row, n, results, work) != BF_CATEGORY) return 6;
+    row[{text}] = NAN, row[{number}] = bf_text_level(f, {number}, "unknown");
+    if (bf_predict(f, row, n, results, work) != BF_INFINITE) return 7;
+    if (bf_number_level(f, {number}, 1) != INFINITY || bf_text_level(f, -1, "a") != INFINITY) return 8;
+    free(work), free(leaves);
+    bf_close(f);
+    return 0;
+}}
+"""
+    (tmp_path / "main.c").write_text(main)
+    flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-I", boostforest.get_include()]
+    subprocess.run([COMPILERS[0], *flags, "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main", path], check=False).returncode == 0
+
+
 def test_intervals_need_a_coverage_and_errors(one_program):
     path = next(path for path in GOLDEN if path.stem == "v2-stages-regressor")
     X = np.zeros((1, load_model(path).n_features_in_))

@@ -36,7 +36,7 @@ int main(void) {
     int32_t *leaves = (int32_t *)calloc((size_t)model.n_trees, sizeof(int32_t)), t;
     while (fread(row, sizeof row, 1, stdin) == 1) {
         double status = model_predict(row, result, work);
-        if (status == BF_OK && bf_apply(&model, row, leaves, work) != BF_OK) return 2;
+        if (status == BF_OK && bf_apply(&model, row, MODEL_N_COLUMNS, leaves, work) != BF_OK) return 2;
         fwrite(&status, sizeof status, 1, stdout);
         fwrite(result, sizeof result, 1, stdout);
         for (t = 0; t < model.n_trees; ++t) {
@@ -276,7 +276,7 @@ static void run(const bf_forest *forest, size_t n_results) {
     double *work = (double *)malloc(bf_work(forest, 1) * sizeof(double));
     for (int i = 0; i < 20; ++i) {
         if (fread(row, sizeof(double), (size_t)forest->n_columns, stdin) != (size_t)forest->n_columns) exit(3);
-        if (bf_predict(forest, row, result, work) != BF_OK) exit(4);
+        if (bf_predict(forest, row, forest->n_columns, result, work) != BF_OK) exit(4);
         fwrite(result, sizeof(double), n_results, stdout);
     }
     free(row);

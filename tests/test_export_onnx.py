@@ -29,7 +29,6 @@ onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'boostforest[
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from boostforest.export import _models  # noqa: E402
 from boostforest.export._features import _largest_floats  # noqa: E402
 
 pytestmark = [
@@ -457,15 +456,16 @@ def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, monkeypatch, n_
     assert sizes[0] < 1.3 * sizes[1], sizes
 
 
-@pytest.mark.parametrize("made", [BoostForestClassifier, BoostForestRegressor])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
-def test_a_file_of_boosted_trees_is_not_much_larger_either(tmp_path, made, dtype):
+def test_a_file_of_boosted_trees_is_not_much_larger_either(tmp_path, n_classes, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 4))
     y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=1200)
+    made = BoostForestClassifier if n_classes else BoostForestRegressor
     forest = made(40, boost=True, dtype=dtype, random_state=0)
     with warnings.catch_warnings(action="ignore"):  # a row is drawn by all trees
-        forest.fit(X, y > 0 if made is BoostForestClassifier else y)
+        forest.fit(X, np.argsort(np.argsort(y)) * n_classes // len(y) if n_classes else y)
     assert np.mean(forest.forest_.kind == 0) > 0.5, "the example must have boosted trees"
     forest.save_model(tmp_path / "model.safetensors", dtype="float32")
     export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
@@ -480,16 +480,21 @@ STORED = ["int8", "float32"]
 def boosted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4)).astype(np.float32)
-    y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=600) > 0
+    y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=600)
     X[rng.random(X.shape) < 0.1] = np.nan
-    return X, {dtype: BoostForestClassifier(30, boost=True, dtype=dtype, random_state=0).fit(X, y) for dtype in STORED}
+    labels = {k: np.argsort(np.argsort(y)) * k // 600 for k in (2, 3)}
+    return X, {
+        (k, dtype): BoostForestClassifier(30, boost=True, dtype=dtype, random_state=0).fit(X, labels[k])
+        for k in labels
+        for dtype in STORED
+    }
 
 
 @pytest.mark.parametrize("stored", STORED)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_boosted_trees_with_few_splits_are_tables(boosted, monkeypatch, dtype, stored):
-    monkeypatch.setattr(_models, "_MOST", 0.0)
-    X, forest = boosted[0], boosted[1][stored]
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_trees_with_few_splits_are_tables(boosted, n_classes, dtype, stored):
+    X, forest = boosted[0], boosted[1][n_classes, stored]
     model = to_onnx(forest, dtype, leaves=True)
     assert "If" in {node.op_type for node in model.graph.node}
     rows = np.vstack([X[:100], on_thresholds(forest, X, dtype)]).astype(dtype)

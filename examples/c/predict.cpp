@@ -27,7 +27,7 @@ class Forest {
             throw std::invalid_argument("a row has " + std::to_string(n_columns) + " values");
         const std::size_t n_rows = rows.size() / n_columns;
         std::vector<double> results(n_rows * n_results()), work(bf_work(forest_.get(), n_rows));
-        check(bf_predict_rows(forest_.get(), rows.data(), n_rows, results.data(), work.data(), nullptr));
+        check(bf_predict_rows(forest_.get(), rows.data(), n_rows, n_columns, results.data(), work.data(), nullptr));
         return results;
     }
 

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, CStr, CString};
 
 #[repr(C)]
 pub struct RawForest {
-    n_columns: i32, // the first field; what follows is not needed here
+    _private: [u8; 0], // only the header knows what is in it
 }
 
 extern "C" {
@@ -17,7 +17,7 @@ extern "C" {
     fn bf_error(status: c_int) -> *const c_char;
     fn bf_n_results(forest: *const RawForest) -> i32;
     fn bf_work(forest: *const RawForest, n_rows: usize) -> usize;
-    fn bf_predict(forest: *const RawForest, row: *const f64, result: *mut f64, work: *mut f64) -> c_int;
+    fn bf_predict(forest: *const RawForest, row: *const f64, n: usize, result: *mut f64, work: *mut f64) -> c_int;
 }
 
 struct Forest {
@@ -42,13 +42,9 @@ impl Forest {
 
     /// The target, or the probability of each class.
     fn predict(&self, row: &[f64]) -> Result<Vec<f64>, String> {
-        let n_columns = unsafe { (*self.raw).n_columns } as usize;
-        if row.len() != n_columns {
-            return Err(format!("a row has {} values; got {}", n_columns, row.len()));
-        }
         let mut results = vec![0.0; unsafe { bf_n_results(self.raw) } as usize];
         let mut work = vec![0.0; unsafe { bf_work(self.raw, 1) }];
-        let status = unsafe { bf_predict(self.raw, row.as_ptr(), results.as_mut_ptr(), work.as_mut_ptr()) };
+        let status = unsafe { bf_predict(self.raw, row.as_ptr(), row.len(), results.as_mut_ptr(), work.as_mut_ptr()) };
         check(status).map(|_| results)
     }
 }

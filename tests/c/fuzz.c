@@ -42,9 +42,9 @@ static int use(const uint8_t* bytes, size_t n, FILE* out) {
     leaves = (int32_t*)calloc((size_t)forest->n_trees, sizeof(int32_t));
     for (i = 0; i < ROWS; ++i)
         for (j = 0; j < forest->n_columns; ++j) rows[(size_t)i * n_columns + (size_t)j] = value(forest, i, j);
-    if (bf_predict_rows(forest, rows, ROWS, results, work, NULL) != BF_OK) abort();
-    if (bf_apply(forest, rows, leaves, work) != BF_OK) abort();
-    if (forest->n_residuals > 0 && bf_interval(forest, rows, 0.8, ends, work) != BF_OK) abort();
+    if (bf_predict_rows(forest, rows, ROWS, n_columns, results, work, NULL) != BF_OK) abort();
+    if (bf_apply(forest, rows, n_columns, leaves, work) != BF_OK) abort();
+    if (forest->n_residuals > 0 && bf_interval(forest, rows, n_columns, 0.8, ends, work) != BF_OK) abort();
     for (j = 0; j < forest->n_columns; ++j) {
         if (strlen(forest->column_names[j]) > n) abort();
         bf_text_level(forest, j, "a"), bf_text_level(forest, j, NULL), bf_number_level(forest, j, 0.5);

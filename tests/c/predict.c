@@ -36,16 +36,16 @@ int main(int argc, char** argv) {
     for (i = 0; i < n_rows; ++i) {
         double ends[2] = {0, 0};
         for (c = 0; c < n_results; ++c) results[c] = 0;
-        status = bf_predict(forest, rows + i * n_columns, results, work);
+        status = bf_predict(forest, rows + i * n_columns, n_columns, results, work);
         put(status);
         for (c = 0; c < n_results; ++c) put(results[c]);
-        bf_apply(forest, rows + i * n_columns, leaves, work);
+        bf_apply(forest, rows + i * n_columns, n_columns, leaves, work);
         for (c = 0; c < (size_t)forest->n_trees; ++c) put(leaves[c]);
-        put(bf_interval(forest, rows + i * n_columns, coverage, ends, work));
+        put(bf_interval(forest, rows + i * n_columns, n_columns, coverage, ends, work));
         put(ends[0]), put(ends[1]);
         if (status == BF_OK) { /* many rows at once give the same */
             size_t n_done = 0;
-            if (bf_predict_rows(forest, rows, i + 1, together, work_rows, &n_done) == BF_OK &&
+            if (bf_predict_rows(forest, rows, i + 1, n_columns, together, work_rows, &n_done) == BF_OK &&
                 (n_done != i + 1 || memcmp(together + i * n_results, results, n_results * sizeof(double)) != 0))
                 return 2;
         }

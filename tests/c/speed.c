@@ -22,11 +22,11 @@ int main(int argc, char** argv) {
     for (round = 0; round < n_rounds && n > 0; ++round) {
         double seconds;
         begin = clock();
-        for (i = 0; i < n; ++i) bf_predict(forest, rows + i * n_columns, results + i * n_results, work);
+        for (i = 0; i < n; ++i) bf_predict(forest, rows + i * n_columns, n_columns, results + i * n_results, work);
         seconds = (double)(clock() - begin) / CLOCKS_PER_SEC / (double)n;
         one = seconds < one ? seconds : one;
         begin = clock();
-        bf_predict_rows(forest, rows, n, results, work, NULL);
+        bf_predict_rows(forest, rows, n, n_columns, results, work, NULL);
         seconds = (double)(clock() - begin) / CLOCKS_PER_SEC / (double)n;
         all = seconds < all ? seconds : all;
     }

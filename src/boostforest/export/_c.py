@@ -202,7 +202,7 @@ _FUNCTION = """\
 
 /* Predicts one row of {NAME}_N_COLUMNS values into {NAME}_N_RESULTS results; work: bf_work(&{name}, 1) doubles. */
 static inline int {name}_predict(const double *row, double *result, double *work) {{
-    return bf_predict(&{name}, row, result, work);
+    return bf_predict(&{name}, row, {NAME}_N_COLUMNS, result, work);
 }}
 """
 

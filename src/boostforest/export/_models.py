@@ -26,8 +26,6 @@ _AT_ONCE = 4096
 _ADDED_UP = 2**14
 # Coefficients for each split: with fewer the file would be more than 1.3 times the model file, where splits are coded.
 _FEW = 1.5
-_MOST = 1.1  # bytes for each of the float32 model file, which has some 4 for a coefficient and 4 for a split
-_BYTES_OF_A_SPLIT = {True: 12, False: 24}  # and a leaf: of floats, or of doubles
 
 
 class NodeModels:
@@ -47,13 +45,12 @@ class NodeModels:
     def weighted_sum(self, trees: Longs, weights: Floats, as_outputs: bool) -> Value:
         """Return Σ weight · score, or output, over some trees in ascending order: rows × outputs."""
         columns, graph = self._columns, self._graph
-        is_added_up = np.logical_and(
-            columns.kind[trees] == ModelKind.CONSTANT, columns.n_outputs == 1 and graph.ml_opset == ML_OPSET
-        )
-        parts = []
-        if is_added_up.any():
-            parts += self._sums_of_constants(trees[is_added_up], weights[is_added_up], as_outputs)
-        for group in self._groups(trees[~is_added_up]):
+        is_constant = (columns.kind[trees] == ModelKind.CONSTANT) & (graph.ml_opset == ML_OPSET)
+        is_in_table = is_constant & self._tables.are_shorter[trees]
+        is_added_up = is_constant & ~is_in_table & (columns.n_outputs == 1)
+        parts = self._sums_in_tables(trees[is_in_table], weights[is_in_table], as_outputs)
+        parts += self._sums_of_constants(trees[is_added_up], weights[is_added_up], as_outputs)
+        for group in self._groups(trees[~(is_in_table | is_added_up)]):
             values = self._values(Trees(columns, group), as_outputs)
             own = weights[np.searchsorted(trees, group)]
             if (own == own[0]).all():
@@ -84,7 +81,8 @@ class NodeModels:
         graph, first = self._graph, trees.numbers[0]
         leaf = trees.leaf_numbers(graph, self.routing)
         if self._columns.kind[first] == ModelKind.CONSTANT:
-            return graph.add("Gather", self._leaf_table(trees, as_outputs), leaf, axis=0)
+            table = graph.doubles(shortest(self._leaf_values(trees, as_outputs)))
+            return graph.add("Gather", table, leaf, axis=0)
         if self._columns.sum_path[first]:
             scores = self._path_sums(trees, leaf)
         else:
@@ -127,14 +125,12 @@ class NodeModels:
                 here = own[columns.depth[own] == level]
                 score[here] += score[columns.parent[here]]
             scores = score[trees.leaves]
-        return self._loss.loss.outputs(scores) if as_outputs else scores
-
-    def _leaf_table(self, trees: Trees, as_outputs: bool) -> Value:
-        """Return scores, or outputs, of the leaves as doubles: leaves × outputs."""
-        values = self._leaf_values(trees, as_outputs)
-        if self._dtype == "float32" and as_outputs and self._columns.n_outputs > 1:
-            values = values.astype(np.float32)  # means of probabilities are as exact as these: nothing cancels out
-        return self._graph.doubles(shortest(values))
+        if not as_outputs:
+            return scores
+        outputs: Floats = self._loss.loss.outputs(scores)
+        if self._dtype == "float32" and columns.n_outputs > 1:  # means of probabilities are as exact as these
+            outputs = outputs.astype(np.float32).astype(np.float64)
+        return outputs
 
     def _sums_of_constants(self, numbers: Longs, weights: Floats, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that have one number at each leaf in parts: TreeEnsemble adds them up."""
@@ -142,23 +138,11 @@ class NodeModels:
         sums = []
         for weight in np.unique(weights):
             own = weights == weight
-            in_tables = own & self._tables.are_shorter[numbers] & self._are_long(numbers[own], as_outputs)
-            own &= ~in_tables
-            sums += self._sums_in_tables(numbers[in_tables], weight, as_outputs)
             part = np.cumsum(n_leaves[own]) // _ADDED_UP
             for k in np.unique(part):
                 trees = Trees(self._columns, numbers[own][part == k])
                 sums.append(self._sum_of_constants(trees, self._leaf_values(trees, as_outputs)[:, 0], weight))
         return sums
-
-    def _are_long(self, numbers: Longs, as_outputs: bool) -> bool:
-        """Tell whether trees would make the file too large; tables are shorter, but slower for a single row."""
-        columns, trees = self._columns, Trees(self._columns, numbers)
-        values = self._leaf_values(trees, as_outputs)[:, 0]
-        is_exact = self._is_exact_in_floats(len(trees), values, unit_of(values))
-        n_bytes = np.count_nonzero(~trees.is_leaf) * _BYTES_OF_A_SPLIT[is_exact] + columns.params.nbytes
-        n_splits = np.count_nonzero(columns.feature >= 0)
-        return bool(n_bytes > _MOST * 4 * (columns.params.size + n_splits))
 
     def _is_exact_in_floats(self, n_trees: int, values: Floats, unit: float) -> bool:
         """Tell whether floats hold all digits of the sums of trees."""
@@ -166,14 +150,15 @@ class NodeModels:
             bool(n_trees * np.abs(values).max() < unit * EXACT_IN_FLOATS) and self.routing.threshold.dtype == np.float32
         )
 
-    def _sums_in_tables(self, numbers: Longs, weight: float, as_outputs: bool) -> list[Value]:
+    def _sums_in_tables(self, numbers: Longs, weights: Floats, as_outputs: bool) -> list[Value]:
         """Return the weighted sum of trees that are stored as tables, in parts."""
-        if not len(numbers):
-            return []
-        trees, values = Trees(self._columns, numbers), np.zeros(len(self._columns.feature))
-        values[trees.leaves] = self._leaf_values(trees, as_outputs)[:, 0]
+        trees, values = Trees(self._columns, numbers), np.zeros((len(self._columns.feature), self._columns.n_outputs))
+        if len(trees):
+            values[trees.leaves] = self._leaf_values(trees, as_outputs)
         return [
-            self._graph.add("Mul", part, np.array(weight)) for part in self._tables.sums(self._graph, numbers, values)
+            self._graph.add("Mul", part, np.array(weight))
+            for weight in np.unique(weights)
+            for part in self._tables.sums(self._graph, numbers[weights == weight], values)
         ]
 
     def _sum_of_constants(self, trees: Trees, values: Floats, weight: float) -> Value:

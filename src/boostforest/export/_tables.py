@@ -15,10 +15,10 @@ from ._features import Routing
 from ._graph import BOOL, FLOAT, INT32, Graph, Value
 from ._numbers import shortest, unit_of
 
-# Of a split and a leaf in TreeEnsemble: where coefficients have one byte, which floats add up, and else.
+# Of a split and a leaf in TreeEnsemble: where floats are enough, for coefficients of one byte, and else.
 _BYTES_OF_A_SPLIT = {True: 11, False: 24}
 _MOST_SPLITS = 8  # of a tree
-_AT_ONCE = 1024  # trees
+_AT_ONCE = 1024  # values of a row, one for each tree and output
 
 
 class SplitTables:
@@ -46,8 +46,8 @@ class SplitTables:
         self._place = np.empty(len(order), dtype=np.int64)  # of a split in its tree
         self._place[order] = np.arange(len(order)) - np.repeat(np.cumsum(n_splits) - n_splits, n_splits)
         n_inner = np.bincount(tree[inner], minlength=columns.n_trees)
-        is_short = columns.params.itemsize == 1
-        n_bytes = 2.0 ** (1 + n_splits) + (1 + self._threshold.itemsize) * n_splits
+        is_short = columns.params.itemsize == 1 or columns.n_outputs > 1  # then values are in a table anyway
+        n_bytes = 9 / 8 * 2.0**n_splits + (1 + self._threshold.itemsize) * n_splits
         n_bytes += 0 if is_short else columns.params.itemsize * (1 + n_inner)
         #: per tree: whether a table takes fewer bytes
         self.are_shorter: npt.NDArray[np.bool_] = (
@@ -68,22 +68,29 @@ class SplitTables:
         return rank, is_ordered & (n_splits > 0)
 
     def sums(self, graph: Graph, numbers: Longs, values: Floats) -> Iterator[Value]:
-        """Yield parts of the sum over trees of the values of the leaves that rows reach: rows × 1.
+        """Yield parts of the sum over trees of the values of the leaves that rows reach: rows × outputs.
 
-        ``values`` has a value for each node of the forest; whole numbers of a tree's unit are stored as such.
+        ``values`` has a row for each node of the forest; whole numbers of a tree's unit are stored as such.
         """
+        n_outputs = values.shape[1]
+        at_once = max(_AT_ONCE // n_outputs, 1)
         for n in np.unique(self._n_splits[numbers]):
             own = numbers[self._n_splits[numbers] == n]
-            for k in range(0, len(own), _AT_ONCE):
-                trees = own[k : k + _AT_ONCE]
+            for k in range(0, len(own), at_once):
+                trees = own[k : k + at_once]
                 leaves, goes_right = self._tables(trees, int(n))
                 found = self._found(graph, trees, int(n), goes_right)
-                units = np.array([unit_of(values[row]) for row in leaves])
-                whole = shortest((values[leaves] / units[:, None]).ravel())
-                if whole.itemsize > 1:
-                    units, (found, whole) = np.ones(len(trees)), _stored_once(graph, found, leaves, values)
-                gathered = graph.add("Gather", graph.doubles(whole), found, axis=0)
-                yield graph.reshape(graph.add("MatMul", graph.doubles(shortest(units[None])), gathered), -1, 1)
+                units = np.array([unit_of(values[row].ravel()) for row in leaves])
+                by_bits = shortest(values[leaves] / units[:, None, None]).reshape(-1, n_outputs)
+                if by_bits.itemsize > 1:
+                    by_bits, units = shortest(values[leaves]).reshape(-1, n_outputs), np.ones(len(trees))
+                n_leaves = len(np.unique(leaves))
+                if leaves.size + n_leaves * n_outputs * by_bits.itemsize < by_bits.nbytes:
+                    found, by_bits = _stored_once(graph, found, leaves, by_bits)
+                gathered = graph.add("Gather", graph.doubles(by_bits), found, axis=0)  # trees × rows × outputs
+                gathered = graph.reshape(gathered, len(trees), -1)
+                total = graph.add("MatMul", graph.doubles(shortest(units[None])), gathered)
+                yield graph.reshape(total, -1, n_outputs)
 
     def _tables(self, trees: Longs, n: int) -> tuple[Longs, npt.NDArray[np.bool_]]:
         """Return for all bits of n splits the leaf, and for all beginnings of bits whether a missing value goes right.
@@ -131,13 +138,15 @@ class SplitTables:
         return graph.add("Cast", graph.add("ReduceMax", missing, keepdims=0), to=BOOL)
 
 
-def _stored_once(graph: Graph, found: Value, leaves: Longs, values: Floats) -> tuple[Value, npt.NDArray[Any]]:
+def _stored_once(
+    graph: Graph, found: Value, leaves: Longs, by_bits: npt.NDArray[Any]
+) -> tuple[Value, npt.NDArray[Any]]:
     """Return the numbers of leaves, in the place of those of bits, and the values of leaves."""
-    own, number = np.unique(leaves, return_inverse=True)
+    _, place, number = np.unique(leaves, return_index=True, return_inverse=True)
     number = number.reshape(leaves.shape)
     first = number.min(axis=1, keepdims=True)  # of a tree, which has at most 256
     in_tree = graph.add("Gather", (number - first).astype(np.uint8).ravel(), found, axis=0)
-    return graph.add("Add", graph.add("Cast", in_tree, to=INT32), first.astype(np.int32)), shortest(values[own])
+    return graph.add("Add", graph.add("Cast", in_tree, to=INT32), first.astype(np.int32)), by_bits[place]
 
 
 def _bit_by_bit(
@@ -148,7 +157,11 @@ def _bit_by_bit(
     n = int(goes_right.shape[1]).bit_length() - 1
     right = graph.add("Greater", x, thresholds)
     missing = graph.add("IsNaN", x)
-    sides = graph.constant(goes_right.ravel())
+    # Eight in a byte; whoever runs the graph unpacks constants once, when it is loaded.
+    packed = outer.add("Cast", np.packbits(goes_right)[:, None], to=INT32)
+    bits = outer.add("Div", packed, 2 ** np.arange(7, -1, -1, dtype=np.int32))
+    bits = outer.add("Mod", bits, np.array(2, dtype=np.int32))
+    sides = outer.reshape(outer.add("Cast", bits, to=BOOL), -1)
     place = graph.constant(np.ones((1, 1), dtype=np.int32))
     for k in range(n):
         own, is_missing = (graph.add("Gather", bits, np.array(k), axis=0) for bits in (right, missing))

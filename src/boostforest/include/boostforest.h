@@ -3,8 +3,7 @@
  * ONE source file defines BOOSTFOREST_IMPLEMENTATION before it includes this one; others include it alone. A model
  * comes from a file or from bytes in memory, which are checked, or from tables that are compiled in (`boostforest
  * export model.bf --to c` writes them, with a copy of this file). Memory is taken while a model is loaded, and never
- * afterwards. A model may be used from several threads, each with work memory of its own; docs/deploy.md has an
- * example.
+ * afterwards. Threads may share a model, each with work memory of its own; docs/deploy.md has an example.
  *
  * Compile without options that change arithmetic, such as -ffast-math: missing values are NaN. BOOSTFOREST_STATIC makes
  * all functions static, BOOSTFOREST_NO_FILES leaves out what loads files (and malloc). */
@@ -23,7 +22,7 @@
 #endif
 
 /* Of rows; of files; and what files may have that this header does not know. bf_error has a text for each. */
-enum { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2, BF_NO_INTERVALS = 3, BF_COVERAGE = 4 };
+enum { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2, BF_NO_INTERVALS = 3, BF_COVERAGE = 4, BF_WIDTH = 5 };
 enum { BF_NO_FILE = 10, BF_NO_MEMORY = 11, BF_NOT_A_MODEL = 12, BF_NEWER = 13, BF_CHECKSUM = 14, BF_HEADER = 15 };
 enum { BF_DAMAGED = 16, BF_NETWORKS = 30, BF_CONSTRAINTS = 31, BF_LOSS = 32, BF_TOO_LARGE = 33, BF_ZERO_IN_TEXT = 34 };
 enum { BF_COLUMNS = 35, BF_TARGETS = 36 };
@@ -82,19 +81,20 @@ BF_API void bf_close(bf_forest* forest); /* NULL is nothing */
 #endif
 BF_API const char* bf_error(int status);              /* one sentence */
 BF_API int32_t bf_n_results(const bf_forest* forest); /* 1 in regression, otherwise the number of classes */
-/* Number of the level of a category, given its text; NULL is a missing one. NaN: it is unknown. */
+/* Number of the level of a category, given its text; NULL is a missing one. NaN: unknown. Infinite: no such column. */
 BF_API double bf_text_level(const bf_forest* forest, int32_t column, const char* text);
 /* The same for a category that is a number, if a double is equal to it (else by its digits as text). */
 BF_API double bf_number_level(const bf_forest* forest, int32_t column, double number);
 BF_API size_t bf_work(const bf_forest* forest, size_t n_rows); /* doubles of memory that so many rows at once need */
 /* Predicts one row, a value per column, NaN for a missing number: the target, or the probability of each class. */
-BF_API int bf_predict(const bf_forest* forest, const double* row, double* result, double* work);
+BF_API int bf_predict(const bf_forest* forest, const double* row, size_t n_columns, double* result, double* work);
 /* Predicts rows, one behind the other; after an error *n_done (unless NULL) is the row that it is about. */
-BF_API int bf_predict_rows(const bf_forest* forest, const double* rows, size_t n_rows, double* results, double* work,
-                           size_t* n_done);
-BF_API int bf_apply(const bf_forest* forest, const double* row, int32_t* leaves, double* work); /* one for each tree */
-/* Lower and upper end of an interval that holds the target so often. */
-BF_API int bf_interval(const bf_forest* forest, const double* row, double coverage, double* ends, double* work);
+BF_API int bf_predict_rows(const bf_forest* forest, const double* rows, size_t n_rows, size_t n_columns,
+                           double* results, double* work, size_t* n_done);
+/* The leaf of each tree; lower and upper end of an interval that holds the target so often. */
+BF_API int bf_apply(const bf_forest* forest, const double* row, size_t n_columns, int32_t* leaves, double* work);
+BF_API int bf_interval(const bf_forest* forest, const double* row, size_t n_columns, double coverage, double* ends,
+                       double* work);
 #endif
 #if defined(BOOSTFOREST_IMPLEMENTATION) && !defined(BOOSTFOREST_IMPLEMENTED)
 #define BOOSTFOREST_IMPLEMENTED
@@ -109,10 +109,11 @@ BF_API int bf_interval(const bf_forest* forest, const double* row, double covera
 BF_API const char* bf_error(int status) {
     switch (status) {
         case BF_OK: return "no error";
-        case BF_INFINITE: return "a value of the row is infinite";
+        case BF_INFINITE: return "a value of the row is infinite, or a level of a column of numbers";
         case BF_CATEGORY: return "a category is not the number of a level: see bf_text_level and bf_number_level";
         case BF_NO_INTERVALS: return "the model has no intervals: fit a regressor with oob_score=True, and save it";
         case BF_COVERAGE: return "coverage must be above 0 and below 1";
+        case BF_WIDTH: return "a row must have a value for each column of the model";
         case BF_NO_FILE: return "the file cannot be read";
         case BF_NO_MEMORY: return "there is not enough memory for the model";
         case BF_NOT_A_MODEL: return "it is not a model file of boostforest, or cut short";
@@ -144,7 +145,7 @@ BF_API double bf_text_level(const bf_forest* f, int32_t column, const char* text
     const int32_t n = bf_levels(f, column, 0);
     for (int32_t k = 0; text != NULL && k < n; ++k)
         if (strcmp(text, f->level_names[f->level_start[column] + k]) == 0) return k;
-    return text == NULL && bf_levels(f, column, 1) > n ? n : NAN;
+    return bf_levels(f, column, 1) == 0 ? INFINITY : text == NULL && bf_levels(f, column, 1) > n ? n : NAN;
 }
 /* A number as in Python, with as few digits as give the same one; whole: as an integer. */
 static inline void bf_print(double number, int whole, char out[512]) {
@@ -156,10 +157,10 @@ static inline void bf_print(double number, int whole, char out[512]) {
 }
 
 BF_API double bf_number_level(const bf_forest* f, int32_t column, double number) {
-    const int is_number = isfinite(number) && bf_levels(f, column, 0) > 0 && !f->level_is_text[column];
-    double level = isnan(number) ? bf_text_level(f, column, NULL) : NAN;
+    const int is_text = bf_levels(f, column, 0) > 0 && f->level_is_text[column];
+    double level = is_text && !isnan(number) ? INFINITY : bf_text_level(f, column, isnan(number) ? NULL : "");
     char text[512];
-    for (int whole = 0; whole < 2 && is_number && isnan(level); ++whole) /* 2 may be 2.0, and -0.0 is 0.0 */
+    for (int whole = 0; whole < 2 && isfinite(number) && isnan(level); ++whole) /* 2 may be 2.0, and -0.0 is 0.0 */
         bf_print(number + 0.0, whole, text), level = bf_text_level(f, column, text);
     return level;
 }
@@ -200,9 +201,10 @@ static inline void bf_expected(const bf_forest* f, double* x, double* equations)
         if (isnan(x[a])) x[a] = centre[a] + (is_positive ? equations[a * (d + 1) + d] / equations[a * (d + 2)] : 0);
 }
 /* Makes row i of work memory of a row of the table. */
-static inline int bf_read_row(const bf_forest* f, const double* row, size_t i, double* work) {
+static inline int bf_read_row(const bf_forest* f, const double* row, size_t n_columns, size_t i, double* work) {
     double *x = work + bf_row(f, i), *to = x, *filled = work + f->n_outputs + f->most_inputs;
     const double* means = f->level_means;
+    if (n_columns != (size_t)f->n_columns) return BF_WIDTH;
     for (int32_t j = 0; j < f->n_columns; ++j) {
         const int kind = f->column_kind != NULL ? f->column_kind[j] : (int)BF_NUMBER;
         const int32_t n_levels = bf_levels(f, j, 1), n_means = kind == BF_MEANS ? f->n_means : 0;
@@ -279,7 +281,6 @@ static inline void bf_outputs(const bf_forest* f, double largest, double* s) {
     for (int32_t c = 0; c < f->n_outputs; ++c) total += s[c] = exp(s[c] - top);
     for (int32_t c = 0; c < f->n_outputs; ++c) s[c] /= total;
 }
-
 /* Adds what a stage gives to scores: its sums over n trees or bags, of which the first stage has outputs. */
 static inline void bf_add_stage(const bf_forest* f, int32_t stage, double n, double* sums, double* scores) {
     const int has_outputs = stage == 0 && !f->is_plain; /* then the scores that their mean stands for */
@@ -319,14 +320,14 @@ static inline void bf_finish(const bf_forest* f, double* s, double* result) {
     if (f->n_outputs == 1) result[0] = f->n_classes == 0 ? bf_in_units(f, s[0]) : f->n_classes == 1 ? 1 : 1 - s[0];
 }
 
-BF_API int bf_predict_rows(const bf_forest* f, const double* rows, size_t n_rows, double* results, double* work,
-                           size_t* n_done) {
+BF_API int bf_predict_rows(const bf_forest* f, const double* rows, size_t n_rows, size_t n_columns, double* results,
+                           double* work, size_t* n_done) {
     const size_t sums = f->n_features + f->n_seen, scores = sums + f->n_outputs;
     for (size_t begin = 0; begin < n_rows; begin += BF_ROWS) {
         const size_t n = n_rows - begin < BF_ROWS ? n_rows - begin : BF_ROWS;
         int64_t t = 0;
         for (size_t i = 0; i < n; ++i) {
-            const int status = bf_read_row(f, rows + (begin + i) * f->n_columns, i, work);
+            const int status = bf_read_row(f, rows + (begin + i) * n_columns, n_columns, i, work);
             if (n_done != NULL) *n_done = begin + i;
             if (status != BF_OK) return status;
         }
@@ -349,12 +350,12 @@ BF_API int bf_predict_rows(const bf_forest* f, const double* rows, size_t n_rows
     return BF_OK;
 }
 
-BF_API int bf_predict(const bf_forest* f, const double* row, double* result, double* work) {
-    return bf_predict_rows(f, row, 1, result, work, NULL);
+BF_API int bf_predict(const bf_forest* f, const double* row, size_t n_columns, double* result, double* work) {
+    return bf_predict_rows(f, row, 1, n_columns, result, work, NULL);
 }
 
-BF_API int bf_apply(const bf_forest* f, const double* row, int32_t* leaves, double* work) {
-    const int status = bf_read_row(f, row, 0, work);
+BF_API int bf_apply(const bf_forest* f, const double* row, size_t n_columns, int32_t* leaves, double* work) {
+    const int status = bf_read_row(f, row, n_columns, 0, work);
     for (int32_t t = 0; t < f->n_trees && status == BF_OK; ++t) leaves[t] = bf_tree(f, t, work + bf_row(f, 0), work);
     return status;
 }
@@ -379,13 +380,13 @@ static inline double bf_limit(const bf_forest* f, double coverage, const double*
     return high;
 }
 /* Jackknife+ after bootstrap: the trees that have not drawn a training row are a forest that does not know it. */
-BF_API int bf_interval(const bf_forest* f, const double* row, double coverage, double* ends, double* work) {
+BF_API int bf_interval(const bf_forest* f, const double* row, size_t n_columns, double coverage, double* ends,
+                       double* work) {
     const int32_t n = f->n_residuals;
     double *x = work + bf_row(f, 0), *centre = work + bf_row(f, 1), *total = centre + n, *count = total + n;
     int64_t t = 0;
-    if (n == 0) return BF_NO_INTERVALS;
-    if (!(coverage > 0 && coverage < 1)) return BF_COVERAGE;
-    const int status = bf_read_row(f, row, 0, work);
+    if (n == 0 || !(coverage > 0 && coverage < 1)) return n == 0 ? BF_NO_INTERVALS : BF_COVERAGE;
+    const int status = bf_read_row(f, row, n_columns, 0, work);
     if (status != BF_OK) return status;
     for (int32_t stage = 0; stage < f->n_stages; ++stage) {
         const int64_t end = f->stage_end[stage], has_bags = f->stage_units[stage] < end - t;
@@ -440,7 +441,6 @@ static void bf_require(bf_loader* l, int condition, int status) {
     longjmp(l->failed, 1);
 }
 #define BF_CHECK(condition) bf_require(l, condition, BF_DAMAGED)
-
 /* Memory for n values, zeros, in a list of blocks. Whoever asks has compared n with the size of the file. */
 static void* bf_take(bf_loader* l, void*** list, int64_t n, size_t size) {
     void** block = (uint64_t)n < SIZE_MAX / 2 / size ? (void**)calloc(1, 16 + (size_t)n * size) : NULL;
@@ -534,7 +534,6 @@ static const char* bf_field(bf_loader* l, const char* name) {
 #define BF_TURN(x, n) ((x) >> (n) | (x) << (32 - (n)))
 #define BF_TURNS(x, a, b, c) (BF_TURN(x, a) ^ BF_TURN(x, b) ^ BF_TURN(x, c))
 #define BF_MIX(x, a, b, c) (BF_TURN(x, a) ^ BF_TURN(x, b) ^ (x) >> (c))
-
 /* SHA-256 of the file, in which the digits of the checksum, at `seal`, count as zeros. */
 static void bf_digest(const uint8_t* bytes, size_t n_bytes, size_t seal, char* digits) {
     uint32_t h[8], k[64], w[64] = {0}, v[8];
