@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+import fuzz_c
 import weka
 
 
@@ -45,7 +46,7 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "emscripten": lambda: shutil.which("emcc") is not None,
     "node.js": lambda: shutil.which("node") is not None,
     "chromium": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    "clang is": lambda: shutil.which("clang") is not None,
+    "clang is": lambda: "clang" in fuzz_c.compilers(),
     "rustc is": lambda: shutil.which("rustc") is not None,
     "distributed": has_package("distributed"),
     "ray": has_package("ray"),

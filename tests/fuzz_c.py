@@ -32,6 +32,18 @@ N_ROWS = 5
 HUGE = 1e30  # numbers beyond it are somebody's joke: sums of them depend on their order
 
 
+def compilers():
+    """Return the C compilers that are here with their sanitizers (those of clang may be a package of their own)."""
+    with tempfile.TemporaryDirectory() as folder:
+        make = ["-x", "c", "-", *SANITIZERS, "-o", str(Path(folder) / "nothing")]
+        return [
+            name
+            for name in ("gcc", "clang")
+            if shutil.which(name)
+            and not subprocess.run([name, *make], input=b"int main(void) { return 0; }", capture_output=True).returncode
+        ]
+
+
 def build(folder, compiler="gcc", source="fuzz.c", flags=()):
     """Return a program of ``tests/c``, with warnings as errors and sanitizers."""
     program = Path(folder) / Path(source).stem
@@ -138,7 +150,7 @@ def main():
     options = parser.parse_args()
     say = sys.stdout.write
     folder = Path(tempfile.mkdtemp())
-    program = build(folder, "clang" if shutil.which("clang") else "gcc")
+    program = build(folder, compilers()[-1])
     begin, counts = time.monotonic(), Counter()
     half = options.seconds / 2
     command = [program, str(options.seed % 2**60), str(int(half)), *map(str, GOLDEN)]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import warnings
 from dataclasses import replace
@@ -16,12 +15,12 @@ from scipy import sparse
 
 import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
-from fuzz_c import Header, build, compare, damaged_files
+from fuzz_c import Header, build, compare, compilers, damaged_files
 from model_files import GOLDEN, seal, split, tensors_of, with_entry, with_metadata, with_tensors
 
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = [] if os.name == "nt" else compilers()
 pytestmark = pytest.mark.skipif(
-    not COMPILERS or os.name == "nt", reason="needs a C compiler, gcc or clang, on a system like Unix"
+    not COMPILERS, reason="needs a C compiler with sanitizers, gcc or clang, on a system like Unix"
 )
 # Sums are added up in another order than the kernels of the core have, and exp is the C library's: a prediction differs
 # by a few units in the last place of the largest number that it is made of.
@@ -33,7 +32,7 @@ NOT_EXPRESSED = {"v2-monotone-classifier", "v2-monotone-regressor"}
 def program(request, tmp_path_factory):
     """Return the program that predicts rows, with warnings as errors and sanitizers."""
     if request.param not in COMPILERS:
-        pytest.skip(f"{request.param} is not installed")
+        pytest.skip(f"{request.param} is not installed, or its sanitizers")
     return build(tmp_path_factory.mktemp(request.param), request.param, "predict.c")
 
 

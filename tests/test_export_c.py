@@ -15,14 +15,14 @@ from sklearn.linear_model import Ridge
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._model.model import Stages
 from boostforest.export import to_c
+from fuzz_c import SANITIZERS, compilers
 
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = [] if os.name == "nt" else compilers()
 pytestmark = pytest.mark.skipif(
-    not COMPILERS or os.name == "nt", reason="needs a C compiler, gcc or clang, on a system like Unix"
+    not COMPILERS, reason="needs a C compiler with sanitizers, gcc or clang, on a system like Unix"
 )
 DATA = Path(__file__).parent / "data"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 # Reads rows of doubles; writes the status, the results and the leaves of each, all as doubles.
 MAIN = """
@@ -127,7 +127,7 @@ def test_other_losses(tmp_path, rows, loss, settings):
 @pytest.mark.parametrize("optimise", ["-O1", "-O3"])
 def test_compilers_have_no_warning(tmp_path, rows, compiler, optimise):
     if compiler not in COMPILERS:
-        pytest.skip(f"{compiler} is not installed")
+        pytest.skip(f"{compiler} is not installed, or its sanitizers")
     X, y, _ = rows
     assert_same(tmp_path, BoostTreeRegressor(random_state=0).fit(X, y), X, compiler=compiler, optimise=optimise)
 
