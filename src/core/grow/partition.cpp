@@ -120,7 +120,16 @@ std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
     if (data_.missing != nullptr && !split.saw_missing) split.missing_left = left_is_larger(leaf, split);
     const std::int64_t middle = leaf.begin + move_rows(leaf, split);
     std::array children{Leaf{.begin = leaf.begin, .end = middle}, Leaf{.begin = middle, .end = leaf.end}};
-    for (Leaf& child : children) weigh(leaf, child);
+    if (replica_.weighs_by_counts()) {  // the sums are exact: one child has what the other leaves
+        const bool left_first = children[0].n_rows() <= children[1].n_rows();
+        Leaf& small = children[left_first ? 0 : 1];
+        Leaf& large = children[left_first ? 1 : 0];
+        weigh(leaf, small);
+        large.weight = leaf.weight - small.weight;
+        large.count = leaf.uses_batch ? leaf.count - small.count : leaf.count;
+    } else {
+        for (Leaf& child : children) weigh(leaf, child);
+    }
     if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
     return children;
 }

@@ -32,6 +32,7 @@ const Kernels kTable = {
     .left_sums = left_sums,
     .add_members = add_members,
     .add_gain = add_gain,
+    .best_column = best_column,
     .mark_left = mark_left,
     .part_rows = part_rows,
     .part_columns = part_columns,

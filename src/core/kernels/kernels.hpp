@@ -152,6 +152,10 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
+    // The first column of the largest gain among those that leave both sides a weight of at least `least`; -1 if there
+    // is none. Whole vectors are read.
+    int (*best_column)(const double* gain, const double* left_weight, int n, double total, double least);
+
     // Bit i of `left`: column[rows[i] * width] <= threshold.
     void (*mark_left)(const double* column, std::int64_t width, const std::int32_t* rows, std::int64_t n,
                       double threshold, std::uint8_t* left);

@@ -193,8 +193,7 @@ inline void substitute_of(const double* a, Index ld, int d, const double* invers
         EightLanes known;
         unrolled<0, 8 / kVec>([&]<int p>() {
             const Index at = j + p * kVec;
-            known.part[p] =
-                (first(d - at) & ~first(k + 1 - at)) ? load<Vec>(a + k * ld + at) * found.part[p] : Vec{};
+            known.part[p] = (first(d - at) & ~first(k + 1 - at)) ? load<Vec>(a + k * ld + at) * found.part[p] : Vec{};
         });
         for (j += 8; j < tail; j += 8)
             unrolled<0, 8 / kVec>([&]<int p>() { known.part[p] += product(k, j + p * kVec); });

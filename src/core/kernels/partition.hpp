@@ -37,7 +37,8 @@ template <class Body>
 
 Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int32_t* scratch) {
     const Index n_left = for_sides(
-        left, n, [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
+        left, n,
+        [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
             pack(scratch + before_right, to_right, rows + i, 0xFF);
             pack(rows + before_left, to_left, rows + i, all);
         });
@@ -48,7 +49,8 @@ Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int3
 void part_columns(double* const* columns, int n_columns, const std::uint8_t* left, Index n, double* scratch) {
     const Index stride = n + 8;
     const Index n_left = for_sides(
-        left, n, [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
+        left, n,
+        [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
             for (int k = 0; k < n_columns; ++k) {
                 pack(scratch + k * stride + before_right, to_right, columns[k] + i, 0xFF);
                 pack(columns[k] + before_left, to_left, columns[k] + i, all);
@@ -77,8 +79,8 @@ Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
         const auto all = static_cast<__mmask8>((1U << (n - i < 8 ? n - i : 8)) - 1);
         const __m256i here = _mm256_maskz_loadu_epi32(all, counts + i);
         const __mmask8 taken = _mm256_test_epi32_mask(here, here);
-        const __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(i)),
-                                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        const __m256i numbers =
+            _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(i)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows + n_out), _mm256_maskz_compress_epi32(taken, numbers));
         n_out += __builtin_popcount(taken);
     }
