@@ -140,11 +140,18 @@ Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
 
 // Bits set among `count` from `position` on.
 inline int count_bits(const std::uint64_t* words, Index position, Index count) {
+    constexpr Index kMost = 56;  // that are in eight bytes, wherever in the first of them they start
     int set = 0;
-    for (; count > 63; position += 63, count -= 63) set += count_bits(words, position, 63);
+    for (; count > kMost; position += kMost, count -= kMost) set += count_bits(words, position, kMost);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    std::uint64_t bits;
+    __builtin_memcpy(&bits, reinterpret_cast<const char*>(words) + position / 8, sizeof bits);
+    bits >>= position % 8;
+#else
     const std::uint64_t* word = words + position / 64;
     const int shift = static_cast<int>(position % 64);
     const std::uint64_t bits = word[0] >> shift | word[1] << 1 << (63 - shift);
+#endif
     return set + __builtin_popcountll(bits & ((std::uint64_t{1} << count) - 1));
 }
 
