@@ -97,9 +97,12 @@ def draw_parameter(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any
 
 
 def distinct(values: list[Any]) -> dict[int, Any]:
-    """Return the different objects among many, by their identity."""
-    if values and all(map(is_, values, repeat(values[0]))):  # most parameters are the same for all trees
-        return {id(values[0]): values[0]}
+    """Return the different objects among many, by their identity; equal strings may count as one."""
+    first = values[0] if values else None
+    # Most parameters are the same for all trees. Counting is quicker, but 1 and 1.0 or True are equal as well.
+    counts = first is None or isinstance(first, str)
+    if values and (values.count(first) == len(values) if counts else all(map(is_, values, repeat(first)))):
+        return {id(first): first}
     return dict(zip(map(id, values), values, strict=True))
 
 
@@ -126,8 +129,10 @@ def fold_numbers(entropy: Entropy, n_rows: int, n_folds: int) -> npt.NDArray[np.
 
 def choose_rows(entropy: Entropy, n_rows: int, n: int, weight: npt.NDArray[np.float64] | None) -> npt.NDArray[np.int64]:
     """Choose at most n rows without replacement, by their weights if they have some, in ascending order."""
+    if weight is None and n_rows <= n:
+        return np.arange(n_rows)
     generator = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_ROWS_TAG,)))
     if weight is None:
-        return np.sort(generator.choice(n_rows, min(n, n_rows), replace=False))
+        return np.sort(generator.choice(n_rows, n, replace=False))
     n_left = int(np.count_nonzero(weight))
     return np.sort(generator.choice(n_rows, min(n, n_left), replace=False, p=weight / weight.sum()))

@@ -392,12 +392,15 @@ def preset_settings(forest: Any, plan: Plan, data: TrainingData, n_rows: int) ->
 
 def _wide_settings(forest: Any, data: TrainingData) -> dict[str, Any]:
     """Return what trees of wide tables have of their own: each sees some of the features only."""
-    roles, own = data.roles, _set_parameters(forest)
+    roles = data.roles
     n_seen = data.X.shape[1] if roles.model_features is None else len(roles.model_features)
     constrained = roles.monotonic_cst is not None or roles.interactions is not None
-    if forest.preset == "paper" or constrained or forest.device != "cpu" or "node_model" in own:
+    if forest.preset == "paper" or constrained or forest.device != "cpu":
         return {}
     if n_seen <= _WIDE or data.X.size * data.loss.n_outputs <= _MUCH_WORK or _has_levels(data):
+        return {}
+    own = _set_parameters(forest)
+    if "node_model" in own:
         return {}
     settings = {
         "node_model": Ridge(max_features=max(n_seen // _SHARE_SEEN, _LEAST_SEEN)),

@@ -253,6 +253,8 @@ def read_training(
         if named:
             raise ValueError("categorical_features needs a dense table, and X is a sparse matrix.")
         return _read_sparse_training(X, y, numeric, owner, known)
+    if known is None and not named and _is_plain(X) and _is_plain_target(y) and len(X) == len(y):
+        return X, y, Columns(X.shape[1], None, {})
     noted = _owner(owner, known)
     table = _open(X, noted, by_column=named if known is None else not known.are_numbers, first=known is None)
     kinds: Any = ({}, {}) if known is None else (known.categories, known.special)
@@ -287,12 +289,24 @@ def read_rows(X: Any, known: Columns, owner: str) -> Floats:
 
 
 def _needs_no_check(X: Any, known: Columns) -> bool:
-    """Tell by a short look that rows are as they should be: scikit-learn's checks take longer than one row does."""
+    """Tell whether rows are as they should be by a short look."""
+    return known.names is None and known.are_numbers and _is_plain(X) and X.shape[1] == known.n
+
+
+def _is_plain(X: Any) -> bool:
+    """Tell by a short look that a table has numbers alone: scikit-learn's checks take longer than one row, or tree."""
     if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.flags.c_contiguous:
         return False
-    fits = X.shape[1] == known.n and len(X) > 0 and known.names is None and known.are_numbers
     with np.errstate(over="ignore", invalid="ignore"):
-        return fits and math.isfinite(X.sum())
+        return X.size > 0 and math.isfinite(X.sum())
+
+
+def _is_plain_target(y: Any) -> bool:
+    """Tell the same of a target, or of class labels that are numbers."""
+    if type(y) is not np.ndarray or y.dtype not in (np.float64, np.int64) or y.ndim != 1:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(y.sum())
 
 
 def _read_sparse_training(X: Any, y: Any, numeric: bool, owner: str, known: Columns | None) -> tuple[Any, Any, Columns]:

@@ -25,7 +25,7 @@ from .._base.declare import (
     pooled,
     real,
 )
-from .._base.draws import distinct, draw_parameter, is_distribution, pool_words
+from .._base.draws import distinct, draw_parameter, is_distribution
 from .._base.typing import Seeds, TreeParams
 from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
@@ -193,7 +193,7 @@ def check_criteria(criteria: Iterable[str], task: str) -> None:
 def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands: dict[str, NodeModel]) -> TreeParams:
     """Draw every parameter once per tree; ``shorthands`` says what the name of a node model stands for."""
     params = {p.name: draw_parameter(pools[p.name], seeds, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
-    params["node_model"] = own_copies(draw_node_models(params["node_model"], pool_words(seeds, 0), shorthands))
+    params["node_model"] = own_copies(draw_node_models(params["node_model"], seeds, shorthands))
     if is_distribution(pools["criterion"]):
         check_criteria(params["criterion"], task)
     return params

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._base.declare import Parameter, arguments_of, declared, integer, pooled, real
-from .._base.draws import Seeds, distinct, draw, word
+from .._base.draws import Seeds, distinct, draw, pool_words, word
 from .._core import ModelKind, NodeFit
 
 PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in Python
@@ -208,7 +208,7 @@ FOREST_SHORTHANDS = SHORTHANDS | {
 _COLUMNS = ("reg_lambda", "max_features", "n_hidden", "C", "epsilon", "tol", "max_iter", "intercept_scaling")
 
 
-def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
+def draw_node_models(models: list[Any], seeds: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
     """Return the node model of every tree with values in place of names and pools.
 
     "ridge" and "constant" have nothing to draw and stay as they are; what is not a model of the core is left alone.
@@ -218,8 +218,8 @@ def draw_node_models(models: list[Any], words: Seeds, shorthands: dict[str, Node
         model = shorthands[given] if isinstance(given, str) else given
         if not isinstance(model, NodeModel) or (isinstance(given, str) and given in ("constant", "ridge")):
             continue
-        trees = [t for t, m in enumerate(models) if m is given]
-        for t, own in zip(trees, model._draw(words[trees]), strict=True):
+        trees = [t for t, m in enumerate(models) if m is given or (isinstance(given, str) and m == given)]
+        for t, own in zip(trees, model._draw(pool_words(seeds[trees], 0)), strict=True):
             drawn[t] = own
     return drawn
 

@@ -1,6 +1,8 @@
 #include "batches.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 #include "../kernels/kernels.hpp"
 
@@ -11,11 +13,15 @@ const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<
     std::uint64_t* bits = taken.get(n_words + 1);
     std::fill_n(bits, n_words, 0);
     bits[n_words] = ~std::uint64_t{0};
+    // Byte by byte, where bytes lie in the order of their bits: a load that follows a store to the same place waits.
+    using Part = std::conditional_t<std::endian::native == std::endian::little, std::uint8_t, std::uint64_t>;
+    constexpr std::uint64_t kSize = 8 * sizeof(Part);
+    auto* parts = reinterpret_cast<Part*>(bits);
     for (std::int64_t t = 0; t < b; ++t) {
         const auto last = static_cast<std::uint64_t>(n - b + t), drawn = below(key, t, last + 1);
-        const bool fresh = (bits[drawn / 64] >> (drawn % 64) & 1) == 0;
+        const bool fresh = (parts[drawn / kSize] >> (drawn % kSize) & 1) == 0;
         const std::uint64_t value = fresh ? drawn : last;  // a selection, not a branch, that could not be predicted
-        bits[value / 64] |= std::uint64_t{1} << (value % 64);
+        parts[value / kSize] |= static_cast<Part>(std::uint64_t{1} << (value % kSize));
     }
     return bits;
 }
@@ -36,9 +42,14 @@ Sample Batches::draw(const Leaf& leaf, const std::int32_t* leaf_rows, std::int64
         .state = state_.get(data_.loss.n_state() * stride),
         .stride = stride,
     };
+    for (std::int64_t i = 0; i < sample.n; ++i) y[i] = data_.y[rows[i]];
+    if (replica_.weighs_by_counts()) {
+        std::copy_n(n_taken, sample.n, w);
+        sample.weight = static_cast<double>(size);
+        return sample;
+    }
     for (std::int64_t i = 0; i < sample.n; ++i) {
         w[i] = replica_.weights()[rows[i]] * n_taken[i] / replica_.counts()[rows[i]];
-        y[i] = data_.y[rows[i]];
         sample.weight += w[i];
     }
     return sample;

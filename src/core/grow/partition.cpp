@@ -16,14 +16,17 @@ Leaf Partition::start() {
     const double* weights = replica_.weights();
     std::int32_t* rows = rows_.get(data_.n_rows);
     Leaf root;
-    for (std::int64_t i = 0; i < data_.n_rows; ++i) {
-        const bool drawn = counts[i] != 0 && weights[i] != 0;  // a selection, not a branch: it cannot be predicted
-        rows[root.end] = static_cast<std::int32_t>(i);
-        root.end += drawn;
-        root.weight += drawn ? weights[i] : 0.0;
-        root.count += drawn ? counts[i] : 0;
+    root.end = kernels().take_nonzero(counts, data_.n_rows, rows);
+    if (!replica_.weighs_by_counts())
+        root.end = std::remove_if(rows, rows + root.end, [=](std::int32_t row) { return weights[row] == 0; }) - rows;
+    for (std::int64_t i = 0; i < root.end; ++i) root.count += counts[rows[i]];
+    root.weight = static_cast<double>(root.count);
+    if (!replica_.weighs_by_counts()) {
+        root.weight = 0;
+        for (std::int64_t i = 0; i < root.end; ++i) root.weight += weights[rows[i]];
     }
     n_rows_ = root.end;
+    columns_.resize(2 + data_.loss.n_state());
     w_.get(n_rows_);
     y_.get(n_rows_);
     state_.get(data_.loss.n_state() * n_rows_);
@@ -68,7 +71,7 @@ const std::uint8_t* Partition::mark_left(const Leaf& leaf, const Split& split) {
         }
     };
     const auto mark_column = [&](const double* column, std::int64_t width) {
-        mark([=, threshold = split.threshold](std::int64_t row) { return column[row * width] <= threshold; });
+        kernels().mark_left(column, width, rows, n, split.threshold, left);
     };
     const Indicators* lists = data_.indicators;
     if (lists != nullptr && lists->number[split.feature] >= 0) {  // bits stay in the cache where the table does not
@@ -93,11 +96,11 @@ std::int64_t Partition::move_rows(const Leaf& leaf, const Split& split) {
     const std::uint8_t* left = mark_left(leaf, split);
     const std::int64_t n_left = kernels().part_rows(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
     if (leaf.uses_batch) return n_left;
-    double* right = right_.get(n);
-    kernels().part_values(w_.data() + leaf.begin, left, n, right);
-    kernels().part_values(y_.data() + leaf.begin, left, n, right);
-    for (int k = 0; k < data_.loss.n_state(); ++k)
-        kernels().part_values(state_.data() + k * n_rows_ + leaf.begin, left, n, right);
+    const int n_columns = static_cast<int>(columns_.size());
+    columns_[0] = w_.data() + leaf.begin;
+    columns_[1] = y_.data() + leaf.begin;
+    for (int k = 2; k < n_columns; ++k) columns_[k] = state_.data() + (k - 2) * n_rows_ + leaf.begin;
+    kernels().part_columns(columns_.data(), n_columns, left, n, right_.get(n_columns * (n + 8)));
     return n_left;
 }
 
@@ -117,7 +120,16 @@ std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
     if (data_.missing != nullptr && !split.saw_missing) split.missing_left = left_is_larger(leaf, split);
     const std::int64_t middle = leaf.begin + move_rows(leaf, split);
     std::array children{Leaf{.begin = leaf.begin, .end = middle}, Leaf{.begin = middle, .end = leaf.end}};
-    for (Leaf& child : children) weigh(leaf, child);
+    if (replica_.weighs_by_counts()) {  // the sums are exact: one child has what the other leaves
+        const bool left_first = children[0].n_rows() <= children[1].n_rows();
+        Leaf& small = children[left_first ? 0 : 1];
+        Leaf& large = children[left_first ? 1 : 0];
+        weigh(leaf, small);
+        large.weight = leaf.weight - small.weight;
+        large.count = leaf.uses_batch ? leaf.count - small.count : leaf.count;
+    } else {
+        for (Leaf& child : children) weigh(leaf, child);
+    }
     if (data_.missing == nullptr) split.missing_left = children[0].weight >= children[1].weight;
     return children;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "../base/buffer.hpp"
 #include "leaf.hpp"
@@ -57,7 +58,8 @@ class Partition {
     std::int64_t n_rows_ = 0;         // distinct rows of the tree, and from one value of the state to the next
     Buffer<std::int32_t> rows_;       // their numbers in the table
     Buffer<double> w_, y_, state_;    // weight, label and state of these rows, where they are in place
-    Buffer<std::uint8_t> goes_left_;  // scratch: one bit per row of a leaf,
+    std::vector<double*> columns_;    // scratch: what moves with the rows of a leaf,
+    Buffer<std::uint8_t> goes_left_;  //   one bit per row,
     Buffer<double> right_;            //   and what goes to the right
     Buffer<std::int32_t> right_rows_;
 };

@@ -67,6 +67,7 @@ void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Wor
 Replica::Replica(const Dataset& data, const Sampling& sampling)
     : data_(data), sampling_(sampling), counts_(data.n_rows, 1), weights_(data.n_rows, 1.0) {
     if (!sampling.bootstrap && sampling.weight != nullptr) std::copy_n(sampling.weight, data.n_rows, weights_.data());
+    by_counts_ = sampling.bootstrap ? !sampling.balance_classes : sampling.weight == nullptr;
 }
 
 void Replica::draw(Key seed, Worker& worker) {
@@ -77,7 +78,9 @@ void Replica::draw(Key seed, Worker& worker) {
         draw_bootstrap(seed, data_.n_rows, sampling_, worker, counts_.data());
     }
     std::copy(counts_.begin(), counts_.end(), weights_.begin());
-    if (sampling_.drawn == nullptr && sampling_.cumulative != nullptr && read_deal(seed)) weigh_dealt();
+    const bool dealt_by_weight = sampling_.drawn == nullptr && sampling_.cumulative != nullptr && read_deal(seed);
+    by_counts_ = !dealt_by_weight && !sampling_.balance_classes;
+    if (dealt_by_weight) weigh_dealt();
     if (sampling_.balance_classes) balance_classes();
 }
 

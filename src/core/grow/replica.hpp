@@ -60,6 +60,7 @@ class Replica {
     // Per row of the table: how often it was drawn, and its weight (that times the weight of its class, or as given).
     const std::int32_t* counts() const { return counts_.data(); }
     const double* weights() const { return weights_.data(); }
+    bool weighs_by_counts() const { return by_counts_; }  // weights are counts, and their sums exact
 
    private:
     void weigh_dealt();
@@ -69,6 +70,7 @@ class Replica {
     const Sampling& sampling_;
     std::vector<std::int32_t> counts_;
     std::vector<double> weights_;
+    bool by_counts_ = false;
 };
 
 }  // namespace boostforest

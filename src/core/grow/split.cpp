@@ -123,7 +123,8 @@ void SplitFinder::take_best(const Candidates& columns, bool missing_left) {
     if (missing_left) {
         for (const int j : with_missing_) consider(j);
     } else {
-        for (int j = 0; j < columns.n; ++j) consider(j);
+        const int j = kernels().best_column(gain, weight, columns.n, total, least);  // without branches
+        if (j >= 0) consider(j);
     }
     best_ = best;
 }

@@ -152,10 +152,23 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
-    // Moves the values whose bit in `left` is set to the front and the others behind them, both in order; returns how
-    // many are left. The last byte of `left` and eight values more than n in scratch may be anything.
-    std::int64_t (*part_values)(double* values, const std::uint8_t* left, std::int64_t n, double* scratch);
+    // The first column of the largest gain among those that leave both sides a weight of at least `least`; -1 if there
+    // is none. Whole vectors are read.
+    int (*best_column)(const double* gain, const double* left_weight, int n, double total, double least);
+
+    // Bit i of `left`: column[rows[i] * width] <= threshold.
+    void (*mark_left)(const double* column, std::int64_t width, const std::int32_t* rows, std::int64_t n,
+                      double threshold, std::uint8_t* left);
+
+    // Moves the rows whose bit in `left` is set to the front and the others behind them, both in order; returns how
+    // many are left. The same for n values of each of some columns. The last byte of `left` may be anything; scratch
+    // has room for n + 8 values, of each column.
     std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
+    void (*part_columns)(double* const* columns, int n_columns, const std::uint8_t* left, std::int64_t n,
+                         double* scratch);
+
+    // The numbers of the counts that are not 0, of n; returns how many. Room for eight more.
+    std::int64_t (*take_nonzero)(const std::int32_t* counts, std::int64_t n, std::int32_t* rows);
 
     // Row rows[i] has counts[rows[i]] draws, which have one bit each in `taken`, one after another; a word of ones
     // follows. Writes the rows of which any draw is taken, and how many are; returns how many rows. few: most rows have

@@ -8,6 +8,34 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
+// Rows i … i + kRows - 1 of a and b less their shares of four pivot rows from k on, from the diagonal on. Two rows load
+// the pivots once.
+template <class V, Index kLanes, int kRows>
+[[gnu::always_inline]] inline void subtract_pivots(double* a, Index d, double* b, const V (&inverse)[4], Index k,
+                                                   Index i) {
+    const auto at = [=](Index row, Index j) { return a + (row * d + j) * kLanes; };
+    V share[kRows][4];
+    for (int r = 0; r < kRows; ++r) {
+        V rest = load<V>(b + (i + r) * kLanes);
+        for (int p = 0; p < 4; ++p) {
+            share[r][p] = load<V>(at(k + p, i + r)) * inverse[p];
+            rest -= share[r][p] * load<V>(b + (k + p) * kLanes);
+        }
+        store<V>(b + (i + r) * kLanes, rest);
+    }
+    const auto subtract = [&]<int kFirst, int kLast>(Index j) {
+        V rest[kRows];
+        for (int r = kFirst; r < kLast; ++r) rest[r] = load<V>(at(i + r, j));
+        for (int p = 0; p < 4; ++p) {
+            const V pivot = load<V>(at(k + p, j));
+            for (int r = kFirst; r < kLast; ++r) rest[r] -= share[r][p] * pivot;
+        }
+        for (int r = kFirst; r < kLast; ++r) store<V>(at(i + r, j), rest[r]);
+    };
+    if constexpr (kRows == 2) subtract.template operator()<0, 1>(i);
+    for (Index j = i + kRows - 1; j < d; ++j) subtract.template operator()<0, kRows>(j);
+}
+
 template <class V, Index kLanes>
 void solve_lanes_of(double* a, Index d, double* b, double* inverse_pivots) {
     const auto at = [=](Index i, Index j) { return a + (i * d + j) * kLanes; };
@@ -17,17 +45,27 @@ void solve_lanes_of(double* a, Index d, double* b, double* inverse_pivots) {
         largest = pivot > largest ? pivot : largest;
     }
     const V tiny = largest * (d * 8 * 2.220446049250313e-16);
-    for (Index k = 0; k < d; ++k) {
+    const auto take_pivot = [=](Index k, Index end) {  // out of the rows up to `end`
         const V pivot = load<V>(at(k, k)), right = load<V>(b + k * kLanes);
         const V inverse = pivot > tiny ? 1 / pivot : V{};
         store<V>(inverse_pivots + k * kLanes, inverse);
-        for (Index i = k + 1; i < d; ++i) {
+        for (Index i = k + 1; i < end; ++i) {
             const V share = load<V>(at(k, i)) * inverse;
             for (Index j = i; j < d; ++j) store<V>(at(i, j), load<V>(at(i, j)) - share * load<V>(at(k, j)));
             store<V>(b + i * kLanes, load<V>(b + i * kLanes) - share * right);
         }
+        return inverse;
+    };
+    Index k = 0;
+    for (; k + 4 < d; k += 4) {  // four pivots at a time, as in factor_of
+        V inverse[4];
+        for (int p = 0; p < 4; ++p) inverse[p] = take_pivot(k + p, k + 4);
+        Index i = k + 4;
+        for (; i + 2 <= d; i += 2) subtract_pivots<V, kLanes, 2>(a, d, b, inverse, k, i);
+        if (i < d) subtract_pivots<V, kLanes, 1>(a, d, b, inverse, k, i);
     }
-    for (Index k = d - 1; k >= 0; --k) {
+    for (; k < d; ++k) take_pivot(k, d);
+    for (k = d - 1; k >= 0; --k) {
         V rest = load<V>(b + k * kLanes);
         for (Index j = k + 1; j < d; ++j) rest -= load<V>(at(k, j)) * load<V>(b + j * kLanes);
         store<V>(b + k * kLanes, rest * load<V>(inverse_pivots + k * kLanes));

@@ -10,11 +10,19 @@ namespace BF_ISA {
 namespace {
 
 void gather_shifted(const double* x, const std::int32_t* rows, Index n, int width, const double* centre, double* out) {
-    for (Index i = 0; i < n; ++i) {
-        const double* row = x + rows[i] * Index{width};
-        for_columns(width,
-                    [&]<class V>(int j) { store<V>(out + i * width + j, load<V>(row + j) - load<V>(centre + j)); });
-    }
+    with_vector(width, [=]<class V>() {
+        constexpr int kSize = Traits<V>::kSize;
+        if (width == kSize) {
+            const V shift = load<V>(centre);
+            for (Index i = 0; i < n; ++i) store<V>(out + i * kSize, load<V>(x + rows[i] * Index{kSize}) - shift);
+            return;
+        }
+        for (Index i = 0; i < n; ++i) {
+            const double* row = x + rows[i] * Index{width};
+            for (int j = 0; j < width; j += kSize)
+                store<V>(out + i * width + j, load<V>(row + j) - load<V>(centre + j));
+        }
+    });
 }
 
 // Weighted sums of kVectors vectors of columns, divided by `total`.
@@ -179,12 +187,13 @@ inline void substitute_of(const double* a, Index ld, int d, const double* invers
     }
     const Index tail = (d - 1) / 8 * 8;  // the last lanes; what lies behind d may be anything
     const auto product = [&](Index row, Index j) { return load<Vec>(a + row * ld + j) * load<Vec>(s + j); };
+    EightLanes found{};  // the unknowns of eight lanes, stored together: a vector cannot be loaded from single stores
     for (k = d - 1; k >= 0; --k) {
         Index j = k / 8 * 8;
         EightLanes known;
         unrolled<0, 8 / kVec>([&]<int p>() {
             const Index at = j + p * kVec;
-            known.part[p] = (first(d - at) & ~first(k + 1 - at)) ? product(k, at) : Vec{};
+            known.part[p] = (first(d - at) & ~first(k + 1 - at)) ? load<Vec>(a + k * ld + at) * found.part[p] : Vec{};
         });
         for (j += 8; j < tail; j += 8)
             unrolled<0, 8 / kVec>([&]<int p>() { known.part[p] += product(k, j + p * kVec); });
@@ -193,7 +202,12 @@ inline void substitute_of(const double* a, Index ld, int d, const double* invers
                 const Index at = j + p * kVec;
                 known.part[p] += first(d - at) ? product(k, at) : Vec{};
             });
-        s[k] -= sum(known) * inverse_pivots[k];
+        const double unknown = s[k] - sum(known) * inverse_pivots[k];
+        unrolled<0, 8 / kVec>([&]<int p>() {
+            const Index at = k / 8 * 8 + p * kVec;
+            found.part[p] = kPlaces == k - at ? splat<Vec>(unknown) : found.part[p];
+            if (k % 8 == 0) store(s + at, found.part[p]);
+        });
     }
 }
 

@@ -52,7 +52,7 @@ template <int kTerms>
 // log(1 + e) for e in [0, 1], halved first where 1 + e > √2.
 [[gnu::always_inline]] inline Vec log1p_of(Vec e) {
     const auto large = e > 0.41421356237309503;
-    const Vec s = large ? (e - 1) / (e + 3) : e / (e + 2);
+    const Vec s = (large ? e - 1 : e) / (e + (large ? splat<Vec>(3) : splat<Vec>(2)));
     return log_ratio(s) + (large ? splat<Vec>(0.6931471805599453) : Vec{});
 }
 

@@ -4,10 +4,6 @@
 
 #include "simd.hpp"
 
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-#include <immintrin.h>
-#endif
-
 namespace boostforest {
 namespace BF_ISA {
 namespace {
@@ -23,54 +19,139 @@ inline void pack(std::int32_t* to, __mmask8 side, const std::int32_t* from, __mm
     _mm256_mask_storeu_epi32(to, written, _mm256_maskz_compress_epi32(side, values));
 }
 
-template <class T>
-inline Index part(T* values, const std::uint8_t* left, Index n, T* right) {
+// Calls body(first value, those that go left, those that go right, those that there are, how many have gone left and
+// right before) for every eight values; returns how many go left.
+template <class Body>
+[[gnu::always_inline]] inline Index for_sides(const std::uint8_t* left, Index n, Body body) {
     Index n_left = 0, n_right = 0;
     for (Index i = 0; i < n; i += 8) {
         const Index here = n - i < 8 ? n - i : 8;
         const auto all = static_cast<__mmask8>((1U << here) - 1);
         const auto to_left = static_cast<__mmask8>(left[i / 8] & all), to_right = static_cast<__mmask8>(~to_left & all);
-        pack(right + n_right, to_right, values + i, 0xFF);
-        pack(values + n_left, to_left, values + i, all);
+        body(i, to_left, to_right, all, n_left, n_right);
         n_left += __builtin_popcount(to_left);
         n_right += __builtin_popcount(to_right);
     }
-    __builtin_memcpy(values + n_left, right, n_right * sizeof(T));
     return n_left;
-}
-#else
-// Without branches: which way a row goes cannot be predicted.
-template <class T>
-inline Index part(T* values, const std::uint8_t* left, Index n, T* right) {
-    Index n_left = 0, n_right = 0;
-    for (Index i = 0; i < n; ++i) {
-        const T value = values[i];
-        const Index is_left = left[i / 8] >> (i % 8) & 1;
-        values[n_left] = value;
-        right[n_right] = value;
-        n_left += is_left;
-        n_right += 1 - is_left;
-    }
-    __builtin_memcpy(values + n_left, right, n_right * sizeof(T));
-    return n_left;
-}
-#endif
-
-Index part_values(double* values, const std::uint8_t* left, Index n, double* scratch) {
-    return part(values, left, n, scratch);
 }
 
 Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int32_t* scratch) {
-    return part(rows, left, n, scratch);
+    const Index n_left = for_sides(
+        left, n,
+        [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
+            pack(scratch + before_right, to_right, rows + i, 0xFF);
+            pack(rows + before_left, to_left, rows + i, all);
+        });
+    __builtin_memcpy(rows + n_left, scratch, (n - n_left) * sizeof(*rows));
+    return n_left;
 }
+
+void part_columns(double* const* columns, int n_columns, const std::uint8_t* left, Index n, double* scratch) {
+    const Index stride = n + 8;
+    const Index n_left = for_sides(
+        left, n,
+        [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
+            for (int k = 0; k < n_columns; ++k) {
+                pack(scratch + k * stride + before_right, to_right, columns[k] + i, 0xFF);
+                pack(columns[k] + before_left, to_left, columns[k] + i, all);
+            }
+        });
+    for (Index i = n_left; i < n; i += 8)
+        for (int k = 0; k < n_columns; ++k)
+            store_first(columns[k] + i, load<Vec>(scratch + k * stride + i - n_left), n - i);
+}
+
+void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,
+               std::uint8_t* left) {
+    const __m512d limit = _mm512_set1_pd(threshold);
+    const __m512i step = _mm512_set1_epi64(width);
+    for (Index i = 0; i < n; i += 8) {
+        const auto all = static_cast<__mmask8>((1U << (n - i < 8 ? n - i : 8)) - 1);
+        const __m512i at = _mm512_mul_epi32(_mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(all, rows + i)), step);
+        const __m512d values = _mm512_mask_i64gather_pd(limit, all, at, column, sizeof(double));
+        left[i / 8] = static_cast<std::uint8_t>(_mm512_cmp_pd_mask(values, limit, _CMP_LE_OQ));
+    }
+}
+
+Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
+    Index n_out = 0;
+    for (Index i = 0; i < n; i += 8) {
+        const auto all = static_cast<__mmask8>((1U << (n - i < 8 ? n - i : 8)) - 1);
+        const __m256i here = _mm256_maskz_loadu_epi32(all, counts + i);
+        const __mmask8 taken = _mm256_test_epi32_mask(here, here);
+        const __m256i numbers =
+            _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(i)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows + n_out), _mm256_maskz_compress_epi32(taken, numbers));
+        n_out += __builtin_popcount(taken);
+    }
+    return n_out;
+}
+#else
+// Without branches: which way a row goes cannot be predicted.
+Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int32_t* scratch) {
+    Index n_left = 0, n_right = 0;
+    for (Index i = 0; i < n; ++i) {
+        const std::int32_t row = rows[i];
+        const Index is_left = left[i / 8] >> (i % 8) & 1;
+        rows[n_left] = row;
+        scratch[n_right] = row;
+        n_left += is_left;
+        n_right += 1 - is_left;
+    }
+    __builtin_memcpy(rows + n_left, scratch, n_right * sizeof(*rows));
+    return n_left;
+}
+
+void part_columns(double* const* columns, int n_columns, const std::uint8_t* left, Index n, double* scratch) {
+    for (int k = 0; k < n_columns; ++k) {
+        double* values = columns[k];
+        Index n_left = 0, n_right = 0;
+        for (Index i = 0; i < n; ++i) {
+            const double value = values[i];
+            const Index is_left = left[i / 8] >> (i % 8) & 1;
+            values[n_left] = value;
+            scratch[n_right] = value;
+            n_left += is_left;
+            n_right += 1 - is_left;
+        }
+        __builtin_memcpy(values + n_left, scratch, n_right * sizeof(double));
+    }
+}
+
+void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,
+               std::uint8_t* left) {
+    for (Index i = 0; i < n; i += 8) {
+        unsigned bits = 0;
+        for (Index k = 0; k < (n - i < 8 ? n - i : 8); ++k)
+            bits |= unsigned{column[rows[i + k] * width] <= threshold} << k;
+        left[i / 8] = static_cast<std::uint8_t>(bits);
+    }
+}
+
+Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
+    Index n_out = 0;
+    for (Index i = 0; i < n; ++i) {
+        rows[n_out] = static_cast<std::int32_t>(i);
+        n_out += counts[i] != 0;
+    }
+    return n_out;
+}
+#endif
 
 // Bits set among `count` from `position` on.
 inline int count_bits(const std::uint64_t* words, Index position, Index count) {
+    constexpr Index kMost = 56;  // that are in eight bytes, wherever in the first of them they start
     int set = 0;
-    for (; count > 63; position += 63, count -= 63) set += count_bits(words, position, 63);
+    for (; count > kMost; position += kMost, count -= kMost) set += count_bits(words, position, kMost);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    std::uint64_t bits;
+    __builtin_memcpy(&bits, reinterpret_cast<const char*>(words) + position / 8, sizeof bits);
+    bits >>= position % 8;
+#else
     const std::uint64_t* word = words + position / 64;
     const int shift = static_cast<int>(position % 64);
     const std::uint64_t bits = word[0] >> shift | word[1] << 1 << (63 - shift);
+#endif
     return set + __builtin_popcountll(bits & ((std::uint64_t{1} << count) - 1));
 }
 

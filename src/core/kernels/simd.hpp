@@ -4,6 +4,10 @@
 
 #include "kernels.hpp"
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 namespace boostforest {
 namespace BF_ISA {
 namespace {
@@ -168,7 +172,13 @@ inline VecMask first(Index m) {
 
 inline void store_first(double* p, Vec v, Index m) {
     if (m >= kVec) return store(p, v);
-    for (Index i = 0; i < m; ++i) p[i] = v[i];
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(p, _mm512_cmplt_epi64_mask(reinterpret_cast<__m512i>(kPlaces), _mm512_set1_epi64(m)), v);
+#elif defined(__AVX__)
+    _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(first(m)), v);
+#else
+    if (m == 1) p[0] = v[0];
+#endif
 }
 
 // body<kFrom>() … body<kTo - 1>(): arrays of vectors stay in registers only where every index is a constant.

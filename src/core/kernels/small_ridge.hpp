@@ -30,11 +30,13 @@ struct SmallOutputs {
 
 // Solves A s = b for the symmetric A of kSize rows; b becomes s. Gauss and Jordan's elimination, symmetric as long as
 // swept columns hold the shares of their pivots: so every factor stands in the pivot's row, and no substitution
-// follows.
+// follows. The next pivot is computed by itself, as it will stand in its row: everything waits for its inverse.
 template <class V, int kSize, int kOutputs>
 [[gnu::always_inline]] inline void solve_in_registers(V (&a)[kSize], V (&b)[kOutputs], double tiny) {
+    double pivot = a[0][0];
     unrolled<0, kSize>([&]<int k>() {
-        const double pivot = a[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
+        const double inverse = pivot > tiny ? 1 / pivot : 0;
+        if constexpr (k + 1 < kSize) pivot = a[k + 1][k + 1] - a[k][k + 1] * inverse * a[k][k + 1];
         const V share = a[k] * inverse;
         unrolled<k + 1, kSize>([&]<int i>() { a[i] = with_place<V, k>(a[i] - share[i] * a[k], share[i]); });
         unrolled<0, kOutputs>([&]<int c>() {
@@ -88,8 +90,13 @@ template <class V, int kHalf, int kRest, int kOutputs>
 [[gnu::always_inline]] inline void solve_in_blocks(V (&a)[kHalf], V (&b)[kHalf], V (&d)[kRest], V (&low)[kOutputs],
                                                    V (&high)[kOutputs], double tiny) {
     V c[kRest] = {};
+    double pivot = a[0][0];
     unrolled<0, kHalf>([&]<int k>() {
-        const double pivot = a[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
+        const double inverse = pivot > tiny ? 1 / pivot : 0;
+        if constexpr (k + 1 < kHalf)
+            pivot = a[k + 1][k + 1] - a[k][k + 1] * inverse * a[k][k + 1];
+        else
+            pivot = d[0][0] - b[k][0] * inverse * b[k][0];
         const V share = a[k] * inverse, other = b[k] * inverse;
         unrolled<k + 1, kHalf>([&]<int i>() {
             a[i] = with_place<V, k>(a[i] - share[i] * a[k], share[i]);
@@ -106,7 +113,8 @@ template <class V, int kHalf, int kRest, int kOutputs>
         });
     });
     unrolled<0, kRest>([&]<int k>() {
-        const double pivot = d[k][k], inverse = pivot > tiny ? 1 / pivot : 0;
+        const double inverse = pivot > tiny ? 1 / pivot : 0;
+        if constexpr (k + 1 < kRest) pivot = d[k + 1][k + 1] - d[k][k + 1] * inverse * d[k][k + 1];
         const V share = d[k] * inverse;
         unrolled<k + 1, kRest>([&]<int i>() {
             c[i] -= share[i] * c[k];

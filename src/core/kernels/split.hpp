@@ -80,6 +80,34 @@ void add_gain(int width, double g, double h, const double* g_left, const double*
     });
 }
 
+int best_column(const double* gain, const double* left_weight, int n, double total, double least) {
+    const auto is_valid = [=](int j) {
+        const Vec left = load<Vec>(left_weight + j);
+        return first(n - j) & (left >= least) & (total - left >= least);
+    };
+    Vec top = splat<Vec>(-__builtin_inf());
+    for (int j = 0; j < n; j += kVec) {
+        const Vec own = load<Vec>(gain + j);
+        top = (is_valid(j) & (own > top)) ? own : top;
+    }
+    double best = top[0];
+    for (int k = 1; k < kVec; ++k) best = top[k] > best ? top[k] : best;
+    for (int j = 0; j < n; j += kVec) {
+        const VecMask here = is_valid(j) & (load<Vec>(gain + j) == best);
+#if defined(__AVX512F__)
+        if (const auto bits = _mm512_movepi64_mask(reinterpret_cast<__m512i>(here)); bits != 0)
+            return j + __builtin_ctz(bits);
+#elif defined(__AVX__)
+        if (const int bits = _mm256_movemask_pd(reinterpret_cast<__m256d>(here)); bits != 0)
+            return j + __builtin_ctz(bits);
+#else
+        for (int k = 0; k < kVec; ++k)
+            if (here[k] != 0) return j + k;
+#endif
+    }
+    return -1;
+}
+
 }  // namespace
 }  // namespace BF_ISA
 }  // namespace boostforest
