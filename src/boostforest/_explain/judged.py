@@ -65,9 +65,7 @@ def read_target(loss: Loss, y: Any, n_rows: int) -> Any:
     return y
 
 
-def judged_rows(
-    model: Model, X: Any, y: Any, sample_weight: Any, offset: Any, owner: str, draws: Draws
-) -> JudgedRows:
+def judged_rows(model: Model, X: Any, y: Any, sample_weight: Any, offset: Any, owner: str, draws: Draws) -> JudgedRows:
     """Return rows of a table with their target; ``owner`` is who messages name."""
     features, loss = model.features, model.loss
     table = read_rows(X, features.columns, owner)
