@@ -49,6 +49,13 @@ def test_residuals_too_large_for_a_heavy_tail_are_far_off_without_a_wide_gap():
     assert sum((bounded_by(np.zeros(500), errors, np.ones(500, bool)) != errors).any() for errors in tail) <= 2
 
 
+def test_a_right_target_is_not_moved_to_what_a_wrong_one_says():
+    rng = np.random.default_rng(0)
+    labels, expected = np.append(rng.normal(size=497), [1e6] * 3), np.zeros(500)
+    expected[0] = 9e4  # the mean of trees, one of which is bent
+    assert np.abs(bounded_by(expected, labels, np.ones(500, bool))).max() < 10
+
+
 def test_rows_beside_wrong_targets_are_told_from_them():
     rng = np.random.default_rng(17)
     X = rng.uniform(size=(500, 6))

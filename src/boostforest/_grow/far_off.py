@@ -89,7 +89,12 @@ def bounded_by(expected: Floats, labels: Floats, rows: Mask, weight: Floats | No
 def _bounded(expected: Floats, labels: Floats, rows: Mask, weight: Floats | None) -> tuple[Floats, Mask]:
     """Return the same, and which labels are far off."""
     far, spread = _apart(labels - expected, rows, weight)
-    return np.where(far, expected + np.clip(labels - expected, -_BOUND * spread, _BOUND * spread), labels), far
+    if not far.any():
+        return labels, far
+    near, bound = labels[rows & ~far], _BOUND * spread
+    # A single tree beside a far-off target may say anything.
+    centre = np.clip(expected, near.min() - bound, near.max() + bound)
+    return np.where(far, centre + np.clip(labels - centre, -bound, bound), labels), far
 
 
 def _counted(data: TrainingData) -> Mask:
