@@ -40,6 +40,34 @@ def test_far_off_targets_do_not_ruin_the_predictions_of_other_rows(contamination
     assert median_error(forest, X_test, y_test) < 1.2 * median_error(clean, X_test, y_test)
 
 
+def test_residuals_too_large_for_a_heavy_tail_are_far_off_without_a_wide_gap():
+    rng = np.random.default_rng(0)
+    apart = np.array([20.0, 37.0, 176.0, 227.0, 490.0])  # each less than five times the one below
+    labels = np.append(rng.normal(size=494), [4.5, *apart])
+    assert_array_equal(bounded_by(np.zeros(500), labels, np.ones(500, bool)) != labels, labels >= 20)
+    tail = rng.pareto(1.5, size=(50, 500))
+    assert sum((bounded_by(np.zeros(500), errors, np.ones(500, bool)) != errors).any() for errors in tail) <= 2
+
+
+def test_a_right_target_is_not_moved_to_what_a_wrong_one_says():
+    rng = np.random.default_rng(0)
+    labels, expected = np.append(rng.normal(size=497), [1e6] * 3), np.zeros(500)
+    expected[0] = 9e4  # the mean of trees, one of which is bent
+    assert np.abs(bounded_by(expected, labels, np.ones(500, bool))).max() < 10
+
+
+def test_rows_beside_wrong_targets_are_told_from_them():
+    rng = np.random.default_rng(17)
+    X = rng.uniform(size=(500, 6))
+    y = X @ [9, -6, 3, 1.5, 0, 0] + 0.5 * rng.normal(size=500)
+    X_test, _ = rng.uniform(size=(2000, 6)), rng.normal(size=2000)
+    wrong = rng.choice(500, 5, replace=False)
+    y[wrong] *= 100  # trees of Huber's loss are bent beside them
+    with pytest.warns(UserWarning, match=r"5 of 500 targets are far off what the other rows say"):
+        forest = BoostForestRegressor(**FEW).fit(X, y)
+    assert median_error(forest, X_test, X_test @ [9, -6, 3, 1.5, 0, 0]) < 0.25
+
+
 def test_the_papers_forest_takes_targets_as_they_are():
     X, y, X_test, y_test, _ = table("1e6")
     assert median_error(BoostForestRegressor(preset="paper", **FEW).fit(X, y), X_test, y_test) > 100
@@ -74,8 +102,7 @@ def test_figures_out_of_bag_are_those_of_the_targets_as_they_are():
     assert forest.oob_score_ < 0.1
     near = np.setdiff1d(np.arange(500), wrong)
     assert np.corrcoef(forest.oob_prediction_[near], y[near])[0, 1] > 0.9
-    width = np.diff(forest.predict_interval(X[:5], 0.9))
-    assert (width < 10).all()
+    assert (np.diff(forest.predict_interval(X, 0.9)) < 10).all()  # no row beside a wrong target is much less certain
 
 
 def test_compress_judges_by_the_rows_that_are_not_far_off():

@@ -241,6 +241,12 @@ def test_bad_offsets_are_refused_and_the_fitted_model_stays(offset, says):
     assert_array_equal(tree.predict(X), before)
 
 
+def test_an_offset_whose_exponential_is_no_number_is_refused():
+    X, y, offset = table("poisson")
+    with pytest.raises(ValueError, match=r"offset must be from -300 to 300 for loss='poisson'.*; got one of size 1000"):
+        BoostTreeRegressor(loss="poisson").fit(X, y, offset=np.append(offset[1:], -1e3))
+
+
 def test_an_offset_of_several_classes_has_a_column_for_each():
     X, y, offset = classes(3)
     with pytest.raises(ValueError, match=r"a number per row and output, shape \(400, 3\); got shape \(400,\)"):

@@ -28,6 +28,22 @@ def oob_outputs(forest, table):
     return total / n[:, None]
 
 
+def test_an_offset_of_the_rows_counts():
+    pd = pytest.importorskip("pandas")
+    city = [f"c{c}" for c in np.random.default_rng(1).integers(0, 30, size=200)]
+    table, offset = pd.DataFrame(X).add_prefix("x").assign(city=city), 10 * X[:, 2]
+    forest = BoostForestRegressor(40, preset="paper", oob_score=True, random_state=0)
+    forest.fit(table, y + offset, offset=offset)
+    found = forest.permutation_importances(table, y + offset, offset=offset, n_repeats=1)
+    assert found.out_of_bag
+    assert_allclose(found.loss, root_mean_squared_error(y + offset, forest.oob_prediction_))
+    assert found.importances[0] > 10 * abs(found.importances[2])  # what the offset says is not the column's
+    new = forest.permutation_importances(table[:50], (y + offset)[:50], offset=offset[:50])
+    assert_allclose(new.loss, root_mean_squared_error((y + offset)[:50], forest.predict(table[:50], offset[:50])))
+    with pytest.raises(ValueError, match=r"offset must have a number per row, shape \(200,\); got shape \(3,\)"):
+        forest.permutation_importances(table, y, offset=[1, 2, 3])
+
+
 @pytest.mark.parametrize("task", ["regression", "two classes", "classes"])
 def test_importances_are_the_rise_of_the_out_of_bag_loss_with_shuffled_columns(task):
     if task == "regression":

@@ -503,6 +503,18 @@ def make_steps(n_targets=2):
     return X, Y + rng.normal(0, 0.1, Y.shape)
 
 
+def test_later_stages_come_after_boosting_and_only_where_it_is_of_no_use():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 6))
+    Y = np.column_stack([4 * X[:, 0] ** 2, np.sin(6 * X[:, 1]), 4 * X[:, 2] * X[:, 3]])
+    Y += 0.1 * rng.normal(size=Y.shape)
+    first, *others = BoostForestRegressor(60, random_state=0).fit(X, Y).stages_.boosted
+    assert not first and others and all(others)
+    asked = BoostForestRegressor(60, n_stages=2, random_state=0).fit(X, Y).stages_.boosted
+    assert asked[:2] == (False, False)
+    assert len(BoostForestRegressor(60, boost=False, random_state=0).fit(X, Y).stages_) > 1
+
+
 def test_boosted_stages_join_numbers_and_classes_only_if_they_are_asked_for_by_name():
     X, Y = make_steps()
     forest = BoostForestRegressor(40, random_state=0).fit(X, Y)

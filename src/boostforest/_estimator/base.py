@@ -395,9 +395,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
                 [*engine.run_in_groups(_outputs_on_worker, [engine.share(model)], n_blocks, block)]
             )
 
-    def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+    def _judged_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> JudgedRows:
         model = self._fitted()
-        return judged_rows(model, X, y, sample_weight, type(self).__name__, self._draws_of_fit)
+        return judged_rows(model, X, y, sample_weight, offset, type(self).__name__, self._draws_of_fit)
 
     def _draws_of_fit(self, y: Floats, weight: Floats | None) -> tuple[Floats | None, Sampling | None]:
         """Return the weights of the fit and how its trees got their rows; None: all of them have seen all rows."""
@@ -417,9 +417,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         """Write the fitted model to a file that ``boostforest.load_model`` reads; no pickle.
 
         The file is in the safetensors layout and holds everything but what there is for each training row: out-of-bag
-        predictions, and the leaves that quantiles, distributions and local intervals need. Parameters that are
-        distributions, functions or random generators come back as their defaults; a warning names them. A file that is
-        there already is replaced at once, or stays whole.
+        predictions, and with several targets what intervals and quantiles need (files of `get_target` have it).
+        Parameters that are distributions, functions or random generators come back as their defaults; a warning names
+        them. A file that is there already is replaced at once, or stays whole.
 
         Parameters
         ----------

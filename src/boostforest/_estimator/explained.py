@@ -28,7 +28,7 @@ class ExplainedMixin:
         """Return the number of threads."""
 
     @abstractmethod
-    def _judged_rows(self, X: Any, y: Any, sample_weight: Any) -> JudgedRows:
+    def _judged_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> JudgedRows:
         """Return rows with their target as a model is judged by them."""
 
     def explain(
@@ -216,6 +216,7 @@ class ExplainedMixin:
         n_repeats: int = 5,
         max_rows: int | None = None,
         random_state: int = 0,
+        offset: Any = None,
     ) -> PermutationImportances:
         """Compute by how much the loss rises when the values of a column are shuffled among the rows.
 
@@ -237,6 +238,8 @@ class ExplainedMixin:
             So many rows, evenly spaced in X, are judged and shuffled at most; None: all.
         random_state : int, default=0
             Seed of the shuffling.
+        offset : float or array-like of shape (n_samples,) or (n_samples, n_classes), default=None
+            Of the rows of X, as in `predict`; with the rows of the fit, that of the fit.
 
         Returns
         -------
@@ -264,5 +267,5 @@ class ExplainedMixin:
         >>> bool(bmi > age)
         True
         """
-        rows = self._judged_rows(X, y, sample_weight)
+        rows = self._judged_rows(X, y, sample_weight, offset)
         return permutation_importances(rows, n_repeats, max_rows, random_state, self._threads())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .._base.arrays import check_sample_weight
+from .._base.arrays import check_offset, check_sample_weight
 from .._base.sampling import Sampling
 from .._base.typing import Floats, Longs, Mask
 from .._features.features import read_rows
@@ -33,13 +33,17 @@ class JudgedRows:
     weight: Floats | None  #: of the user; None: all the same
     is_training: bool  #: the rows of the fit, in order
     sampling: Sampling | None  #: how all trees have drawn from them; None: not judged out of bag
+    offset: Floats | None = None  #: in scores, rows × outputs
 
     def outputs(self, threads: int, X: Floats | None = None, numbers: Longs | None = None) -> tuple[Floats, Mask]:
         """Return outputs, out of bag if they can be, and which rows have them; of changed rows with these numbers."""
         X = self.X if X is None else X
+        offset = self.offset
+        if offset is not None and numbers is not None:
+            offset = np.ascontiguousarray(offset[numbers])
         if self.sampling is None:
-            return self.model.outputs(X, threads), np.ones(len(X), dtype=bool)
-        return self.model.out_of_bag_outputs(X, self.sampling, threads, places=Places(len(self.y), numbers))
+            return self.model.outputs(X, threads, offset), np.ones(len(X), dtype=bool)
+        return self.model.out_of_bag_outputs(X, self.sampling, threads, offset, Places(len(self.y), numbers))
 
     def losses(self, outputs: Floats, numbers: Longs) -> Floats:
         """Return the losses of outputs for the rows with these numbers."""
@@ -61,18 +65,21 @@ def read_target(loss: Loss, y: Any, n_rows: int) -> Any:
     return y
 
 
-def judged_rows(model: Model, X: Any, y: Any, sample_weight: Any, owner: str, draws: Draws) -> JudgedRows:
+def judged_rows(model: Model, X: Any, y: Any, sample_weight: Any, offset: Any, owner: str, draws: Draws) -> JudgedRows:
     """Return rows of a table with their target; ``owner`` is who messages name."""
     features, loss = model.features, model.loss
     table = read_rows(X, features.columns, owner)
     encoded = loss.encode(read_target(loss, y, len(table)))
     own = check_sample_weight(sample_weight, len(table))
+    known = check_offset(offset, len(table), loss.n_outputs)
+    in_scores = None if known is None else loss.offset_scores(known)
     if not _are_of_fit(model, table, encoded):
         transformed = table if features.encoder is None else features.encoder.transform(table)
-        return JudgedRows(model, transformed, encoded, own, False, None)
+        return JudgedRows(model, transformed, encoded, own, False, None, in_scores)
     weight, sampling = draws(encoded, own)
-    seen = features.transform_training(table, loss.category_targets(encoded), weight, model.entropy)
-    return JudgedRows(model, seen, encoded, own, True, sampling)
+    of_means = weight if in_scores is None else loss.category_weight(weight, in_scores)
+    seen = features.transform_training(table, loss.category_targets(encoded, in_scores), of_means, model.entropy)
+    return JudgedRows(model, seen, encoded, own, True, sampling, in_scores)
 
 
 def _are_of_fit(model: Model, table: Floats, encoded: Floats) -> bool:

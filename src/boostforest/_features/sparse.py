@@ -20,7 +20,7 @@ from .._base.threads import ONE_BLAS_THREAD
 from .._base.typing import Floats, Ints, Longs
 
 MAX_DENSE = 256  # columns: a sparse matrix of no more is as good as a dense one
-N_CHOSEN = 64  # columns that are features as they are
+N_CHOSEN = 144  # columns that are features as they are
 _PENALTIES = (3.0, 10.0, 30.0, 100.0, 300.0)  # of the squared coefficients, in units of a column's mean variance
 _STEPS, _TOLERANCE = 100, 1e-3  # of the conjugate gradients
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import gammaincc
 
 from .._base.draws import tree_seeds
 from .._base.typing import Floats, Mask
@@ -25,6 +26,8 @@ LEAST_ROWS = 30
 _SUSPECT = 10.0  # standard deviations of a normal distribution: a target from the median, a residual from 0
 _APART = 5.0  # times the largest residual of the others,
 _BY_CHANCE = 50.0  #   and to the power of their number: heavy tails have one residual apart now and then
+_SURELY_APART = 2.5  # the same where residuals together are too large for the tail of a power law
+_TAIL, _UNLIKELY = 1.5, 1e-4  # its index, and the probability that it has residuals as large
 _MOST = 0.05  # share of the rows that can be far off
 _BOUND = 3.0  # standard deviations of the other residuals that far-off targets are taken to be away
 _BETTER = 1.1  # mean squared error of the other rows, before over after
@@ -58,14 +61,17 @@ def bounded_labels(request: Request, data: TrainingData, n_trees: int = _TREES) 
     labels = np.where(counted, data.y, 0.0)
     robust = Huber.fit(labels[counted], _some(weight, counted), scale=True, offset=_some(data.offset, counted))
     expected, seen = _out_of_bag(request, data, robust, labels, n_trees)
-    rest = labels - expected
-    far, spread = _apart(rest, seen & counted, weight)
+    bounded, far = _bounded(expected, labels, seen & counted, weight)
     if not far.any():
         return None
-    bounded = np.where(far, expected + np.clip(rest, -_BOUND * spread, _BOUND * spread), labels)
     before, seen_before = _out_of_bag(request, data, SquaredError(), labels, n_trees)
-    after, _ = _out_of_bag(request, data, SquaredError(), bounded, n_trees)
-    near = seen & seen_before & counted & ~far
+    after, seen_after = _out_of_bag(request, data, SquaredError(), bounded, n_trees)
+    # Far-off targets bend trees of Huber's loss, too: rows beside them are told from them by the forest without them.
+    known = seen_before & seen_after & counted
+    bounded, far = _bounded(after, labels, known, weight)
+    if not far.any():
+        return None
+    near = known & ~far
 
     def error(predicted: Floats, rows: Mask) -> float:
         return float(np.average((predicted - labels)[rows] ** 2, weights=_some(weight, rows)))
@@ -77,8 +83,18 @@ def bounded_labels(request: Request, data: TrainingData, n_trees: int = _TREES) 
 
 def bounded_by(expected: Floats, labels: Floats, rows: Mask, weight: Floats | None = None) -> Floats:
     """Return labels with those of some rows that are far off nearer to what is expected of them."""
+    return _bounded(expected, labels, rows, weight)[0]
+
+
+def _bounded(expected: Floats, labels: Floats, rows: Mask, weight: Floats | None) -> tuple[Floats, Mask]:
+    """Return the same, and which labels are far off."""
     far, spread = _apart(labels - expected, rows, weight)
-    return np.where(far, expected + np.clip(labels - expected, -_BOUND * spread, _BOUND * spread), labels)
+    if not far.any():
+        return labels, far
+    near, bound = labels[rows & ~far], _BOUND * spread
+    # A single tree beside a far-off target may say anything.
+    centre = np.clip(expected, near.min() - bound, near.max() + bound)
+    return np.where(far, centre + np.clip(labels - centre, -bound, bound), labels), far
 
 
 def _counted(data: TrainingData) -> Mask:
@@ -112,11 +128,15 @@ def _apart(rest: Floats, rows: Mask, weight: Floats | None) -> tuple[Mask, float
     order = np.sort(size[rows])
     first = int(np.ceil((1 - _MOST) * len(order)))
     large = order[first:]
-    factor = np.maximum(_APART, _BY_CHANCE ** (1 / np.arange(len(large), 0, -1)))
-    gaps = (large > _SUSPECT * spread) & (large > factor * np.maximum(order[first - 1 : -1], spread))
-    if not spread > 0 or not gaps.any():
+    if not spread > 0:
         return np.zeros(len(rest), dtype=bool), spread
-    return size >= large[int(np.argmax(gaps))], spread
+    below, number = np.maximum(order[first - 1 : -1], spread), np.arange(len(large), 0, -1)
+    # In the tail of a power law the logarithms over the next residual below add up to a gamma variable (Hill 1975).
+    logs = np.cumsum(np.log(np.maximum(large, spread))[::-1])[::-1] - number * np.log(below)
+    factor = np.maximum(_APART, _BY_CHANCE ** (1 / number))
+    factor = np.where(gammaincc(number, _TAIL * np.maximum(logs, 0.0)) < _UNLIKELY, _SURELY_APART, factor)
+    gaps = (large > _SUSPECT * spread) & (large > factor * below)
+    return size >= large[int(np.argmax(gaps))] if gaps.any() else np.zeros(len(rest), dtype=bool), spread
 
 
 def _out_of_bag(

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._core import Link
-from .._losses import OutOfBag
+from .._losses import OutOfBag, Several
 from .._model.model import Model, Stages, join
 from .adaptive import ANY_LEAVES, MANY_ROWS, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
 from .boosted import Booster, Forest, Mixture
@@ -82,8 +82,10 @@ class StageGrower:
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
-        self._add_stages(grown, best, most, budget)
-        has_left = self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS
+        boosts_first = self._boosts_first
+        if not boosts_first:
+            self._add_stages(grown, best, most, budget)
+        has_left = boosts_first or (self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS)
         if self._booster is not None and not self._add_chains(grown, self._booster) and has_left:
             self._booster = None
             self._add_stages(grown, best, most, budget)
@@ -240,6 +242,12 @@ class StageGrower:
         cut |= ANY_LEAVES if self._few_leaves else {}
         plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
         return [s for s in plain if s != best and not s.keys() & self._own]
+
+    @property
+    def _boosts_first(self) -> bool:
+        """Whether later stages are tried only if boosting is of no use: several targets do better, in less time."""
+        several = isinstance(self._growth.data.loss, Several)
+        return several and self._booster is not None and self._n_stages == "auto"
 
     @property
     def _leaves_to_boosting(self) -> bool:

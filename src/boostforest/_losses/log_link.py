@@ -15,6 +15,7 @@ from .regression import RegressionLoss
 
 LEAST_OUTPUT = 1e-9  #: of a mean that a logarithm is taken of, in multiples of the target's mean
 _LEAST_VARIANCE = 1e-6  # of the target, in multiples of its squared mean
+_MOST_OFFSET = 300  # whose exponential, and products of two such, are numbers
 _LARGEST_NOISE = 0.5  # squared relative error of a mean: beyond it a parabola is no guide
 
 
@@ -44,6 +45,11 @@ class LogLink(RegressionLoss):
     def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
         cls._check(numbers)
+        if offset is not None and (most := float(np.abs(offset).max())) > _MOST_OFFSET:
+            raise ValueError(
+                f"offset must be from -{_MOST_OFFSET} to {_MOST_OFFSET} for loss={cls.name!r}, as it is added to a "
+                f"logarithm; got one of size {most:g}."
+            )
         p, expected = cls(**own).exponent, 1.0 if offset is None else np.exp(offset[:, 0])
         labels, curvature = numbers * expected ** (1 - p), expected ** (2 - p)
         mean = float(np.average(labels, weights=weight))

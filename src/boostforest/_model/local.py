@@ -19,11 +19,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._base.typing import Floats, Ints, Longs
+from .._losses.robust import weighted_quantile
 from .conformal import effective_rows, limits
 
 MOST_TREES = 20  # whose leaves are kept: more change little, and files grow with them
 _FROM_ALL = 0.1  # what the mean error of all rows counts in a scale, beside 1 for the leaves
 _POWERS = np.arange(9) / 4
+_MOST_ERROR = 20.0  # times the median error: what an error counts in scales
 _MOST_PARTS = 5  # of the training rows by their scales, each with a limit of its own;
 _OUTSIDE, _ROWS = 20, 100  #   so many rows are outside of the intervals of each part, and there are so many at least
 _EVERYWHERE = 0.5  # share of a distribution in which all rows count alike, wherever they are
@@ -74,20 +76,27 @@ class LocalErrors:
     def _of_leaves(self) -> tuple[Floats, Floats]:
         """What the rows of each leaf count, and their mean absolute error; 0 without rows."""
         places, n = self._places(self.leaves).ravel(), int(self._starts[-1]) + 1
-        shares, errors = self._shares, np.abs(self.residuals)
+        shares, errors = self._shares, self._sizes
         total = np.asarray(np.bincount(places, np.repeat(shares, self.n_trees), n), dtype=np.float64)
         summed = np.bincount(places, np.repeat(shares * errors, self.n_trees), n)
         return total, summed / np.where(total > 0, total, 1)
 
     @cached_property
+    def _sizes(self) -> Floats:
+        """Absolute errors, none too large: one target that is far off would make the scales of all rows beside it."""
+        sizes = np.abs(self.residuals)
+        middle = weighted_quantile(sizes, self.weight, 0.5)
+        return np.asarray(np.minimum(sizes, _MOST_ERROR * middle)) if middle > 0 else sizes
+
+    @cached_property
     def _mean_error(self) -> float:
-        return float(self._shares @ np.abs(self.residuals))
+        return float(self._shares @ self._sizes)
 
     @cached_property
     def _own(self) -> tuple[Floats, float]:
         """The scales of the kept rows, each without itself, and the power."""
         total, mean = self._of_leaves
-        places, errors = self._places(self.leaves), np.abs(self.residuals)
+        places, errors = self._places(self.leaves), self._sizes
         own = (self._shares[:, None] / total[places]).mean(axis=1)
         count = np.maximum(1 - own, 0.0) + _FROM_ALL
         scales = self._relative(np.maximum(mean[places].mean(axis=1) - own * errors, 0.0), count)
