@@ -57,6 +57,7 @@ void CoalitionTables::prepare_columns() {
             places_.push_back(place);
         }
     for (std::uint32_t fixed = 0; fixed < n_sets; ++fixed) {
+        sizes_.push_back(std::popcount(fixed));
         CubeColumns& columns = columns_.emplace_back();
         for (int layout = 1; layout < n_layouts_; ++layout)
             if (std::popcount(fixed & lanes_of(layout)) < std::popcount(fixed & lanes_of(columns.layout)))
@@ -216,7 +217,7 @@ void CoalitionTables::visit(std::int32_t node, const RowSet& rows, std::uint32_t
 void CoalitionTables::add_model(std::int32_t node, const RowSet& rows, std::uint32_t of_row, std::uint32_t of_other) {
     const Model& model = models_[node];
     const CubeColumns& columns = columns_[of_row | of_other];
-    const int p = std::popcount(of_row), q = std::popcount(of_other), n_in_lanes = 1 << kernels().cube_lanes;
+    const int p = sizes_[of_row], q = sizes_[of_other], n_in_lanes = 1 << kernels().cube_lanes;
     const std::int32_t* places = places_.data() + (columns.layout << n_players_);
     const std::int32_t place = places[of_row], lanes_of_row = place & (n_in_lanes - 1);
     const std::int32_t fixed_lanes = places[of_row | of_other] & (n_in_lanes - 1);

@@ -54,6 +54,7 @@ class CoalitionTables {
     bool one_each_;                          // input j is column j
     std::vector<std::int32_t> input_start_;  // of each column, and of one more that has none
     std::vector<CubeColumns> columns_;       // per set of columns that are not free
+    std::vector<std::int32_t> sizes_;        // per coalition
     std::vector<std::int32_t> places_;       // per layout and coalition: its place in the table
 
     const PreparedRows* rows_ = nullptr;

@@ -46,6 +46,21 @@ inline std::uint32_t lane_bits(VecMask mask) {
 #endif
 }
 
+// Adds the games of the lanes that `bits` names.
+inline void list_lanes(const double* differences, std::uint32_t bits, OpenCubes& open) {
+#if defined(__AVX512F__)
+    const VecMask all = reinterpret_cast<std::intptr_t>(differences) + static_cast<Index>(sizeof(double)) * kPlaces;
+    const __m512i own = _mm512_maskz_compress_epi64(static_cast<__mmask8>(bits), reinterpret_cast<__m512i>(all));
+    _mm512_storeu_si512(open.at + open.n, own);
+    open.n += __builtin_popcount(bits);
+#else
+    for (std::uint32_t l = 0; l < kVec; ++l) {
+        open.at[open.n] = differences + l;
+        open.n += bits >> l & 1;
+    }
+#endif
+}
+
 // kVec background rows from `row` on, those that `bits` names: adds the values of games that are linear or constant.
 template <bool kOneEach>
 [[gnu::always_inline]] inline void compare_rows(const CubeGames& games, Index row, std::uint32_t bits,
@@ -68,10 +83,7 @@ template <bool kOneEach>
     const VecMask is_open = given & ~linear & ~constant;
     store<Vec>(differences + columns.n * kLanes, start);
     const std::uint32_t open_bits = lane_bits(is_open);
-    for (std::uint32_t l = 0; l < kVec; ++l) {
-        open.at[open.n] = differences + l;
-        open.n += open_bits >> l & 1;
-    }
+    list_lanes(differences, open_bits, open);
     if (open_bits == bits) return;
     const Vec at_start = linear ? start : constant ? within(start, low, high) : Vec{};
     const Vec slope = linear ? splat<Vec>(1) : Vec{};
