@@ -74,6 +74,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}  # dark or light as the reader's system
 html_sidebars = {"index": []}
 html_show_sourcelink = False
 

@@ -26,18 +26,18 @@ def one_picture() -> Figure:
     y = np.sin(x) + 0.3 * x + rng.normal(0, 0.25, x.size)
     X, grid = x[:, np.newaxis], np.linspace(0, 10, 800)
     models = {
-        "a decision tree: 5 constants": DecisionTreeRegressor(max_leaf_nodes=5, random_state=0),
-        "a BoostTree: 8 models, below the root": BoostTreeRegressor(max_leaf_nodes=5, n_cuts=20, random_state=0),
-        "a BoostForest, with 90 % intervals": BoostForestRegressor(random_state=0),
+        "a decision tree:\n5 constants": DecisionTreeRegressor(max_leaf_nodes=5, random_state=0),
+        "a BoostTree:\n8 models": BoostTreeRegressor(max_leaf_nodes=5, n_cuts=20, random_state=0),
+        "a BoostForest:\n90 % intervals": BoostForestRegressor(random_state=0),
     }
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
     for ax, (title, model), colour in zip(axes, models.items(), (VERMILION, BLUE, BLUE), strict=True):
         model.fit(X, y)
         ax.plot(x, y, ".", color="0.7", markersize=4)
         if isinstance(model, BoostForestRegressor):
             ax.fill_between(grid, *model.predict_interval(grid[:, np.newaxis]).T, color=LIGHT_BLUE, alpha=0.3, lw=0)
-        ax.plot(grid, model.predict(grid[:, np.newaxis]), color=colour, linewidth=2)
-        ax.set_title(title, fontsize="medium")
+        ax.plot(grid, model.predict(grid[:, np.newaxis]), color=colour, linewidth=3)
+        ax.set_title(title, fontsize=19)  # to be read on a phone, at a third of the size
         ax.set_xticks([])
         ax.set_yticks([])
         ax.spines[["top", "right"]].set_visible(False)

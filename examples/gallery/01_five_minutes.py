@@ -26,7 +26,8 @@ print(f"R² out of bag {forest.oob_score_:.2f}, on test rows {forest.score(X_tes
 # Intervals that hold nine of ten targets on average.
 
 lower, upper = forest.predict_interval(X_test, coverage=0.9).T
-print(f"{((lower <= y_test) & (y_test <= upper)).mean():.0%} of the test targets are within their interval")
+inside = (lower <= y_test) & (y_test <= upper)
+print(f"{inside.mean():.0%} of the test targets are within their interval")
 
 # %%
 # A file without pickle. The loaded model predicts the same, to the bit.
