@@ -1,45 +1,35 @@
 """BoostForest beside RandomForest on three datasets that ship with scikit-learn.
 
-Prints a table of scores, times and sizes. With matplotlib it then draws how forests of a single stage converge as trees
-are added, and writes the report of the last forest as a page to open in a browser.
+Prints a table of scores, times and sizes. With matplotlib it then draws how the loss of BoostForest falls as trees are
+added, and writes the report of the last forest as a page to open in a browser.
 """
 
 from __future__ import annotations
 
 import argparse
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, plot
 
 N_TREES = 250
 HEADER = f"{'dataset':<26}{'model':<14}{'test score':<15}{'fit':>10}{'predict':>12}{'size':>12}"
-TICKS = (1, 3, 10, 30, 100, N_TREES)
-# Blue and vermilion of the Okabe-Ito palette stay apart for every kind of colour vision, and the line
-# styles differ as well.
-STYLES: dict[str, dict[str, Any]] = {
-    "BoostForest": {"color": "#0072B2", "linestyle": ":", "linewidth": 1.8},
-    "… fast": {"color": "#0072B2", "linestyle": "-", "linewidth": 1.8},
-    "RandomForest": {"color": "#D55E00", "linestyle": "--", "linewidth": 1.5},
-}
 
 FILES = """
 Look at
   {report:<24}the report of BoostForest on diabetes, to open in a browser
-  {picture:<24}how the forests converge, tree by tree"""
+  {picture:<24}how the loss of forests falls, tree by tree"""
 NO_FILES = """
 With matplotlib there would be a report page and a picture, too: pip install "boostforest[plot]"
 Look at"""
@@ -94,23 +84,9 @@ PROBLEMS = (
 class Result(NamedTuple):
     """What came out on one dataset."""
 
-    curves: dict[str, list[float]]  #: test scores by number of trees
-    forest: Any  #: BoostForest as it comes
+    forests: dict[str, Any]  #: BoostForest as it comes, and as a single stage
     X_test: Any
     y_test: Any
-
-
-def staged(model: Any, X: Any) -> Iterator[npt.NDArray]:
-    """Yield the predictions of the first 1, 2, ... trees."""
-    if hasattr(model, "staged_predict"):
-        yield from model.staged_predict(X)
-        return
-    # scikit-learn's forests have no staged prediction: average their trees as they would do themselves.
-    has_classes = hasattr(model, "classes_")
-    X = np.asarray(X)  # the trees were fitted to arrays
-    outputs = (tree.predict_proba(X) if has_classes else tree.predict(X) for tree in model.estimators_)
-    for count, total in enumerate(accumulate(outputs), start=1):
-        yield model.classes_[np.argmax(total, axis=1)] if has_classes else total / count
 
 
 def model_bytes(model: Any) -> int:
@@ -133,54 +109,28 @@ def line(title: str, name: str, score: str, seconds: tuple[float, float], size: 
 
 
 def run(problem: Problem) -> Result:
-    """Fit the forests and print their lines of the table.
-
-    The default has stages that were weighed together: of it there is the last score only.
-    """
+    """Fit the forests and print their lines of the table."""
     X_train, X_test, y_train, y_test = problem.split()
-    curves, models = {}, problem.models()
+    models = problem.models()
     for name, model in models.items():
         _, fit_s = timed(model.fit, X_train, y_train)
         predicted, predict_s = timed(model.predict, X_test)
-        score = problem.score(y_test, predicted)
-        shown = f"{problem.metric} {score:.3f}"
+        shown = f"{problem.metric} {problem.score(y_test, predicted):.3f}"
         print(line(problem.title, name, shown, (fit_s, predict_s), model_bytes(model)), flush=True)
-        single = name != "BoostForest"
-        curves[name] = [problem.score(y_test, stage) for stage in staged(model, X_test)] if single else [score]
-    return Result(curves, models["BoostForest"], X_test, y_test)
+    del models["RandomForest"]
+    return Result(models, X_test, y_test)
 
 
-def draw_panel(axes: Any, problem: Problem, curves: dict[str, list[float]]) -> None:
-    """Draw one dataset's curves; the trees are on a log scale because the first ten matter most."""
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    for name, scores in curves.items():
-        scores = scores * N_TREES if len(scores) == 1 else scores
-        axes.plot(range(1, len(scores) + 1), scores, label=name, **STYLES[name])
-    axes.set_xscale("log")
-    axes.set_xlim(1, N_TREES)
-    axes.xaxis.set_major_locator(FixedLocator(TICKS))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(TICKS, [str(tick) for tick in TICKS])
-    axes.set_title(problem.title, fontsize=11)
-    axes.set_xlabel("number of trees")
-    axes.set_ylabel(f"test {problem.metric}")
-    axes.grid(alpha=0.3, linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def draw(curves: list[dict[str, list[float]]], path: Path) -> None:
-    """Draw one panel per dataset, with one legend below them all."""
+def draw(results: list[Result], path: Path) -> None:
+    """Draw one panel per dataset."""
     from matplotlib.figure import Figure  # without pyplot no display is needed
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08, wspace=0.04)
-    figure = Figure(figsize=(12, 4), layout=layout)
-    panels = figure.subplots(1, len(curves), squeeze=False)[0]
-    for axes, problem, scores in zip(panels, PROBLEMS, curves, strict=True):
-        draw_panel(axes, problem, scores)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    panels = figure.subplots(1, len(results), squeeze=False)[0]
+    for axes, problem, result in zip(panels, PROBLEMS, results, strict=True):
+        for name, forest in result.forests.items():
+            plot.convergence(forest, result.X_test, result.y_test, label=name, ax=axes)
+        axes.set_title(problem.title, fontsize=11)
     figure.savefig(path, dpi=150)
 
 
@@ -196,8 +146,9 @@ def main() -> None:
         print(NO_FILES)
     else:
         last = results[-1]
-        last.forest.report(last.X_test, last.y_test, args.report, title="BoostForest on diabetes", target="progression")
-        draw([result.curves for result in results], args.out)
+        best = last.forests["BoostForest"]
+        best.report(last.X_test, last.y_test, args.report, title="BoostForest on diabetes", target="progression")
+        draw(results, args.out)
         print(FILES.format(report=str(args.report), picture=str(args.out)))
     print(NEXT)
 

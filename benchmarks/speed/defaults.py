@@ -1,13 +1,12 @@
 """``python -m benchmarks.speed defaults``: whole models at their defaults, by the processor time of one thread.
 
 Other programs may run on the machine: time is that of the process, and learners have their turns. RandomForest and
-ExtraTrees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
+Extra-Trees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,21 +21,14 @@ from boostforest_paper import data, generators
 from boostforest_paper.data.folder import add_folder
 from boostforest_paper.data.paper import SMALL
 from boostforest_paper.data.splits import fold
+from boostforest_paper.learners import Settings, find
 
 N_TREES = 250
 ONE_ROW_CALLS = 1000
 _LONG_WORK = 4e6  # rows × features: above, forests of scikit-learn grow a tenth of the trees
 _OURS = ("best", "paper", "fast")
-_MODELS = {  # by package: names of the classifier and the regressor
-    "RandomForest": ("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
-    "ExtraTrees": ("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
-    "LightGBM": ("lightgbm", "LGBMClassifier", "LGBMRegressor"),
-    "CatBoost": ("catboost", "CatBoostClassifier", "CatBoostRegressor"),
-}
-_SILENT: dict[str, dict[str, Any]] = {
-    "LightGBM": {"n_jobs": 1, "verbose": -1},
-    "CatBoost": {"thread_count": 1, "verbose": False, "allow_writing_files": False},
-}
+_FORESTS: dict[str, dict[str, Any]] = {"RandomForest": {}, "Extra-Trees": {"bootstrap": False}}
+_OTHERS = (*_FORESTS, "LightGBM", "CatBoost")
 
 
 class Gate(NamedTuple):
@@ -50,12 +42,12 @@ class Gate(NamedTuple):
 _SMALL = (*SMALL["classification"], *SMALL["regression"])
 GATES = {
     "small": Gate(_SMALL, "best", {"RandomForest": 3, "CatBoost": 10}),
-    "small-paper": Gate(_SMALL, "paper", {"RandomForest": 15, "ExtraTrees": 10, "LightGBM": 1}),
+    "small-paper": Gate(_SMALL, "paper", {"RandomForest": 15, "Extra-Trees": 10, "LightGBM": 1}),
     "LR": Gate(("LR",), "best", {"RandomForest": 1}),
     "YB": Gate(("YB",), "best", {"RandomForest": 0.5}),
     "MNIST": Gate(("MNIST-10000",), "best", {"RandomForest": 0.3}),
-    "wide": Gate(("5000x1000",), "best", {"RandomForest": 6, "ExtraTrees": 2}),
-    "wide-paper": Gate(("5000x1000",), "paper", {"RandomForest": 6, "ExtraTrees": 2}),
+    "wide": Gate(("5000x1000",), "best", {"RandomForest": 6, "Extra-Trees": 2}),
+    "wide-paper": Gate(("5000x1000",), "paper", {"RandomForest": 6, "Extra-Trees": 2}),
     "rows": Gate(("EGSS", "PTS", "16000x10x2", "50000x30"), "best", {"CatBoost": 2}),
     "boosters": Gate(("30000x30", "50000x30"), "best", {"LightGBM": 0.1}),
     "boosters-fast": Gate(("30000x30", "50000x30"), "fast", {"LightGBM": 0.5}),
@@ -76,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--gates", nargs="+", choices=[*GATES, "row"], default=[*GATES, "row"], metavar="NAME")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of the gates")
-    parser.add_argument("--without", nargs="+", choices=list(_MODELS), default=[], metavar="LEARNER")
+    parser.add_argument("--without", nargs="+", choices=_OTHERS, default=[], metavar="LEARNER")
     parser.add_argument("--repeats", type=int, default=2, help="fits of each, of which the quickest counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
     add_folder(parser)
@@ -99,13 +91,11 @@ def parts_of(name: str, folder: Path) -> tuple[Any, bool]:
 
 def make(learner: str, is_classes: bool, seed: int, n_trees: int) -> Any:
     """Make an unfitted model for one thread; ours are called by their preset."""
+    settings = Settings("classification" if is_classes else "regression", 0, 2 if is_classes else 0, seed, 1)
     if learner in _OURS:
-        module = importlib.import_module("boostforest")
-        kind = module.BoostForestClassifier if is_classes else module.BoostForestRegressor
-        return kind(preset=learner, random_state=seed, n_jobs=1)
-    package, *names = _MODELS[learner]
-    kind = getattr(importlib.import_module(package), names[0 if is_classes else 1])
-    return kind(random_state=seed, **_SILENT.get(learner, {"n_jobs": 1, "n_estimators": n_trees}))
+        return find("BoostForest").build(settings, {"preset": learner})
+    params = {"n_estimators": n_trees, **_FORESTS[learner]} if learner in _FORESTS else {}
+    return find(learner).build(settings, params)
 
 
 def processor_seconds(call: Callable[[], object]) -> float:
@@ -134,8 +124,7 @@ def run_table(name: str, learners: list[str], repeats: int, folder: Path) -> dic
     for seed in range(repeats):
         for learner in learners:
             models[learner] = model = make(learner, is_classes, seed, n_trees)
-            factor = N_TREES / n_trees if "n_jobs" in vars(model) and learner not in _OURS else 1.0
-            factor = factor if learner in ("RandomForest", "ExtraTrees") else 1.0
+            factor = N_TREES / n_trees if learner in _FORESTS else 1.0
             spent = processor_seconds(lambda: model.fit(parts.X_train, parts.y_train))  # noqa: B023 - called at once
             seconds[learner].append(factor * spent)
     return {learner: Outcome(min(seconds[learner]), *judge(models[learner], parts, is_classes)) for learner in learners}
