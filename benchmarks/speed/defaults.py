@@ -14,14 +14,14 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.speed.results import write_json
 from boostforest_paper import data, generators
 from boostforest_paper.data.folder import add_folder
 from boostforest_paper.data.paper import SMALL
-from boostforest_paper.data.splits import fold
 from boostforest_paper.learners import Settings, find
+from boostforest_paper.running.problem import Problem, divide
+from boostforest_paper.types import Task
 
 N_TREES = 250
 ONE_ROW_CALLS = 1000
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
     """What one learner needs for one table, and how good it is."""
 
     seconds: float
-    loss: float  # test RMSE in standard deviations, or log-loss
+    loss: float | None  # test RMSE in standard deviations, or log-loss
     accuracy: float | None
 
 
@@ -74,24 +74,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
 
 
-def parts_of(name: str, folder: Path) -> tuple[Any, bool]:
-    """Return the parts of a table, and whether it has classes; ROWSxFEATURES[xCLASSES] are made here."""
+def problem_of(name: str, folder: Path) -> Problem:
+    """Return a table with its training and its test part; ROWSxFEATURES[xCLASSES] are made here."""
     if name in data.DATASETS:
-        table, is_classes = data.load(name, folder), data.find(name).task == "classification"
+        table, task = data.load(name, folder), data.find(name).task
     else:
         shape = tuple(int(part) for part in name.split("x"))
-        is_classes = len(shape) == 3
-        table = data.Table(*(generators.classification(*shape) if is_classes else generators.regression(*shape)))
-    parts = fold(table.X, table.y, repeat=0)
-    if is_classes:
-        return parts, True
-    mean, scale = parts.y_train.mean(), parts.y_train.std()
-    return parts._replace(y_train=(parts.y_train - mean) / scale, y_test=(parts.y_test - mean) / scale), False
+        task = "classification" if len(shape) == 3 else "regression"
+        make_table = generators.classification if len(shape) == 3 else generators.regression
+        table = data.Table(*make_table(*shape))
+    parts = divide(table, repeat=0)
+    return Problem(table, task, parts.both, parts.test, raw=True)
 
 
-def make(learner: str, is_classes: bool, seed: int, n_trees: int) -> Any:
+def make(learner: str, task: Task, seed: int, n_trees: int) -> Any:
     """Make an unfitted model for one thread; ours are called by their preset."""
-    settings = Settings("classification" if is_classes else "regression", 0, 2 if is_classes else 0, seed, 1)
+    settings = Settings(task, 0, 2 if task == "classification" else 0, seed, 1)
     if learner in _OURS:
         return find("BoostForest").build(settings, {"preset": learner})
     params = {"n_estimators": n_trees, **_FORESTS[learner]} if learner in _FORESTS else {}
@@ -105,29 +103,25 @@ def processor_seconds(call: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def judge(model: Any, parts: Any, is_classes: bool) -> tuple[float, float | None]:
+def judge(model: Any, problem: Problem) -> tuple[float | None, float | None]:
     """Return the loss on the test part and, of classes, the accuracy."""
-    if not is_classes:
-        return float(np.sqrt(np.mean((model.predict(parts.X_test) - parts.y_test) ** 2))), None
-    probabilities: npt.NDArray = model.predict_proba(parts.X_test)
-    column = np.searchsorted(model.classes_, parts.y_test)
-    chosen = probabilities[np.arange(len(column)), column]
-    return float(-np.log(np.maximum(chosen, 1e-15)).mean()), float((probabilities.argmax(axis=1) == column).mean())
+    found = problem.score(problem.output(model))
+    return (found["log_loss"], found["accuracy"]) if problem.task == "classification" else (found["rmse"], None)
 
 
 def run_table(name: str, learners: list[str], repeats: int, folder: Path) -> dict[str, Outcome]:
     """Fit all learners in turns; the least time of each counts, and how good its last model is."""
-    parts, is_classes = parts_of(name, folder)
-    n_trees = N_TREES if parts.X_train.size <= _LONG_WORK else N_TREES // 10
+    problem = problem_of(name, folder)
+    n_trees = N_TREES if problem.X.size <= _LONG_WORK else N_TREES // 10
     seconds: dict[str, list[float]] = {learner: [] for learner in learners}
     models = {}
     for seed in range(repeats):
         for learner in learners:
-            models[learner] = model = make(learner, is_classes, seed, n_trees)
+            models[learner] = model = make(learner, problem.task, seed, n_trees)
             factor = N_TREES / n_trees if learner in _FORESTS else 1.0
-            spent = processor_seconds(lambda: model.fit(parts.X_train, parts.y_train))  # noqa: B023 - called at once
+            spent = processor_seconds(lambda: model.fit(problem.X, problem.y))  # noqa: B023 - called at once
             seconds[learner].append(factor * spent)
-    return {learner: Outcome(min(seconds[learner]), *judge(models[learner], parts, is_classes)) for learner in learners}
+    return {learner: Outcome(min(seconds[learner]), *judge(models[learner], problem)) for learner in learners}
 
 
 def run_gate(name: str, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -163,9 +157,9 @@ def run_rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         for table in _ROW_TABLES:
             if args.datasets and table not in args.datasets:
                 continue
-            parts, is_classes = parts_of(table, args.data)
-            model = make(preset, is_classes, 0, N_TREES).fit(parts.X_train, parts.y_train)
-            rows = [parts.X_test[i : i + 1] for i in range(len(parts.X_test))]
+            problem = problem_of(table, args.data)
+            model = make(preset, problem.task, 0, N_TREES).fit(problem.X, problem.y)
+            rows = [problem.X_judge[i : i + 1] for i in range(len(problem.X_judge))]
             times = []
             for call in range(ONE_ROW_CALLS):
                 start = perf_counter()  # the clock of processor time is too coarse, and a median forgets interruptions
