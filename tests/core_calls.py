@@ -124,8 +124,8 @@ def gbdt_arguments():
 
 def piecewise_arguments(core):
     columns = core.gbdt_pl_fit(**gbdt_arguments())
-    del columns["gain"], columns["n_samples"]
-    return columns | {"n_features": D, "n_outputs": 3}
+    del columns["gain"], columns["n_samples"]  # nobody reads them there
+    return {"columns": columns, "n_features": D, "n_outputs": 3}
 
 
 def lmt_arguments():

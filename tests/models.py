@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pytest
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 
@@ -34,3 +35,19 @@ def assert_same_trees(fitted, expected):
     """Assert that two models have the same columns."""
     for name, column in expected.forest_.arrays().items():
         np.testing.assert_array_equal(getattr(fitted.forest_, name), column, err_msg=name)
+
+
+def assert_refused(make, X, y, match, params=None, error=ValueError, /, **data):
+    """Assert that a fit fails with such a message, and changes neither a fresh estimator nor a fitted one."""
+    params = params or {}
+    fresh, fitted = make(), make().fit(X, y)
+    good = {name: fresh.get_params(deep=False)[name] for name in params}
+    expected = fitted.predict(X)
+    for estimator in (fresh, fitted):
+        state = vars(estimator.set_params(**params)).copy()
+        with pytest.raises(error, match=match):
+            estimator.fit(**{"X": X, "y": y, **data})
+        assert vars(estimator) == state
+        estimator.set_params(**good)
+    assert not any(hasattr(fresh, name) for name in ("n_features_in_", "forest_", "estimators_"))
+    np.testing.assert_array_equal(fitted.predict(X), expected)

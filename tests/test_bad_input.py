@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse, stats
 from sklearn.exceptions import NotFittedError
 
+import models
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from twin import example_data
 
@@ -29,19 +30,7 @@ def target(cls):
 
 
 def assert_refused(cls, match, params=None, error=ValueError, **data):
-    """Assert that a fit fails with such a message, and changes neither a fresh estimator nor a fitted one."""
-    params = params or {}
-    fresh, fitted = make(cls), make(cls).fit(X, target(cls))
-    good = {name: fresh.get_params()[name] for name in params}
-    expected = fitted.predict(X)
-    for estimator in (fresh, fitted):
-        state = vars(estimator.set_params(**params)).copy()
-        with pytest.raises(error, match=match):
-            estimator.fit(**{"X": X, "y": target(cls), **data})
-        assert vars(estimator) == state
-        estimator.set_params(**good)
-    assert not hasattr(fresh, "n_features_in_") and not hasattr(fresh, "forest_")
-    assert_array_equal(fitted.predict(X), expected)
+    models.assert_refused(lambda: make(cls), X, target(cls), match, params, error, **data)
 
 
 # ------------------------------------------------------------------------------

@@ -182,35 +182,37 @@ def test_a_killed_worker_costs_time_but_no_tree(client: Any, tmp_path: Path) -> 
     killer.join()
 
 
-def test_a_cluster_without_workers_is_an_error_within_seconds() -> None:
+@pytest.fixture
+def own_cluster() -> Iterator[tuple[Any, Any]]:
+    """Return a cluster of one worker that a test may ruin, and its client, which joblib uses."""
     distributed = pytest.importorskip("distributed")
-    forest, many, target = long_fit(ENDLESS)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
         joblib.parallel_config("dask"),
     ):
-        stop = once_growing(client, lambda: cluster.scale(0))
-        start = time.monotonic()
-        with pytest.raises(RuntimeError, match=r"no worker|lost a task"):
-            forest.fit(many, target)
-        assert time.monotonic() - start < 40
-        stop.join()
+        yield cluster, client
+
+
+def test_a_cluster_without_workers_is_an_error_within_seconds(own_cluster: tuple[Any, Any]) -> None:
+    cluster, client = own_cluster
+    forest, many, target = long_fit(ENDLESS)
+    stop = once_growing(client, lambda: cluster.scale(0))
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"no worker|lost a task"):
+        forest.fit(many, target)
+    assert time.monotonic() - start < 40
+    stop.join()
     assert not forest.__sklearn_is_fitted__()
 
 
-def test_a_client_that_is_closed_is_an_error() -> None:
-    distributed = pytest.importorskip("distributed")
+def test_a_client_that_is_closed_is_an_error(own_cluster: tuple[Any, Any]) -> None:
+    _, client = own_cluster
     forest, many, target = long_fit(ENDLESS)
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-        joblib.parallel_config("dask"),
-    ):
-        stop = once_growing(client, client.close)
-        with pytest.raises(RuntimeError, match="client was closed"):
-            forest.fit(many, target)
-        stop.join()
+    stop = once_growing(client, client.close)
+    with pytest.raises(RuntimeError, match="client was closed"):
+        forest.fit(many, target)
+    stop.join()
 
 
 def test_a_fit_on_ray_gives_the_local_bytes(tmp_path: Path) -> None:

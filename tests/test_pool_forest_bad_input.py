@@ -1,8 +1,9 @@
 """What a pool forest cannot be made of is refused with a message that names the member, and nothing half-done stays."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
@@ -11,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier, ExtraTreeRegressor
 
+import models
 from boostforest import ETForestRegressor, PoolForestClassifier, PoolForestRegressor
 from twin import example_data
 
@@ -36,19 +38,8 @@ class FailsOnce(BaseEstimator):
 
 
 def assert_refused(cls, match, params=None, error=ValueError, **data):
-    """Assert that a fit fails with such a message, and changes neither a fresh forest nor a fitted one."""
-    params = params or {}
-    fresh, fitted = (cls(n_estimators=3, random_state=0) for _ in range(2))
-    fitted.fit(X, TARGETS[cls])
-    expected = fitted.predict(X)
-    defaults = {name: fresh.get_params(deep=False)[name] for name in params}
-    for forest in (fresh, fitted):
-        state = vars(forest.set_params(**params)).copy()
-        with pytest.raises(error, match=match):
-            forest.fit(**{"X": X, "y": TARGETS[cls], **data})
-        assert vars(forest) == state
-    assert not hasattr(fresh, "estimators_") and not hasattr(fresh, "n_features_in_")
-    assert_array_equal(fitted.set_params(**defaults).predict(X), expected)
+    make = partial(cls, n_estimators=3, random_state=0)
+    models.assert_refused(make, X, TARGETS[cls], match, params, error, **data)
 
 
 @pytest.mark.parametrize(

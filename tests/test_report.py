@@ -1,7 +1,6 @@
 """The report: one page for every task, with the right figures, which opens in a browser without network or errors."""
 
 import re
-import shutil
 import subprocess
 import sys
 import warnings
@@ -24,11 +23,11 @@ from boostforest import (
 from boostforest._report import baselines
 from boostforest._report.facts import Facts
 from boostforest._report.figures import losses_of
+from browser import CHROMIUM, browse
 
 pytest.importorskip("matplotlib")
 pd = pytest.importorskip("pandas")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECTIONS = ["how-good-it-is", "what-matters", "effects", "largest-errors", "the-table", "model-card"]
 
 rng = np.random.default_rng(0)
@@ -332,16 +331,6 @@ onload = () => {
 };
 </script>
 """
-
-
-def browse(url, *options):
-    """Open a page in headless Chromium; return its content after loading, and what its console says."""
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
-    done = subprocess.run(
-        [*command, *options, "--virtual-time-budget=3000", "--dump-dom", url],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 def picture(url, path, *options):

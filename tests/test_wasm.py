@@ -17,11 +17,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from boostforest import BoostForestRegressor, load_model
+from browser import CHROMIUM
 from model_files import GOLDEN
 from test_c_header import NOT_EXPRESSED, table_for
 
 ROOT = Path(__file__).resolve().parents[1]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(shutil.which("emcc") is None or os.name == "nt", reason="needs Emscripten")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 MOST_BYTES = 100_000

@@ -14,15 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.speed import tables
-from benchmarks.speed.children import ROOT, Child
+from benchmarks.speed.children import ROOT, Child, ChildError, closing_all, in_turns
 from benchmarks.speed.learners import BASE
 from benchmarks.speed.measure import TIMES
-from benchmarks.speed.results import TableResult, geometric_mean, spread, write_json
-from benchmarks.speed.runner import Runner
-from benchmarks.speed.text import number
+from benchmarks.speed.results import Measured, median, number, ratio, write_json
 
 SIDES = ("base", "head")
-LIMIT_SECONDS = 600.0  # of one fit, far more than it needs
 FIT_CALLS = 20  # short fits are repeated: it takes more than one to see a few percent
 SHOWN_LINES = 20  # of a build that fails
 END_SECONDS = 10  # for a build that is to end
@@ -103,54 +100,38 @@ def build_sides(base: str, folder: Path) -> dict[str, Path]:
         return {side: build(sources[side], folder / side, folder / f"build-{side}") for side in SIDES}
 
 
-def run_sides(prefixes: dict[str, Path], learner: str, args: argparse.Namespace, folder: Path) -> list[TableResult]:
+def run_sides(prefixes: dict[str, Path], learner: str, args: argparse.Namespace, folder: Path) -> dict[str, Measured]:
     """Measure both sides in turns on all tables."""
-    results = []
-
-    def start(side: str) -> Child:
-        return Child(learner, 1, args.estimators, prefix=prefixes[side])
-
-    with Runner(SIDES, start, LIMIT_SECONDS, FIT_CALLS) as runner:
-        for side, why in runner.left_out.items():
-            raise BuildError(f"{side} cannot be run: {why}")
+    results = {}
+    started = {side: Child(learner, 1, args.estimators, prefixes[side]) for side in SIDES}
+    with closing_all(started) as children:
+        for child in children.values():
+            child.hello()
         for table in args.datasets:
             stored = tables.store(table, folder, folder / table)
-            outcomes = runner.run(stored, args.repeats)
-            for side, outcome in outcomes.items():
-                if outcome.note:
-                    raise BuildError(f"{side} on {table}: {outcome.note}")
-            results.append(TableResult(learner, table, "1", stored.size, outcomes))
-            print(line(results[-1]), flush=True)
+            results[table] = in_turns(children, stored, args.repeats, FIT_CALLS)
+            cells = ""
+            for quantity in TIMES:
+                own = number(1e3 * median(results[table], "base", quantity))
+                cells += f"{own:>12}{ratio([results[table]], 'head', 'base', quantity)!s:>15}"
+            print(f"{table:<12}{cells}", flush=True)
     return results
 
 
-def line(result: TableResult) -> str:
-    """One table's line: base's milliseconds and head / base for each time."""
-    columns = ""
-    for quantity in TIMES:
-        own = result.outcomes["base"].median(quantity)
-        assert own is not None
-        ratio = spread(result.ratios("head", quantity, base="base"))
-        columns += f"{number(own * 1e3):>12}{ratio.median:>8.3f} ±{ratio.half_width:.3f}"
-    return f"{result.table:<12}{columns}"
-
-
-def verdict(results: list[TableResult], limit_percent: float) -> tuple[dict[str, float], bool]:
+def verdict(results: dict[str, Measured], limit_percent: float) -> tuple[dict[str, float], bool]:
     """Print the geometric means of head / base; return them, and whether one is over the limit."""
     means = {}
     is_slower = False
     for quantity in TIMES:
-        mean = geometric_mean(results, "head", quantity, base="base")
-        assert mean is not None
-        means[quantity] = mean.ratio.median
+        mean = ratio(results.values(), "head", "base", quantity)
+        means[quantity] = mean.median
         state = ""
         if quantity in GATED:
-            over = mean.ratio.median > 1 + limit_percent / 100
+            over = mean.median > 1 + limit_percent / 100
             state = f"more than {limit_percent:g} % slower" if over else f"within {limit_percent:g} %"
             is_slower = is_slower or over
         name = quantity.removesuffix("_seconds")
-        quartiles = f"({mean.ratio.q1:.3f} to {mean.ratio.q3:.3f})"
-        print(f"{name:<8}head / base {mean.ratio.median:.3f} {quartiles}  {state}".rstrip())
+        print(f"{name:<8}head / base {mean.median:.3f} ({mean.q1:.3f} to {mean.q3:.3f})  {state}".rstrip())
     return means, is_slower
 
 
@@ -181,7 +162,7 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
                 titles = ("fit ms", "predict ms", "row ms")
                 print(f"{learner:<12}" + "".join(f"{title:>12}{'head / base':>15}" for title in titles))
                 results[learner] = run_sides(prefixes, learner, args, folder / "tables" / learner)
-    except BuildError as error:
+    except (BuildError, ChildError) as error:
         parser.exit(2, f"{error}\n")
     except KeyboardInterrupt:
         parser.exit(130, "Interrupted; nothing is left behind.\n")
@@ -191,6 +172,5 @@ def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
         means[learner], is_over = verdict(of_learner, args.limit_percent)
         is_slower = is_slower or is_over
     if args.json:
-        tables_of_all = [result.as_json() for of_learner in results.values() for result in of_learner]
-        write_json(args.json, args, {"tables": tables_of_all, "head_over_base": means})
+        write_json(args.json, args, {"measured": results, "head_over_base": means})
     return int(is_slower)

@@ -1,13 +1,12 @@
 """``python -m benchmarks.speed defaults``: whole models at their defaults, by the processor time of one thread.
 
 Other programs may run on the machine: time is that of the process, and learners have their turns. RandomForest and
-ExtraTrees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
+Extra-Trees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,28 +14,21 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.speed.results import write_json
 from boostforest_paper import data, generators
 from boostforest_paper.data.folder import add_folder
 from boostforest_paper.data.paper import SMALL
-from boostforest_paper.data.splits import fold
+from boostforest_paper.learners import Settings, find
+from boostforest_paper.running.problem import Problem, divide
+from boostforest_paper.types import Task
 
 N_TREES = 250
 ONE_ROW_CALLS = 1000
 _LONG_WORK = 4e6  # rows × features: above, forests of scikit-learn grow a tenth of the trees
 _OURS = ("best", "paper", "fast")
-_MODELS = {  # by package: names of the classifier and the regressor
-    "RandomForest": ("sklearn.ensemble", "RandomForestClassifier", "RandomForestRegressor"),
-    "ExtraTrees": ("sklearn.ensemble", "ExtraTreesClassifier", "ExtraTreesRegressor"),
-    "LightGBM": ("lightgbm", "LGBMClassifier", "LGBMRegressor"),
-    "CatBoost": ("catboost", "CatBoostClassifier", "CatBoostRegressor"),
-}
-_SILENT: dict[str, dict[str, Any]] = {
-    "LightGBM": {"n_jobs": 1, "verbose": -1},
-    "CatBoost": {"thread_count": 1, "verbose": False, "allow_writing_files": False},
-}
+_FORESTS: dict[str, dict[str, Any]] = {"RandomForest": {}, "Extra-Trees": {"bootstrap": False}}
+_OTHERS = (*_FORESTS, "LightGBM", "CatBoost")
 
 
 class Gate(NamedTuple):
@@ -50,12 +42,12 @@ class Gate(NamedTuple):
 _SMALL = (*SMALL["classification"], *SMALL["regression"])
 GATES = {
     "small": Gate(_SMALL, "best", {"RandomForest": 3, "CatBoost": 10}),
-    "small-paper": Gate(_SMALL, "paper", {"RandomForest": 15, "ExtraTrees": 10, "LightGBM": 1}),
+    "small-paper": Gate(_SMALL, "paper", {"RandomForest": 15, "Extra-Trees": 10, "LightGBM": 1}),
     "LR": Gate(("LR",), "best", {"RandomForest": 1}),
     "YB": Gate(("YB",), "best", {"RandomForest": 0.5}),
     "MNIST": Gate(("MNIST-10000",), "best", {"RandomForest": 0.3}),
-    "wide": Gate(("5000x1000",), "best", {"RandomForest": 6, "ExtraTrees": 2}),
-    "wide-paper": Gate(("5000x1000",), "paper", {"RandomForest": 6, "ExtraTrees": 2}),
+    "wide": Gate(("5000x1000",), "best", {"RandomForest": 6, "Extra-Trees": 2}),
+    "wide-paper": Gate(("5000x1000",), "paper", {"RandomForest": 6, "Extra-Trees": 2}),
     "rows": Gate(("EGSS", "PTS", "16000x10x2", "50000x30"), "best", {"CatBoost": 2}),
     "boosters": Gate(("30000x30", "50000x30"), "best", {"LightGBM": 0.1}),
     "boosters-fast": Gate(("30000x30", "50000x30"), "fast", {"LightGBM": 0.5}),
@@ -68,7 +60,7 @@ class Outcome(NamedTuple):
     """What one learner needs for one table, and how good it is."""
 
     seconds: float
-    loss: float  # test RMSE in standard deviations, or log-loss
+    loss: float | None  # test RMSE in standard deviations, or log-loss
     accuracy: float | None
 
 
@@ -76,36 +68,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--gates", nargs="+", choices=[*GATES, "row"], default=[*GATES, "row"], metavar="NAME")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables of the gates")
-    parser.add_argument("--without", nargs="+", choices=list(_MODELS), default=[], metavar="LEARNER")
+    parser.add_argument("--without", nargs="+", choices=_OTHERS, default=[], metavar="LEARNER")
     parser.add_argument("--repeats", type=int, default=2, help="fits of each, of which the quickest counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
     add_folder(parser)
 
 
-def parts_of(name: str, folder: Path) -> tuple[Any, bool]:
-    """Return the parts of a table, and whether it has classes; ROWSxFEATURES[xCLASSES] are made here."""
+def problem_of(name: str, folder: Path) -> Problem:
+    """Return a table with its training and its test part; ROWSxFEATURES[xCLASSES] are made here."""
     if name in data.DATASETS:
-        table, is_classes = data.load(name, folder), data.find(name).task == "classification"
+        table, task = data.load(name, folder), data.find(name).task
     else:
         shape = tuple(int(part) for part in name.split("x"))
-        is_classes = len(shape) == 3
-        table = data.Table(*(generators.classification(*shape) if is_classes else generators.regression(*shape)))
-    parts = fold(table.X, table.y, repeat=0)
-    if is_classes:
-        return parts, True
-    mean, scale = parts.y_train.mean(), parts.y_train.std()
-    return parts._replace(y_train=(parts.y_train - mean) / scale, y_test=(parts.y_test - mean) / scale), False
+        task = "classification" if len(shape) == 3 else "regression"
+        make_table = generators.classification if len(shape) == 3 else generators.regression
+        table = data.Table(*make_table(*shape))
+    parts = divide(table, repeat=0)
+    return Problem(table, task, parts.both, parts.test, raw=True)
 
 
-def make(learner: str, is_classes: bool, seed: int, n_trees: int) -> Any:
+def make(learner: str, task: Task, seed: int, n_trees: int) -> Any:
     """Make an unfitted model for one thread; ours are called by their preset."""
+    settings = Settings(task, 0, 2 if task == "classification" else 0, seed, 1)
     if learner in _OURS:
-        module = importlib.import_module("boostforest")
-        kind = module.BoostForestClassifier if is_classes else module.BoostForestRegressor
-        return kind(preset=learner, random_state=seed, n_jobs=1)
-    package, *names = _MODELS[learner]
-    kind = getattr(importlib.import_module(package), names[0 if is_classes else 1])
-    return kind(random_state=seed, **_SILENT.get(learner, {"n_jobs": 1, "n_estimators": n_trees}))
+        return find("BoostForest").build(settings, {"preset": learner})
+    params = {"n_estimators": n_trees, **_FORESTS[learner]} if learner in _FORESTS else {}
+    return find(learner).build(settings, params)
 
 
 def processor_seconds(call: Callable[[], object]) -> float:
@@ -115,30 +103,25 @@ def processor_seconds(call: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def judge(model: Any, parts: Any, is_classes: bool) -> tuple[float, float | None]:
+def judge(model: Any, problem: Problem) -> tuple[float | None, float | None]:
     """Return the loss on the test part and, of classes, the accuracy."""
-    if not is_classes:
-        return float(np.sqrt(np.mean((model.predict(parts.X_test) - parts.y_test) ** 2))), None
-    probabilities: npt.NDArray = model.predict_proba(parts.X_test)
-    column = np.searchsorted(model.classes_, parts.y_test)
-    chosen = probabilities[np.arange(len(column)), column]
-    return float(-np.log(np.maximum(chosen, 1e-15)).mean()), float((probabilities.argmax(axis=1) == column).mean())
+    found = problem.score(problem.output(model))
+    return (found["log_loss"], found["accuracy"]) if problem.task == "classification" else (found["rmse"], None)
 
 
 def run_table(name: str, learners: list[str], repeats: int, folder: Path) -> dict[str, Outcome]:
     """Fit all learners in turns; the least time of each counts, and how good its last model is."""
-    parts, is_classes = parts_of(name, folder)
-    n_trees = N_TREES if parts.X_train.size <= _LONG_WORK else N_TREES // 10
+    problem = problem_of(name, folder)
+    n_trees = N_TREES if problem.X.size <= _LONG_WORK else N_TREES // 10
     seconds: dict[str, list[float]] = {learner: [] for learner in learners}
     models = {}
     for seed in range(repeats):
         for learner in learners:
-            models[learner] = model = make(learner, is_classes, seed, n_trees)
-            factor = N_TREES / n_trees if "n_jobs" in vars(model) and learner not in _OURS else 1.0
-            factor = factor if learner in ("RandomForest", "ExtraTrees") else 1.0
-            spent = processor_seconds(lambda: model.fit(parts.X_train, parts.y_train))  # noqa: B023 - called at once
+            models[learner] = model = make(learner, problem.task, seed, n_trees)
+            factor = N_TREES / n_trees if learner in _FORESTS else 1.0
+            spent = processor_seconds(lambda: model.fit(problem.X, problem.y))  # noqa: B023 - called at once
             seconds[learner].append(factor * spent)
-    return {learner: Outcome(min(seconds[learner]), *judge(models[learner], parts, is_classes)) for learner in learners}
+    return {learner: Outcome(min(seconds[learner]), *judge(models[learner], problem)) for learner in learners}
 
 
 def run_gate(name: str, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -174,9 +157,9 @@ def run_rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         for table in _ROW_TABLES:
             if args.datasets and table not in args.datasets:
                 continue
-            parts, is_classes = parts_of(table, args.data)
-            model = make(preset, is_classes, 0, N_TREES).fit(parts.X_train, parts.y_train)
-            rows = [parts.X_test[i : i + 1] for i in range(len(parts.X_test))]
+            problem = problem_of(table, args.data)
+            model = make(preset, problem.task, 0, N_TREES).fit(problem.X, problem.y)
+            rows = [problem.X_judge[i : i + 1] for i in range(len(problem.X_judge))]
             times = []
             for call in range(ONE_ROW_CALLS):
                 start = perf_counter()  # the clock of processor time is too coarse, and a median forgets interruptions

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from boostforest_paper.learners import Settings, find
-from boostforest_paper.running.size import model_bytes as pickle_bytes
+from boostforest_paper.running.size import file_bytes
 
 BASE = "BoostForest"  # what all others are divided by
 # Parameters of those that are not as they are registered; None: the number of trees, which boosters decide themselves.
@@ -32,20 +29,4 @@ def make(name: str, settings: Settings, n_estimators: int) -> Any:
 
 def model_bytes(model: Any) -> int | None:
     """Size of a fitted model: its own count or file format where it has one, else its pickle's length."""
-    if hasattr(model, "model_size_"):
-        return int(model.model_size_)
-    if hasattr(model, "booster_"):
-        return len(model.booster_.model_to_string().encode())
-    if hasattr(model, "get_booster"):
-        return len(model.get_booster().save_raw("ubj"))
-    if hasattr(model, "save_model"):
-        return _saved_bytes(model)
-    return pickle_bytes(model)
-
-
-def _saved_bytes(model: Any) -> int:
-    """Size of the file that CatBoost's own format takes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
-        model.save_model(os.fspath(path), format="cbm")
-        return path.stat().st_size
+    return int(model.model_size_) if hasattr(model, "model_size_") else file_bytes(model)

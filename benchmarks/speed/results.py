@@ -1,20 +1,19 @@
-"""Measurements of all learners on all tables, and what follows from them: ratios, their spread, their means."""
+"""What follows from measurements in turns: ratios, their spread, their means."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.speed.learners import BASE
 from benchmarks.speed.measure import Measurement
-from benchmarks.speed.tables import Size
 from boostforest_paper.running import machine
+
+Measured = dict[str, list[Measurement]]  # of one table: by learner, one per repeat
 
 
 class Spread(NamedTuple):
@@ -24,85 +23,35 @@ class Spread(NamedTuple):
     median: float
     q3: float
 
-    @property
-    def half_width(self) -> float:
-        """Half the distance of the outer quartiles."""
-        return (self.q3 - self.q1) / 2
+    def __str__(self) -> str:
+        """Write the median and half the distance of the outer quartiles, equally exact."""
+        half_width = (self.q3 - self.q1) / 2
+        return number(self.median) + (f" ±{half_width:.{_decimals(self.median)}f}" if half_width > 0 else "")
 
 
-class Mean(NamedTuple):
-    """A geometric mean over tables."""
-
-    ratio: Spread
-    n_tables: int
+def _decimals(value: float) -> int:
+    """Return how many decimals leave about three significant digits: never more than three."""
+    return 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
 
 
-@dataclass
-class Outcome:
-    """One learner on one table."""
-
-    repeats: list[Measurement] = field(default_factory=list)
-    note: str | None = None  # why there are not as many repeats as wanted
-    fit_exceeds: float | None = None  # the limit of seconds at which a fit was ended
-
-    def values(self, quantity: str) -> list[float | None]:
-        """One quantity of each repeat; None where the repeat did not get that far."""
-        return [repeat.get(quantity) for repeat in self.repeats]
-
-    def median(self, quantity: str) -> float | None:
-        """Median over the repeats that have the quantity."""
-        known = [value for value in self.values(quantity) if value is not None]
-        return float(np.median(known)) if known else None
+def number(value: float) -> str:
+    """Write a value with as many decimals as make sense."""
+    return f"{value:.{_decimals(value)}f}"
 
 
-@dataclass
-class TableResult:
-    """All learners on one table with one number of threads."""
-
-    suite: str
-    table: str
-    threads: str  # "1", "all", ...
-    size: Size
-    outcomes: dict[str, Outcome]
-
-    def ratios(self, learner: str, quantity: str, base: str = BASE) -> list[float]:
-        """Divide a learner's value by the base's in the same repeat, for all repeats that have both."""
-        if learner not in self.outcomes or base not in self.outcomes:
-            return []
-        pairs = zip(self.outcomes[learner].values(quantity), self.outcomes[base].values(quantity), strict=False)
-        return [mine / theirs for mine, theirs in pairs if mine and theirs]
-
-    def fit_at_least(self, learner: str, base: str = BASE) -> float | None:
-        """Least possible fit ratio of a learner that was ended at the time limit before its first result."""
-        outcome, other = self.outcomes.get(learner), self.outcomes.get(base)
-        if outcome is None or other is None or outcome.repeats or outcome.fit_exceeds is None:
-            return None
-        seconds = other.median("fit_seconds")
-        return None if seconds is None else outcome.fit_exceeds / seconds
-
-    def as_json(self) -> dict[str, Any]:
-        """Return everything measured."""
-        learners = {name: {"note": out.note, "repeats": out.repeats} for name, out in self.outcomes.items()}
-        head = {"suite": self.suite, "table": self.table, "threads": self.threads}
-        return {**head, **self.size._asdict(), "learners": learners}
+def median(measured: Measured, learner: str, quantity: str) -> float:
+    """Return the median over the repeats; NaN where the system does not tell the quantity."""
+    return float(np.median(np.array([repeat[quantity] for repeat in measured[learner]], dtype=float)))
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Quartiles of some values."""
-    return Spread(*np.quantile(values, [0.25, 0.5, 0.75]).tolist())
-
-
-def geometric_mean(results: Iterable[TableResult], learner: str, quantity: str, base: str = BASE) -> Mean | None:
-    """Average a learner's ratios geometrically over the tables within each repeat; quartiles over the repeats.
-
-    Tables without a ratio are left out; repeats count as far as all other tables have them.
-    """
-    ratios = [values for result in results if (values := result.ratios(learner, quantity, base))]
-    if not ratios:
-        return None
-    n_repeats = min(map(len, ratios))
-    logs = np.log([values[:n_repeats] for values in ratios])
-    return Mean(spread(np.exp(logs.mean(axis=0)).tolist()), len(ratios))
+def ratio(tables: Iterable[Measured], learner: str, base: str, quantity: str) -> Spread:
+    """Divide a learner's values by the base's in the same repeat: the geometric mean over some tables."""
+    logs = []
+    for measured in tables:
+        own, other = (np.array([r[quantity] for r in measured[name]], dtype=float) for name in (learner, base))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs.append(np.log(own / other))
+    return Spread(*np.quantile(np.exp(np.mean(logs, axis=0)), [0.25, 0.5, 0.75]).tolist())
 
 
 def write_json(path: Path, args: argparse.Namespace, results: dict[str, Any]) -> None:

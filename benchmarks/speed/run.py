@@ -1,28 +1,33 @@
-"""``python -m benchmarks.speed run``: BoostForest beside the other learners."""
+"""``python -m benchmarks.speed run``: BoostForest beside the other learners, each in a process of its own, in turns."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import joblib
 
-from benchmarks.speed import tables, text
-from benchmarks.speed.children import Child
+from benchmarks.speed import tables
+from benchmarks.speed.children import Child, ChildError, closing_all, in_turns
 from benchmarks.speed.learners import BASE, LEARNERS
-from benchmarks.speed.measure import TIMES
-from benchmarks.speed.results import TableResult, geometric_mean, write_json
-from benchmarks.speed.runner import Runner
+from benchmarks.speed.results import Measured, median, number, ratio, write_json
 from benchmarks.speed.tables import SUITES
-from benchmarks.speed.targets import TARGETS, evaluate
 from boostforest_paper import data
 from boostforest_paper.data.folder import add_folder
 
-Plan = dict[str, list[str]]  # names of the tables to run, by suite
+UNITS = {
+    "fit_seconds": ("fit, ms", 1e3),
+    "predict_seconds": ("predict the test fifth, ms", 1e3),
+    "row_seconds": ("predict one row, µs", 1e6),
+    "peak_bytes": ("peak memory of the fit, MB", 1e-6),
+    "model_bytes": ("model size, MB", 1e-6),
+}
+LEGEND = f"""\
+{BASE}'s own values, and what the others have of them as a multiple: above 1, {BASE} is faster or smaller. Medians over
+the repeats; ± half the distance of the quartiles. Ratios are taken within each repeat, means over the tables as well.
+The memory is what the process grew by; below 1 MB it tells more of the allocator than of the learner."""
 
 
 def thread_list(value: str) -> list[str]:
@@ -36,101 +41,64 @@ def thread_list(value: str) -> list[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     known = [name for suite in SUITES.values() for name in suite]
-    parser.add_argument("--suite", choices=[*SUITES, "all"], help="default: small, or those of --datasets")
-    parser.add_argument("--datasets", nargs="+", choices=known, metavar="NAME", help="only these tables")
+    parser.add_argument("--suite", choices=[*SUITES, "all"], default="small", help="tables to run; default: small")
+    parser.add_argument("--datasets", nargs="+", choices=known, metavar="NAME", help="these tables instead of a suite")
     parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS), metavar="NAME")
     parser.add_argument("--threads", type=thread_list, default=["1", "all"], metavar="1,all")
     parser.add_argument("--repeats", type=int, default=5, help="rounds in which every learner has its turn")
     parser.add_argument("--estimators", type=int, default=250, help="trees of a forest")
-    parser.add_argument("--limit", type=float, default=600, help="seconds of a fit, or of the predictions after it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measurement here")
     add_folder(parser)
 
 
-def make_plan(parser: argparse.ArgumentParser, args: argparse.Namespace) -> Plan:
-    """Choose the tables; what cannot be run is said before anything is."""
-    if args.repeats < 1 or args.estimators < 1 or args.limit <= 0:
-        parser.error("--repeats and --estimators must be at least 1, --limit above 0")
-    suite = args.suite or ("all" if args.datasets else "small")
-    suites = SUITES if suite == "all" else [suite]
-    chosen = {name: [table for table in SUITES[name] if table in (args.datasets or SUITES[name])] for name in suites}
-    plan = {name: members for name, members in chosen.items() if members}
-    if not plan:
-        parser.error(f"the suite {suite} has none of the tables {', '.join(args.datasets)}")
-    try:
-        data.require([table for members in plan.values() for table in members], args.data)
-    except data.DataError as error:
-        parser.exit(2, f"{error}\n")
-    return plan
+def start(names: list[str], threads: int, n_estimators: int) -> dict[str, Child]:
+    """Start the workers, all at once; who cannot be started is left out."""
+    children = {name: Child(name, threads, n_estimators) for name in names}
+    for name, child in list(children.items()):
+        try:
+            child.hello()
+        except ChildError as error:
+            print(f"{name} is left out: {error}")
+            children.pop(name).close()
+    return children
 
 
-def run_threads(threads: str, plan: Plan, args: argparse.Namespace, record: Record) -> None:
-    """Run all suites with one number of threads; print each when it is done."""
-    count = joblib.cpu_count() if threads == "all" else int(threads)
-    learners = [name for name in LEARNERS if name in {BASE, *args.learners}]
-    with Runner(learners, lambda learner: Child(learner, count, args.estimators), args.limit) as runner:
-        record.learners |= runner.versions
-        for name, why in runner.left_out.items():
-            print(f"{name} is left out: {why}")
-        for suite, members in plan.items():
-            results = []
-            for table in members:
-                results.append(run_table(runner, suite, table, threads, args))
-                record.add(results[-1])
-            print(f"{text.suite_text(results)}\n", flush=True)
-
-
-def run_table(runner: Runner, suite: str, table: str, threads: str, args: argparse.Namespace) -> TableResult:
-    """Run one table; a line on standard error says that it is done, as a suite takes its time."""
-    start = perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        stored = tables.store(table, args.data, Path(folder, table))
-        outcomes = runner.run(stored, args.repeats)
-    print(f"{suite}, threads {threads}: {table} took {perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    return TableResult(suite, table, threads, stored.size, outcomes)
-
-
-class Record:
-    """All results so far, written anew after each table: a run of hours may be cut short."""
-
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.results: list[TableResult] = []
-        self.learners: dict[str, str | None] = {}
-        self._args = args
-
-    def add(self, result: TableResult) -> None:
-        """Take one more table."""
-        self.results.append(result)
-        if self._args.json:
-            write_json(self._args.json, self._args, self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "learners": self.learners,
-            "tables": [result.as_json() for result in self.results],
-            "geometric_means": list(self._means()),
-            "targets": [evaluate(target, self.results).as_json() for target in TARGETS],
-        }
-
-    def _means(self) -> Any:
-        groups = dict.fromkeys((result.suite, result.threads) for result in self.results)
-        for suite, threads in groups:
-            members = [result for result in self.results if (result.suite, result.threads) == (suite, threads)]
-            for learner in self.learners:
-                for quantity in TIMES:
-                    mean = geometric_mean(members, learner, quantity)
-                    if mean is not None and learner != BASE:
-                        head = {"suite": suite, "threads": threads, "learner": learner, "quantity": quantity}
-                        yield {**head, **mean.ratio._asdict(), "n_tables": mean.n_tables}
+def lines(title: str, measured: list[Measured], others: list[str]) -> str:
+    """Return a line per quantity: of one table, or geometric means over several."""
+    written = []
+    for quantity, (name, factor) in UNITS.items():
+        own = [number(factor * median(measured[0], BASE, quantity))] if len(measured) == 1 else [""]
+        cells = own + [str(ratio(measured, other, BASE, quantity)) for other in others]
+        written.append(f"| {title} | {name} | {' | '.join(cells)} |")
+    return "\n".join(written)
 
 
 def main(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
-    """Run the benchmark."""
-    plan = make_plan(parser, args)
-    record = Record(args)
+    """Run the benchmark; all results so far are written after each table: a run of hours may be cut short."""
+    if args.repeats < 1 or args.estimators < 1:
+        parser.error("--repeats and --estimators must be at least 1")
+    suites = SUITES.values() if args.suite == "all" else [SUITES[args.suite]]
+    names = args.datasets or [table for suite in suites for table in suite]
+    try:
+        data.require(names, args.data)
+    except data.DataError as error:
+        parser.exit(2, f"{error}\n")
+    learners = [name for name in LEARNERS if name in {BASE, *args.learners}]
+    record: dict[str, dict[str, Any]] = {}
+    print(LEGEND)
     for threads in args.threads:
-        run_threads(threads, plan, args, record)
-    print(f"{text.LEGEND}\n\nTargets:")
-    for target in TARGETS:
-        print(evaluate(target, record.results))
+        count = joblib.cpu_count() if threads == "all" else int(threads)
+        with closing_all(start(learners, count, args.estimators)) as children:
+            others = [name for name in children if name != BASE]
+            print(f"\n| table, threads {threads} | quantity | {BASE} | {' | '.join(others)} |" + "\n|", end="")
+            print("---|" * (3 + len(others)))
+            of_threads = record.setdefault(threads, {})
+            for table in names:
+                with tempfile.TemporaryDirectory() as folder:
+                    stored = tables.store(table, args.data, Path(folder, table))
+                    of_threads[table] = in_turns(children, stored, args.repeats)
+                print(lines(table, [of_threads[table]], others), flush=True)
+                if args.json:
+                    write_json(args.json, args, {"measured": record})
+            print(lines("geometric mean", list(of_threads.values()), others))
     return 0

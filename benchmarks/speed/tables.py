@@ -23,24 +23,12 @@ SUITES: dict[str, tuple[str, ...]] = {  # names in boostforest-paper's registry 
 BUILT_IN = ("diabetes", "breast_cancer", "digits", "3000x10", "500x150", "3000x10x5")
 
 
-class Size(NamedTuple):
-    """How large a training part is."""
-
-    n: int
-    d: int
-    n_classes: int  # 1 for regression
-
-    def reaches(self, other: Size) -> bool:
-        """Whether a learner has at least as much to do here as there, in every respect."""
-        return all(mine >= theirs for mine, theirs in zip(self, other, strict=True))
-
-
 class Stored(NamedTuple):
     """A table cut into its parts and written down for the workers."""
 
     name: str
     task: Task
-    size: Size
+    n_classes: int  # 1 for regression
     folder: Path
 
 
@@ -55,8 +43,7 @@ def store(name: str, data_dir: Path, folder: Path) -> Stored:
     if dataset.task == "classification":
         classes, parts["y_train"] = np.unique(parts["y_train"], return_inverse=True)
         n_classes = len(classes)
-    n, d = parts["X_train"].shape
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         np.save(folder / f"{part}.npy", np.ascontiguousarray(parts[part]))
-    return Stored(dataset.name, dataset.task, Size(n, d, n_classes), folder)
+    return Stored(dataset.name, dataset.task, n_classes, folder)

@@ -1,4 +1,4 @@
-"""The process of one learner: ``python -m benchmarks.speed.worker LEARNER THREADS TREES [PLUGIN…]``.
+"""The process of one learner: ``python -m benchmarks.speed.worker LEARNER THREADS TREES``.
 
 It says hello once its packages are imported and warm, then answers each job, a line of JSON, with a line of JSON.
 """
@@ -9,7 +9,6 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,11 +16,9 @@ import numpy as np
 
 from benchmarks.speed.learners import make
 from benchmarks.speed.measure import Measurement, measure_fit, measure_predict
-from boostforest_paper import generators, plugins
+from boostforest_paper import generators
 from boostforest_paper.learners import Settings, find
-from boostforest_paper.types import Task
 
-Answer = dict[str, Any]
 PARTS = ("X_train", "y_train", "X_test")  # files of a table; a time needs no true answers of the test part
 WARM_UP_ROWS, WARM_UP_TREES = 100, 5
 
@@ -33,78 +30,33 @@ def private_stdout() -> IO[str]:
     return answers
 
 
-class Bench:
-    """One learner, the table it has loaded last and the model it has fitted last."""
-
-    def __init__(self, name: str, threads: int, n_estimators: int) -> None:
-        self._name = name
-        self._threads = threads
-        self._n_estimators = n_estimators
-        self._folder: str | None = None
-        self._data: list[np.ndarray] = []
-        self._model: Any = None
-
-    def _make(self, task: Task, n_classes: int, seed: int, n_estimators: int) -> Any:
-        return make(self._name, Settings(task, 0, n_classes, seed, self._threads), n_estimators)
-
-    def hello(self) -> Answer:
-        """Fit once per task, so that no first call's lazy imports are timed; say what was fitted, and from where."""
-        model = None
-        for task in find(self._name).tasks:
-            n_classes = 2 if task == "classification" else 0
-            size = (WARM_UP_ROWS, 3)
-            X, y = generators.classification(*size, n_classes) if n_classes else generators.regression(*size)
-            model = self._make(task, n_classes, 0, WARM_UP_TREES).fit(X, y)
-            model.predict(X)
-        module = sys.modules[type(model).__module__.partition(".")[0]]
-        return {"version": find(self._name).version(), "file": module.__file__}
-
-    def run(self, job: dict[str, Any]) -> Measurement:
-        """Fit or predict: two jobs, so that a fit counts even if its predictions take too long."""
-        X_train, y_train, X_test = self._load(job["folder"])
-        if job["step"] == "predict":
-            model, self._model = self._model, None
-            return measure_predict(model, X_test)
-        self._model = None  # a model of the last round would take memory beside this one
-        model = self._make(job["task"], job["n_classes"], job["seed"], self._n_estimators)
-        measured = measure_fit(model, X_train, y_train, job["fit_calls"])
-        self._model = model
-        return measured
-
-    def _load(self, folder: str) -> list[np.ndarray]:
-        """Read a table, or find it loaded."""
-        if folder != self._folder:
-            self._data = []
-            self._data = [np.load(Path(folder, f"{part}.npy")) for part in PARTS]
-            self._folder = folder
-        return self._data
+def warm_up(name: str, threads: int) -> dict[str, str]:
+    """Fit once per task, so that no first call's lazy imports are timed; return the file of what was fitted."""
+    model = None
+    for task in find(name).tasks:
+        n_classes = 2 if task == "classification" else 0
+        size = (WARM_UP_ROWS, 3)
+        X, y = generators.classification(*size, n_classes) if n_classes else generators.regression(*size)
+        model = make(name, Settings(task, 0, n_classes, 0, threads), WARM_UP_TREES).fit(X, y)
+        model.predict(X)
+    return {"file": str(sys.modules[type(model).__module__.partition(".")[0]].__file__)}
 
 
-def answer(call: Callable[[], Answer]) -> Answer:
-    """Return what a call returns, or its exception in words: one failure must not end the process."""
-    try:
-        return call()
-    except ImportError as error:
-        return {"missing": f"{error}"}
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+def measure(name: str, threads: int, n_estimators: int, job: dict[str, Any]) -> Measurement:
+    """Fit a model to a stored table, and predict with it."""
+    X_train, y_train, X_test = (np.load(Path(job["folder"], f"{part}.npy")) for part in PARTS)
+    model = make(name, Settings(job["task"], 0, job["n_classes"], job["seed"], threads), n_estimators)
+    return measure_fit(model, X_train, y_train, job["fit_calls"]) | measure_predict(model, X_test)
 
 
-def main(name: str, threads: str, n_estimators: str, *plugin_files: str) -> None:
+def main(name: str, threads: str, n_estimators: str) -> None:
     """Answer jobs until standard input is closed."""
     answers = private_stdout()
     warnings.simplefilter("ignore")
-
-    def say(reply: Answer) -> None:
-        print(json.dumps(reply), file=answers, flush=True)
-
-    for plugin in plugin_files:
-        plugins.load(Path(plugin))
-    bench = Bench(name, int(threads), int(n_estimators))
-    say(answer(bench.hello))
+    print(json.dumps(warm_up(name, int(threads))), file=answers, flush=True)
     for line in sys.stdin:
-        job = json.loads(line)
-        say(answer(lambda: bench.run(job)))  # noqa: B023 - called at once
+        measured = measure(name, int(threads), int(n_estimators), json.loads(line))
+        print(json.dumps(measured), file=answers, flush=True)
 
 
 if __name__ == "__main__":

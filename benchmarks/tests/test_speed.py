@@ -1,4 +1,4 @@
-"""The benchmarks' own parts: workers, ratios, targets, command line; without datasets or other learners."""
+"""The benchmarks' own parts: workers, ratios, command line; without datasets or other learners."""
 
 import pickle
 from urllib.error import URLError
@@ -7,208 +7,76 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from benchmarks.speed import boosting, compare, kernels, scaling, tables, text
+from benchmarks.speed import boosting, compare, kernels, run, scaling, tables
 from benchmarks.speed.__main__ import main
-from benchmarks.speed.children import Child
-from benchmarks.speed.learners import BASE, LEARNERS, make, model_bytes
+from benchmarks.speed.children import Child, ChildError, closing_all, in_turns
+from benchmarks.speed.learners import BASE, make, model_bytes
 from benchmarks.speed.measure import QUANTITIES
-from benchmarks.speed.results import Outcome, TableResult, geometric_mean
-from benchmarks.speed.runner import Runner
-from benchmarks.speed.tables import Size
-from benchmarks.speed.targets import TARGETS, Target, evaluate
+from benchmarks.speed.results import ratio
 from boostforest_paper import data, generators
 from boostforest_paper.data import Dataset, paper
 from boostforest_paper.learners import Settings
 
-# Everything odd happens from 150 rows on, so that the warm-up of 100 rows goes well.
-PLUGIN = """
-import os, time
-from sklearn.linear_model import Ridge
-from sklearn.tree import DecisionTreeRegressor
-from boostforest_paper.learners import learner
 
-assert os.environ["OMP_NUM_THREADS"] == os.environ["OPENBLAS_NUM_THREADS"] == "1"
-regression = {"tasks": ("regression",)}
-
-@learner("tree", "scikit-learn", **regression)
-def tree(settings):
-    assert settings.threads == 1
-    return DecisionTreeRegressor(random_state=settings.seed)
-
-@learner("ridge", "scikit-learn", **regression)
-def ridge(settings):
-    print("learners may print")
-    return Ridge()
-
-class Odd:
-    def fit(self, X, y):
-        if len(X) >= 150:
-            self.misbehave()
-        return self
-
-    def predict(self, X):
-        return X[:, 0]
-
-class Raises(Odd):
-    def misbehave(self):
-        raise ValueError("no fit today")
-
-class Hangs(Odd):
-    def misbehave(self):
-        time.sleep(600)
-
-class Dies(Odd):
-    def misbehave(self):
-        os._exit(3)
-
-for odd in (Raises, Hangs, Dies):
-    learner(odd.__name__.lower(), "numpy", **regression)(lambda settings, odd=odd: odd())
-
-@learner("absent", "no_such_package", **regression)
-def absent(settings):
-    import no_such_package
-"""
-LIMIT = 2.0
+def made_up(**seconds):
+    """Return measurements of one table, with the same five values for every repeat of a learner."""
+    return {name: [dict.fromkeys(QUANTITIES, value) for value in values] for name, values in seconds.items()}
 
 
-def dataset(n):
-    return Dataset(str(n), "regression", n, 3, 0, lambda folder: data.Table(*generators.regression(n, 3)))
+def test_learners_are_measured_in_turns_each_in_a_process_of_its_own(tmp_path, monkeypatch):
+    known = Dataset("100", "regression", 100, 3, 0, lambda folder: data.Table(*generators.regression(100, 3)))
+    monkeypatch.setitem(data.DATASETS, "100", known)
+    stored = tables.store("100", tmp_path, tmp_path / "100")
+    with closing_all({name: Child(name, 1, 5) for name in ("BoostForest", "HistGradientBoosting")}) as children:
+        for child in children.values():
+            child.hello()
+        measured = in_turns(children, stored, repeats=2)
+    for repeats in measured.values():
+        assert len(repeats) == 2
+        for repeat in repeats:
+            assert repeat.keys() == set(QUANTITIES)
+            assert all(value is None or value >= 0 for value in repeat.values())
+    found = ratio([measured], "HistGradientBoosting", "BoostForest", "fit_seconds")
+    assert 0 < found.q1 <= found.median <= found.q3
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """All kinds of learners on three tables, of which the first is the one that is too large for one of them."""
-    folder = tmp_path_factory.mktemp("benchmarks")
-    plugin = folder / "plugin.py"
-    plugin.write_text(PLUGIN, encoding="utf-8")
-    learners = ["tree", "ridge", "raises", "hangs", "dies", "absent"]
-    results = {}
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        Runner(learners, lambda learner: Child(learner, 1, 5, plugins=[plugin]), LIMIT) as runner,
-    ):
-        for n in (200, 250, 100):
-            patch.setitem(data.DATASETS, str(n), dataset(n))
-            stored = tables.store(str(n), folder, folder / str(n))
-            results[n] = TableResult("suite", str(n), "1", stored.size, runner.run(stored, 2))
-    return runner, results
+def test_worker_that_ends_says_why():
+    workers = {"someone": Child("no such learner", 1, 5)}
+    with closing_all(workers), pytest.raises(ChildError, match="no such learner"):
+        workers["someone"].hello()
 
 
-def test_learners_are_measured_in_turns(run):
-    runner, results = run
-    assert runner.versions.keys() == {"tree", "ridge", "raises", "hangs", "dies"}
-    for result in results.values():
-        for name in ("tree", "ridge"):
-            outcome = result.outcomes[name]
-            assert outcome.note is None
-            assert len(outcome.repeats) == 2
-            for repeat in outcome.repeats:
-                assert repeat.keys() == set(QUANTITIES)
-                assert all(value is None or value >= 0 for value in repeat.values())
-    mean = geometric_mean(results.values(), "ridge", "fit_seconds", base="tree")
-    assert mean.n_tables == 3
-    assert 0 < mean.ratio.q1 <= mean.ratio.median <= mean.ratio.q3
-
-
-def test_missing_package_is_left_out(run):
-    runner, results = run
-    assert "no_such_package" in runner.left_out["absent"]
-    assert "absent" not in results[200].outcomes
-
-
-def test_failures_are_noted(run):
-    _, results = run
-    assert results[200].outcomes["raises"].note == "fit failed: ValueError: no fit today"
-    assert results[200].outcomes["dies"].note.startswith("fit failed: the process ended with status 3")
-    for name in ("raises", "dies", "hangs"):
-        assert len(results[100].outcomes[name].repeats) == 2, "a smaller table has to go well afterwards"
-
-
-def test_time_limit_skips_larger_tables(run):
-    _, results = run
-    outcome = results[200].outcomes["hangs"]
-    assert outcome.note.startswith("fit not done after 2 s")
-    assert outcome.fit_exceeds == LIMIT
-    assert results[200].ratios("hangs", "fit_seconds", base="tree") == []
-    seconds = results[200].outcomes["tree"].median("fit_seconds")
-    assert results[200].fit_at_least("hangs", base="tree") == LIMIT / seconds
-    assert "smaller table" in results[250].outcomes["hangs"].note
-
-
-def test_larger_means_larger_in_every_respect():
-    assert Size(200, 3, 1).reaches(Size(200, 2, 1))
-    assert not Size(100_000, 20, 1).reaches(Size(2_000, 1_000, 38))
-
-
-# --- Ratios and targets, from made-up measurements ---
-
-
-def made_up(suite, table, threads, **seconds):
-    """Return a result with the same three times for every repeat of a learner."""
-    outcomes = {
-        name: Outcome([dict.fromkeys(QUANTITIES, value) for value in values]) for name, values in seconds.items()
-    }
-    return TableResult(suite, table, threads, Size(100, 5, 1), outcomes)
-
-
-def small_suite(**seconds):
-    return [made_up("small", name, "1", **seconds) for name in tables.SUITES["small"]]
+def test_worker_runs_what_is_in_its_prefix_or_nothing(tmp_path):
+    workers = {BASE: Child(BASE, 1, 5, prefix=tmp_path)}
+    with closing_all(workers), pytest.raises(ChildError):
+        workers[BASE].hello()
 
 
 def test_ratios_are_paired_within_repeats():
-    result = made_up("small", "CS", "1", BoostForest=[1.0, 2.0, 4.0], RandomForest=[10.0, 20.0])
-    assert result.ratios("RandomForest", "fit_seconds") == [10, 10]
-    other = made_up("small", "CF", "1", BoostForest=[1.0, 1.0], RandomForest=[40.0, 90.0])
-    mean = geometric_mean([result, other], "RandomForest", "fit_seconds")
-    np.testing.assert_allclose(mean.ratio.median, (20 + 30) / 2)
-    assert geometric_mean([result, other], "LightGBM", "fit_seconds") is None
+    result = made_up(BoostForest=[1.0, 2.0], RandomForest=[10.0, 20.0])
+    assert ratio([result], "RandomForest", "BoostForest", "fit_seconds") == pytest.approx((10, 10, 10))
+    other = made_up(BoostForest=[1.0, 1.0], RandomForest=[40.0, 90.0])
+    mean = ratio([result, other], "RandomForest", "BoostForest", "fit_seconds")
+    np.testing.assert_allclose(mean.median, (20 + 30) / 2)
+    assert str(mean) == "25.0 ±2.5"
 
 
-def test_targets_are_met_missed_or_not_measured():
-    target = Target("small", "1", "RandomForest", "fit_seconds", 12)
-    assert evaluate(target, small_suite(BoostForest=[1.0], RandomForest=[12.5])).state == "met"
-    assert evaluate(target, small_suite(BoostForest=[1.0], RandomForest=[11.5])).state == "missed"
-    part = evaluate(target, small_suite(BoostForest=[1.0], RandomForest=[12.5])[:3])
-    assert (part.state, part.n_tables) == ("not measured", 3)
-    assert "3 of 30" in str(part)
-    assert evaluate(target._replace(threads="all"), small_suite(BoostForest=[1.0], RandomForest=[12.5])).value is None
+def test_lines_have_own_values_ratios_and_nothing_where_the_system_does_not_tell():
+    result = made_up(BoostForest=[0.5], RandomForest=[1.0])
+    for repeats in result.values():
+        repeats[0]["peak_bytes"] = None
+    written = run.lines("CS", [result], ["RandomForest"]).splitlines()
+    assert written[0] == "| CS | fit, ms | 500 | 2.00 |"
+    assert written[3] == "| CS | peak memory of the fit, MB | nan | nan |"
 
 
-def test_target_of_boostforest_itself_is_an_upper_bound():
-    target = Target("small", "1", BASE, "row_seconds", 200e-6)
-    assert evaluate(target, small_suite(BoostForest=[150e-6])).state == "met"
-    assert evaluate(target, small_suite(BoostForest=[250e-6])).state == "missed"
-
-
-@pytest.mark.parametrize(("limit", "state"), [(600.0, "met"), (40.0, "not measured")])
-def test_time_limit_may_be_enough_for_a_target(limit, state):
-    target = Target("synthetic", "all", "RandomForest", "fit_seconds", 5, "1000000x20")
-    result = made_up("synthetic", "1000000x20", "all", BoostForest=[10.0])
-    result.outcomes["RandomForest"] = Outcome(note="fit not done", fit_exceeds=limit)
-    verdict = evaluate(target, [result])
-    assert (verdict.state, verdict.value, verdict.is_bound) == (state, limit / 10, True)
-
-
-def test_targets_name_known_things():
-    for target in TARGETS:
-        assert target.learner in LEARNERS
-        assert target.quantity in QUANTITIES
-        assert target.tables() <= set(tables.SUITES[target.suite])
+def test_suites_name_known_tables():
     for name in (*tables.BUILT_IN, *(name for suite in tables.SUITES.values() for name in suite)):
         assert data.find(name).name == name
 
 
-def test_text_has_ratios_means_and_notes():
-    results = small_suite(BoostForest=[1.0, 1.0], RandomForest=[20.0, 30.0])
-    results[0].outcomes["RandomForest"].note = "predict failed: out of memory"
-    written = text.suite_text(results)
-    assert "25.0 ±2.5" in written
-    assert "geometric mean" in written
-    assert "RandomForest on SON: predict failed: out of memory" in written
-
-
 def test_compare_fails_beyond_its_limit(capsys):
-    slower = [made_up("built-in", "diabetes", "1", base=[1.0, 1.0, 1.0], head=[1.05, 1.15, 1.3])]
+    slower = {"diabetes": made_up(base=[1.0, 1.0, 1.0], head=[1.05, 1.15, 1.3])}
     assert compare.verdict(slower, limit_percent=10)[1] is True
     assert compare.verdict(slower, limit_percent=20)[1] is False
     assert "more than 10 % slower" in capsys.readouterr().out
@@ -239,7 +107,7 @@ def test_stored_classes_are_numbered(tmp_path, monkeypatch):
     monkeypatch.setitem(data.DATASETS, "letters", Dataset("letters", "classification", 25, 2, 5, lambda folder: table))
     stored = tables.store("letters", tmp_path, tmp_path / "letters")
     y = np.load(stored.folder / "y_train.npy")
-    assert stored.size == Size(20, 2, 5)
+    assert stored.n_classes == 5
     assert sorted(set(y)) == [0, 1, 2, 3, 4]
 
 

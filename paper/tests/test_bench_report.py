@@ -2,8 +2,6 @@
 
 import csv
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,10 +16,10 @@ from boostforest_paper.running.fits import Outcome
 from boostforest_paper.running.jobs import Selection
 from boostforest_paper.running.problem import METRICS
 from boostforest_paper.running.store import Store
+from browser import CHROMIUM, browse
 
 MACHINE = {"processor": "P", "cores": 2, "memory_gb": 8, "system": "S", "python": "3", "packages": {"numpy": "2"}}
 FIVE = ["BoostForest", "RandomForest", "Extra-Trees", "XGBoost", "LightGBM"]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def made_up(job, task, rng):
@@ -252,15 +250,6 @@ class Tables(HTMLParser):
     def handle_data(self, text):
         if self._inside:
             self.cells[-1] += text
-
-
-def browse(url, *options):
-    """Open a page in headless Chromium; return its content after loading, and what its console says."""
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
-    done = subprocess.run(
-        [*command, *options, "--dump-dom", url], capture_output=True, text=True, timeout=120, check=True
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")

@@ -30,6 +30,13 @@ struct nanobind::detail::dtype_traits<boostforest::Half> {
 
 namespace boostforest {
 
+using namespace nb::literals;
+
+// An argument that must be an array as it is: "x"_array, beside nanobind's "n"_a.
+inline auto operator""_array(const char* name, std::size_t) {
+    return nb::arg(name).noconvert();
+}
+
 template <class T, int kDimensions>
 using Array = nb::ndarray<const T, nb::numpy, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
 
@@ -38,6 +45,15 @@ using Array = nb::ndarray<const T, nb::numpy, nb::ndim<kDimensions>, nb::c_conti
 // wrongly.
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
+}
+
+// A column of a fitted model.
+template <class T, int kDimensions = 1>
+Array<T, kDimensions> model_column(const nb::dict& columns, const char* name) {
+    Array<T, kDimensions> array;
+    require(columns.contains(name) && nb::try_cast<Array<T, kDimensions>>(columns[name], array, false),
+            "damaged model: a column is missing or has the wrong type");
+    return array;
 }
 
 template <class Values>

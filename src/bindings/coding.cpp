@@ -123,25 +123,20 @@ auto whole_weights(const Array<std::int64_t, 1>& tree_start, const Array<std::in
 
 void register_coding(nb::module_& module) {
     module.attr("MAX_CONTEXTS") = kMaxContexts;
-    module.def("encode_bytes", &encode_bytes, nb::arg("symbols").noconvert(), nb::arg("contexts").noconvert().none(),
-               nb::arg("n_contexts"), "Code bytes by how often each occurs in its context.");
-    module.def("decode_bytes", &decode_bytes, nb::arg("stream").noconvert(), nb::arg("n"),
-               nb::arg("contexts").noconvert().none(), nb::arg("n_contexts"), "Read what encode_bytes has written.");
-    module.def("encode_params", &encode_params, nb::arg("params").noconvert(), nb::arg("n_models").noconvert(),
-               nb::arg("group").noconvert(), nb::arg("n_outputs"), nb::arg("order").noconvert(),
-               nb::arg("exponent").noconvert(), nb::arg("differences"), "Code the parameters of a forest in int8.");
-    module.def("decode_params", &decode_params, nb::arg("stream").noconvert(), nb::arg("n_params"),
-               nb::arg("n_models").noconvert(), nb::arg("group").noconvert(), nb::arg("n_outputs"),
-               nb::arg("order").noconvert(), nb::arg("exponent").noconvert(), nb::arg("differences"),
-               "Read what encode_params has written.");
-    module.def("depth_first_nodes", &depth_first_nodes, nb::arg("tree_start").noconvert(), nb::arg("left").noconvert(),
+    module.def("encode_bytes", &encode_bytes, "symbols"_array, "contexts"_array.none(), "n_contexts"_a,
+               "Code bytes by how often each occurs in its context.");
+    module.def("decode_bytes", &decode_bytes, "stream"_array, "n"_a, "contexts"_array.none(), "n_contexts"_a,
+               "Read what encode_bytes has written.");
+    module.def("encode_params", &encode_params, "params"_array, "n_models"_array, "group"_array, "n_outputs"_a,
+               "order"_array, "exponent"_array, "differences"_a, "Code the parameters of a forest in int8.");
+    module.def("decode_params", &decode_params, "stream"_array, "n_params"_a, "n_models"_array, "group"_array,
+               "n_outputs"_a, "order"_array, "exponent"_array, "differences"_a, "Read what encode_params has written.");
+    module.def("depth_first_nodes", &depth_first_nodes, "tree_start"_array, "left"_array,
                "The nodes of every tree depth first, counted from its root.");
-    module.def("left_children", &left_children, nb::arg("tree_start").noconvert(), nb::arg("is_split").noconvert(),
+    module.def("left_children", &left_children, "tree_start"_array, "is_split"_array,
                "The left children of trees that were grown depth first, given in that order which nodes are split.");
-    module.def("node_depths", &depths, nb::arg("tree_start").noconvert(), nb::arg("left").noconvert(),
-               "The depth of every node, 0 for roots.");
-    module.def("complete_weights", &whole_weights, nb::arg("tree_start").noconvert(), nb::arg("left").noconvert(),
-               nb::arg("weight").noconvert(),
+    module.def("node_depths", &depths, "tree_start"_array, "left"_array, "The depth of every node, 0 for roots.");
+    module.def("complete_weights", &whole_weights, "tree_start"_array, "left"_array, "weight"_array,
                "Weights of nodes, those of right children being what the left ones leave.");
 }
 

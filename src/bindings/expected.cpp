@@ -57,11 +57,9 @@ std::unique_ptr<const Normal> normal_of(const Fill& fill, std::size_t n_features
 }
 
 void register_expected(nb::module_& module) {
-    module.def("filled_rows", &filled_rows, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
-               nb::arg("scale").noconvert(), nb::arg("fill").noconvert().none(),
+    module.def("filled_rows", &filled_rows, "x"_array, "mean"_array, "scale"_array, "fill"_array.none(),
                "Rows as node models see them, one after another: scaled, missing values filled.");
-    module.def("expected_moments", &moments, nb::arg("x").noconvert(), nb::arg("fill").noconvert(),
-               nb::arg("weight").noconvert().none(), nb::arg("n_threads"),
+    module.def("expected_moments", &moments, "x"_array, "fill"_array, "weight"_array.none(), "n_threads"_a,
                "Sums of the rows and of their products, where those of missing values are expected ones.");
 }
 

@@ -72,40 +72,36 @@ nb::dict fit(const Array<double, 2>& x, const Array<std::uint8_t, 2>& bins, cons
 // The columns of a fitted ensemble, checked once so that nothing below has to: no index in them can lead outside.
 class PiecewiseTrees {
    public:
-    PiecewiseTrees(const Array<std::int64_t, 1>& tree_start, const Array<std::int32_t, 1>& feature,
-                   const Array<double, 1>& threshold, const Array<std::int32_t, 1>& left,
-                   const Array<double, 1>& intercept, const Array<std::int64_t, 1>& term_start,
-                   const Array<std::int32_t, 1>& term_feature, const Array<double, 1>& term_slope, int n_features,
-                   int n_outputs)
-        : tree_start_(tree_start),
-          feature_(feature),
-          threshold_(threshold),
-          left_(left),
-          intercept_(intercept),
-          term_start_(term_start),
-          term_feature_(term_feature),
-          term_slope_(term_slope),
-          view_{.tree_start = tree_start.data(),
-                .feature = feature.data(),
-                .threshold = threshold.data(),
-                .left = left.data(),
-                .intercept = intercept.data(),
-                .term_start = term_start.data(),
-                .term_feature = term_feature.data(),
-                .term_slope = term_slope.data(),
+    PiecewiseTrees(const nb::dict& columns, int n_features, int n_outputs)
+        : tree_start_(model_column<std::int64_t>(columns, "tree_start")),
+          feature_(model_column<std::int32_t>(columns, "feature")),
+          threshold_(model_column<double>(columns, "threshold")),
+          left_(model_column<std::int32_t>(columns, "left")),
+          intercept_(model_column<double>(columns, "intercept")),
+          term_start_(model_column<std::int64_t>(columns, "term_start")),
+          term_feature_(model_column<std::int32_t>(columns, "term_feature")),
+          term_slope_(model_column<double>(columns, "term_slope")),
+          view_{.tree_start = tree_start_.data(),
+                .feature = feature_.data(),
+                .threshold = threshold_.data(),
+                .left = left_.data(),
+                .intercept = intercept_.data(),
+                .term_start = term_start_.data(),
+                .term_feature = term_feature_.data(),
+                .term_slope = term_slope_.data(),
                 .n_features = n_features,
                 .n_outputs = n_outputs} {
-        const std::size_t n_nodes = feature.shape(0), n_terms = term_feature.shape(0);
-        require(n_features >= 1 && n_outputs >= 1 && threshold.shape(0) == n_nodes && left.shape(0) == n_nodes &&
-                    intercept.shape(0) == n_nodes && term_slope.shape(0) == n_terms,
+        const std::size_t n_nodes = feature_.shape(0), n_terms = term_feature_.shape(0);
+        require(n_features >= 1 && n_outputs >= 1 && threshold_.shape(0) == n_nodes && left_.shape(0) == n_nodes &&
+                    intercept_.shape(0) == n_nodes && term_slope_.shape(0) == n_terms,
                 "damaged model: columns of different lengths");
-        require(is_partition(tree_start, n_nodes, true) && (tree_start.shape(0) - 1) % n_outputs == 0,
+        require(is_partition(tree_start_, n_nodes, true) && (tree_start_.shape(0) - 1) % n_outputs == 0,
                 "damaged model: the trees do not fill the nodes");
-        require(is_partition(term_start, n_terms, false) && term_start.shape(0) == n_nodes + 1,
+        require(is_partition(term_start_, n_terms, false) && term_start_.shape(0) == n_nodes + 1,
                 "damaged model: the models do not fill the terms");
-        for (std::size_t t = 0; t + 1 < tree_start.shape(0); ++t) check_tree(tree_start(t), tree_start(t + 1));
+        for (std::size_t t = 0; t + 1 < tree_start_.shape(0); ++t) check_tree(tree_start_(t), tree_start_(t + 1));
         for (std::size_t k = 0; k < n_terms; ++k)
-            require(term_feature(k) >= 0 && term_feature(k) < n_features, "damaged model: an unknown feature");
+            require(term_feature_(k) >= 0 && term_feature_(k) < n_features, "damaged model: an unknown feature");
     }
 
     std::int64_t n_rounds() const { return static_cast<std::int64_t>(tree_start_.shape(0) - 1) / view_.n_outputs; }
@@ -156,12 +152,10 @@ void add_scores(const PiecewiseTrees& trees, const Array<double, 2>& x, std::int
 }  // namespace
 
 void register_gbdt_pl(nb::module_& module) {
-    module.def("gbdt_pl_fit", &fit, nb::arg("x").noconvert(), nb::arg("bins").noconvert(),
-               nb::arg("n_bins").noconvert(), nb::arg("bin_mean").noconvert(), nb::arg("bin_end").noconvert(),
-               nb::arg("y").noconvert(), nb::arg("weight").noconvert(), nb::arg("n_classes"),
-               nb::arg("start").noconvert(), nb::kw_only(), nb::arg("n_rounds"), nb::arg("learning_rate"),
-               nb::arg("max_leaves"), nb::arg("max_depth"), nb::arg("max_regressors"), nb::arg("reg_lambda"),
-               nb::arg("reg_alpha"), nb::arg("min_child_weight"), nb::arg("min_samples_leaf"), nb::arg("n_threads"),
+    module.def("gbdt_pl_fit", &fit, "x"_array, "bins"_array, "n_bins"_array, "bin_mean"_array, "bin_end"_array,
+               "y"_array, "weight"_array, "n_classes"_a, "start"_array, nb::kw_only(), "n_rounds"_a, "learning_rate"_a,
+               "max_leaves"_a, "max_depth"_a, "max_regressors"_a, "reg_lambda"_a, "reg_alpha"_a, "min_child_weight"_a,
+               "min_samples_leaf"_a, "n_threads"_a,
                nb::sig("def gbdt_pl_fit(x: numpy.ndarray, bins: numpy.ndarray, n_bins: numpy.ndarray, "
                        "bin_mean: numpy.ndarray, bin_end: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, "
                        "n_classes: int, start: numpy.ndarray, *, n_rounds: int, learning_rate: float, "
@@ -169,15 +163,8 @@ void register_gbdt_pl(nb::module_& module) {
                        "min_child_weight: float, min_samples_leaf: float, n_threads: int) -> dict[str, numpy.ndarray]"),
                "Boost piecewise linear trees on scaled features, column by column; return the trees' columns.");
     nb::class_<PiecewiseTrees>(module, "PiecewiseTrees", "Checked, read-only view of boosted piecewise linear trees.")
-        .def(nb::init<const Array<std::int64_t, 1>&, const Array<std::int32_t, 1>&, const Array<double, 1>&,
-                      const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<std::int64_t, 1>&,
-                      const Array<std::int32_t, 1>&, const Array<double, 1>&, int, int>(),
-             nb::arg("tree_start").noconvert(), nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(),
-             nb::arg("left").noconvert(), nb::arg("intercept").noconvert(), nb::arg("term_start").noconvert(),
-             nb::arg("term_feature").noconvert(), nb::arg("term_slope").noconvert(), nb::arg("n_features"),
-             nb::arg("n_outputs"))
-        .def("add_scores", &add_scores, nb::arg("x").noconvert(), nb::arg("first"), nb::arg("last"),
-             nb::arg("out").noconvert(), nb::arg("n_threads"),
+        .def(nb::init<const nb::dict&, int, int>(), "columns"_a, "n_features"_a, "n_outputs"_a)
+        .def("add_scores", &add_scores, "x"_array, "first"_a, "last"_a, "out"_array, "n_threads"_a,
              "Add the scores of the rounds first to last - 1 to out (rows × outputs).");
 }
 

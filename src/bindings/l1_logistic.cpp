@@ -44,9 +44,8 @@ double fit(const Array<double, 2>& x, const Array<std::int32_t, 1>& rows, const 
 }  // namespace
 
 void register_l1_logistic(nb::module_& module) {
-    module.def("l1_logistic", &fit, nb::arg("x").noconvert(), nb::arg("rows").noconvert(), nb::arg("y").noconvert(),
-               nb::arg("weight").noconvert(), nb::arg("alpha"), nb::arg("coef").noconvert(), nb::arg("max_iter"),
-               nb::arg("tolerance"),
+    module.def("l1_logistic", &fit, "x"_array, "rows"_array, "y"_array, "weight"_array, "alpha"_a, "coef"_array,
+               "max_iter"_a, "tolerance"_a,
                "Fit a logistic regression with an L1 penalty to some rows of x, from the coefficients in coef (outputs "
                "× (intercept, slopes)), which are overwritten; return the objective.");
 }

@@ -131,11 +131,9 @@ void apply(const LogisticTree& tree, const Array<double, 2>& x, const Out<std::i
 }  // namespace
 
 void register_lmt(nb::module_& module) {
-    module.def("lmt_fit", &fit, nb::arg("columns").noconvert(), nb::arg("scaled").noconvert(), nb::arg("y").noconvert(),
-               nb::arg("weight").noconvert(), nb::arg("n_classes"), nb::kw_only(), nb::arg("n_iter"),
-               nb::arg("max_iter"), nb::arg("patience"), nb::arg("use_aic"), nb::arg("error_on_probabilities"),
-               nb::arg("choose_at_every_node"), nb::arg("split"), nb::arg("prune"), nb::arg("min_split"),
-               nb::arg("min_leaf"),
+    module.def("lmt_fit", &fit, "columns"_array, "scaled"_array, "y"_array, "weight"_array, "n_classes"_a,
+               nb::kw_only(), "n_iter"_a, "max_iter"_a, "patience"_a, "use_aic"_a, "error_on_probabilities"_a,
+               "choose_at_every_node"_a, "split"_a, "prune"_a, "min_split"_a, "min_leaf"_a,
                nb::sig("def lmt_fit(columns: numpy.ndarray, scaled: numpy.ndarray, y: numpy.ndarray, "
                        "weight: numpy.ndarray, n_classes: int, *, n_iter: int, max_iter: int, patience: int, "
                        "use_aic: bool, error_on_probabilities: bool, choose_at_every_node: bool, split: bool, "
@@ -145,13 +143,10 @@ void register_lmt(nb::module_& module) {
         .def(nb::init<const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<std::int32_t, 1>&,
                       const Array<std::int32_t, 1>&, const Array<double, 1>&, const Array<double, 1>&,
                       const Array<double, 1>&, int>(),
-             nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
-             nb::arg("model").noconvert(), nb::arg("params").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("scale").noconvert(), nb::arg("n_outputs"))
-        .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("out").noconvert(),
-             "Write the outputs of every row to out (rows × outputs).")
-        .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("out").noconvert(),
-             "Write the leaf of every row to out.");
+             "feature"_array, "threshold"_array, "left"_array, "model"_array, "params"_array, "mean"_array,
+             "scale"_array, "n_outputs"_a)
+        .def("predict", &predict, "x"_array, "out"_array, "Write the outputs of every row to out (rows × outputs).")
+        .def("apply", &apply, "x"_array, "out"_array, "Write the leaf of every row to out.");
 }
 
 }  // namespace boostforest

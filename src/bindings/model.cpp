@@ -245,29 +245,25 @@ auto quantised(const Array<float, 1>& values, const Array<std::int64_t, 1>& size
 void register_model(nb::module_& module) {
     module.attr("NO_EXPONENT") = int{kNoExponent};
     module.attr("LEAST_EXPONENT") = kLeastExponent;
-    module.def("quantise", &quantised, nb::arg("values").noconvert(), nb::arg("sizes").noconvert(),
-               nb::arg("groups").noconvert(), nb::arg("n_nodes").noconvert(), nb::arg("left").noconvert(),
-               nb::arg("at_least") = kLeastExponent,
+    module.def("quantise", &quantised, "values"_array, "sizes"_array, "groups"_array, "n_nodes"_array, "left"_array,
+               "at_least"_a = kLeastExponent,
                "Round the parameters of trees, so many of each: whole numbers, and per group of values the exponent of "
                "their unit. Of trees whose scores are sums along a path, n_nodes is not 0 and left has the left "
                "children: a node makes up for its parent.");
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
-        .def(nb::init<const nb::dict&, int, int>(), nb::arg("columns"), nb::arg("n_features"), nb::arg("n_outputs"))
-        .def("predict", &predict, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("link"), nb::arg("first"), nb::arg("last"), nb::arg("n_threads"), nb::arg("out").noconvert(),
-             nb::arg("fill").noconvert().none() = nb::none(), nb::arg("start").noconvert().none() = nb::none(),
+        .def(nb::init<const nb::dict&, int, int>(), "columns"_a, "n_features"_a, "n_outputs"_a)
+        .def("predict", &predict, "x"_array, "mean"_array, "scale"_array, "link"_a, "first"_a, "last"_a, "n_threads"_a,
+             "out"_array, "fill"_array.none() = nb::none(), "start"_array.none() = nb::none(),
              "Add what the link makes of the scores of the trees first … last - 1, each added to start, to out (rows × "
              "outputs).")
-        .def("predict_oob", &predict_oob, nb::arg("x").noconvert(), nb::arg("mean").noconvert(),
-             nb::arg("scale").noconvert(), nb::arg("link"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
-             nb::arg("cumulative").noconvert().none(), nb::arg("n_threads"), nb::arg("out").noconvert(),
-             nb::arg("n_trees").noconvert(), nb::arg("fill").noconvert().none() = nb::none(),
-             nb::arg("squares").noconvert().none() = nb::none(), nb::arg("start").noconvert().none() = nb::none(),
-             nb::arg("numbers").noconvert().none() = nb::none(), nb::arg("n_rows") = 0,
+        .def("predict_oob", &predict_oob, "x"_array, "mean"_array, "scale"_array, "link"_a, "seeds"_array, "n_draws"_a,
+             "cumulative"_array.none(), "n_threads"_a, "out"_array, "n_trees"_array, "fill"_array.none() = nb::none(),
+             "squares"_array.none() = nb::none(), "start"_array.none() = nb::none(),
+             "numbers"_array.none() = nb::none(), "n_rows"_a = 0,
              "Like predict, over the trees that were not grown on the row; squares gets the sums of squared outputs. "
              "The rows are the training table, or those of its n_rows rows that numbers names.")
-        .def("apply", &apply, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("n_threads"), nb::arg("out").noconvert(), nb::arg("numbers").noconvert().none() = nb::none(),
+        .def("apply", &apply, "x"_array, "mean"_array, "scale"_array, "n_threads"_a, "out"_array,
+             "numbers"_array.none() = nb::none(),
              "Write the leaf of every row in every tree, or in those of these numbers, to out.");
 }
 

@@ -46,12 +46,12 @@ nb::dict m5p_fit(const Array<double, 2>& x, const Array<double, 1>& x_mean, cons
 class M5PView {
    public:
     M5PView(const nb::dict& columns, const Array<double, 1>& x_mean)
-        : feature_(column<std::int32_t>(columns, "feature")),
-          left_(column<std::int32_t>(columns, "left")),
-          model_(column<std::int32_t>(columns, "model")),
-          threshold_(column<double>(columns, "threshold")),
-          centre_(column<double>(columns, "centre")),
-          slopes_(column<double, 2>(columns, "slopes")),
+        : feature_(model_column<std::int32_t>(columns, "feature")),
+          left_(model_column<std::int32_t>(columns, "left")),
+          model_(model_column<std::int32_t>(columns, "model")),
+          threshold_(model_column<double>(columns, "threshold")),
+          centre_(model_column<double>(columns, "centre")),
+          slopes_(model_column<double, 2>(columns, "slopes")),
           view_{.feature = feature_.data(),
                 .threshold = threshold_.data(),
                 .left = left_.data(),
@@ -76,14 +76,6 @@ class M5PView {
     const m5p::View& view() const { return view_; }
 
    private:
-    template <class T, int kDimensions = 1>
-    static Array<T, kDimensions> column(const nb::dict& columns, const char* name) {
-        Array<T, kDimensions> array;
-        require(columns.contains(name) && nb::try_cast<Array<T, kDimensions>>(columns[name], array, false),
-                "damaged model: a column of the tree is missing or has the wrong type");
-        return array;
-    }
-
     Array<std::int32_t, 1> feature_, left_, model_;
     Array<double, 1> threshold_, centre_;
     Array<double, 2> slopes_;
@@ -111,18 +103,16 @@ auto m5p_apply(const nb::dict& columns, const Array<double, 1>& x_mean, const Ar
 }  // namespace
 
 void register_model_trees(nb::module_& module) {
-    module.def("m5p_fit", &m5p_fit, nb::arg("x").noconvert(), nb::arg("x_mean").noconvert(),
-               nb::arg("x_scale").noconvert(), nb::arg("y").noconvert(), nb::arg("y_mean"), nb::arg("y_scale"),
-               nb::arg("weight").noconvert(), nb::arg("min_samples_leaf"), nb::arg("prune"), nb::arg("smooth"),
-               nb::arg("regression_tree"),
+    module.def("m5p_fit", &m5p_fit, "x"_array, "x_mean"_array, "x_scale"_array, "y"_array, "y_mean"_a, "y_scale"_a,
+               "weight"_array, "min_samples_leaf"_a, "prune"_a, "smooth"_a, "regression_tree"_a,
                nb::sig("def m5p_fit(x: numpy.ndarray, x_mean: numpy.ndarray, x_scale: numpy.ndarray, "
                        "y: numpy.ndarray, y_mean: float, y_scale: float, weight: numpy.ndarray, "
                        "min_samples_leaf: float, prune: bool, smooth: bool, "
                        "regression_tree: bool) -> dict[str, numpy.ndarray]"),
                "Grow an M5' tree; return its columns.");
-    module.def("m5p_predict", &m5p_predict, nb::arg("columns"), nb::arg("x_mean").noconvert(), nb::arg("x").noconvert(),
+    module.def("m5p_predict", &m5p_predict, "columns"_a, "x_mean"_array, "x"_array,
                "Predict with the columns of an M5' tree.");
-    module.def("m5p_apply", &m5p_apply, nb::arg("columns"), nb::arg("x_mean").noconvert(), nb::arg("x").noconvert(),
+    module.def("m5p_apply", &m5p_apply, "columns"_a, "x_mean"_array, "x"_array,
                "The leaf of every row in an M5' tree.");
 }
 

@@ -212,39 +212,34 @@ auto outputs(const Array<double, 2>& scores, int link) {
 
 void register_parts(nb::module_& module) {
     module.attr("BLAS_SIZE") = kBlasSize;
-    module.def("set_blas", &set_blas_from_capsules, nb::arg("capsules"), "Use these BLAS and LAPACK functions.");
+    module.def("set_blas", &set_blas_from_capsules, "capsules"_a, "Use these BLAS and LAPACK functions.");
     module.def("kernels", [] { return kernels().name; }, "Name of the instruction set in use.");
     module.def(
-        "select_kernels", [](const char* name) { return select_kernels(name); }, nb::arg("name"),
+        "select_kernels", [](const char* name) { return select_kernels(name); }, "name"_a,
         "Use another instruction set from now on; False if this machine has none of that name.");
-    module.def("bootstrap_counts", &bootstrap_counts, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
-               nb::arg("cumulative").noconvert().none(), "How often a tree drew each row.");
+    module.def("bootstrap_counts", &bootstrap_counts, "seed"_a, "n_rows"_a, "n_draws"_a, "cumulative"_array.none(),
+               "How often a tree drew each row.");
     module.def(
-        "dealt_seeds", &dealt_seeds, nb::arg("key"), nb::arg("n_bags"), nb::arg("mostly_one") = false,
+        "dealt_seeds", &dealt_seeds, "key"_a, "n_bags"_a, "mostly_one"_a = false,
         "Seeds of bags to which rows are dealt: each is left out by two of them, or most by one, and once in the "
         "others.");
     module.def(
-        "is_dealt", [](std::uint64_t seed) { return read_deal(seed).has_value(); }, nb::arg("seed"),
+        "is_dealt", [](std::uint64_t seed) { return read_deal(seed).has_value(); }, "seed"_a,
         "Whether a seed is that of a bag to which rows are dealt.");
-    module.def("bootstrap_draws", &bootstrap_draws, nb::arg("seed"), nb::arg("n_rows"), nb::arg("n_draws"),
+    module.def("bootstrap_draws", &bootstrap_draws, "seed"_a, "n_rows"_a, "n_draws"_a,
                "The rows that a tree draws one after the other, all with the same probability.");
-    module.def("batch_positions", &batch_positions, nb::arg("key"), nb::arg("n"), nb::arg("b"),
-               "The positions that a batch takes.");
+    module.def("batch_positions", &batch_positions, "key"_a, "n"_a, "b"_a, "The positions that a batch takes.");
     module.def(
-        "ridge", &ridge, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
-        nb::arg("reg_lambda"), nb::arg("monotone").noconvert().none() = nb::none(),
-        nb::arg("path_slopes").noconvert().none() = nb::none(),
+        "ridge", &ridge, "x"_array, "z"_array, "v"_array, "reg_lambda"_a, "monotone"_array.none() = nb::none(),
+        "path_slopes"_array.none() = nb::none(),
         "Intercept and slopes of one ridge node; with monotone, slopes that added to path_slopes have its signs.");
-    module.def("linear_svr", &linear_svr, nb::arg("x").noconvert(), nb::arg("z").noconvert(), nb::arg("v").noconvert(),
-               nb::arg("cost"), nb::arg("epsilon"), nb::arg("intercept_penalty"), nb::arg("tolerance"),
-               nb::arg("max_iterations"),
+    module.def("linear_svr", &linear_svr, "x"_array, "z"_array, "v"_array, "cost"_a, "epsilon"_a, "intercept_penalty"_a,
+               "tolerance"_a, "max_iterations"_a,
                "Intercept and slopes of one node of linear support vector regression, and whether it converged.");
-    module.def("loss", &loss, nb::arg("code"), nb::arg("n_classes"), nb::arg("scores").noconvert(),
-               nb::arg("y").noconvert(), nb::arg("w").noconvert(), nb::arg("loss_numbers") = std::vector<double>(),
-               nb::arg("targets").noconvert().none() = nb::none(),
+    module.def("loss", &loss, "code"_a, "n_classes"_a, "scores"_array, "y"_array, "w"_array,
+               "loss_numbers"_a = std::vector<double>(), "targets"_array.none() = nb::none(),
                "Value, gradient, hessian, pseudo-labels and their weights.");
-    module.def("outputs", &outputs, nb::arg("scores").noconvert(), nb::arg("link"),
-               "What the link makes of the scores, outputs × rows.");
+    module.def("outputs", &outputs, "scores"_array, "link"_a, "What the link makes of the scores, outputs × rows.");
 }
 
 }  // namespace boostforest

@@ -217,22 +217,29 @@ void build_interactions(Interactions* place, const Array<std::int32_t, 1>& featu
     new (place) Interactions(std::move(of_features), std::move(of_inputs), most, std::move(sets));
 }
 
-nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
-              const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
-              const nb::object& progress, const FeatureNumbers& split_features,
-              const std::optional<Array<double, 2>>& start, const std::string& dtype, bool short_thresholds,
-              const Counts& drawn, const Interactions* interactions) {
-    const std::vector<TreeParams> tree_params = read_params(params);
-    check_params(table, tree_params);
+using Scores = std::optional<Array<double, 2>>;
+
+// What has a value for every row.
+void check_rows(const TrainingTable& table, const Doubles& weight, const Doubles& cumulative, const Scores& start) {
     const auto n_rows = static_cast<std::size_t>(table.n_rows());
     require((!weight || weight->shape(0) == n_rows) && (!cumulative || cumulative->shape(0) == n_rows),
             "the weights need one value per row");
     require(!weight || are_weights(*weight), "weight must not be negative, nor all of it zero");
-    require(!bootstrap || (n_draws > 0 && n_draws < std::int64_t{1} << 31), "1 to 2^31 - 1 draws");
     require(!cumulative || (all_finite(*cumulative) && (*cumulative)(n_rows - 1) > 0), "cumulative must be finite");
     require(
         !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
         "start needs the scores of every row");
+}
+
+nb::dict grow(const TrainingTable& table, const nb::dict& params, bool bootstrap, std::int64_t n_draws,
+              const Doubles& cumulative, const Doubles& weight, bool balance_classes, int n_threads,
+              const nb::object& progress, const FeatureNumbers& split_features, const Scores& start,
+              const std::string& dtype, bool short_thresholds, const Counts& drawn, const Interactions* interactions) {
+    const std::vector<TreeParams> tree_params = read_params(params);
+    check_params(table, tree_params);
+    const auto n_rows = static_cast<std::size_t>(table.n_rows());
+    check_rows(table, weight, cumulative, start);
+    require(!bootstrap || (n_draws > 0 && n_draws < std::int64_t{1} << 31), "1 to 2^31 - 1 draws");
     require(!drawn || (bootstrap && drawn->shape(0) == n_rows && are_counts(*drawn, n_draws)),
             "drawn needs a count of every row, n_draws in all");
     Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
@@ -321,18 +328,11 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
 
 nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
                const Doubles& cumulative, const Doubles& row_weight, bool balance_classes, int n_threads,
-               const FeatureNumbers& split_features, const std::optional<Array<double, 2>>& start,
-               const std::string& dtype, const Interactions* interactions) {
+               const FeatureNumbers& split_features, const Scores& start, const std::string& dtype,
+               const Interactions* interactions) {
     const BoostRules own = read_boost_rules(rules);
-    const auto n_rows = static_cast<std::size_t>(table.n_rows());
-    require((!row_weight || row_weight->shape(0) == n_rows) && (!cumulative || cumulative->shape(0) == n_rows),
-            "the weights need one value per row");
-    require(!row_weight || are_weights(*row_weight), "weight must not be negative, nor all of it zero");
+    check_rows(table, row_weight, cumulative, start);
     require(n_draws > 0 && n_draws < std::int64_t{1} << 31, "1 to 2^31 - 1 draws");
-    require(!cumulative || (all_finite(*cumulative) && (*cumulative)(n_rows - 1) > 0), "cumulative must be finite");
-    require(
-        !start || (start->shape(0) == n_rows && start->shape(1) == static_cast<std::size_t>(table.loss().n_outputs())),
-        "start needs the scores of every row");
     require(!balance_classes || table.n_classes() > 0, "only classes can be balanced");
     Dataset data = table.dataset(split_list(table, split_features), start ? start->data() : nullptr);
     if (interactions != nullptr) check_interactions(table, *interactions, {}, data);
@@ -485,22 +485,18 @@ FeatureList feature_list(const FeatureNumbers& numbers, std::size_t n_features) 
 void register_training_table(nb::module_& module) {
     module.attr("SPLIT_RULES") = rule_names();
     nb::class_<Interactions>(module, "Interactions", "Which columns may act together.")
-        .def("__init__", &build_interactions, nb::arg("features").noconvert(), nb::arg("inputs").noconvert(),
-             nb::arg("most"), nb::arg("members").noconvert(), nb::arg("ends").noconvert());
+        .def("__init__", &build_interactions, "features"_array, "inputs"_array, "most"_a, "members"_array,
+             "ends"_array);
     nb::class_<TrainingTable>(module, "TrainingTable", "The training table of a fit: scaled, missing values filled.")
-        .def("__init__", &build, nb::arg("x").noconvert(), nb::arg("mean").noconvert(), nb::arg("scale").noconvert(),
-             nb::arg("y").noconvert(), nb::arg("loss"), nb::arg("n_classes"),
-             nb::arg("fill").noconvert().none() = nb::none(), nb::arg("model_features").noconvert().none() = nb::none(),
-             nb::arg("monotone").noconvert().none() = nb::none(), nb::arg("n_threads") = 1,
-             nb::arg("loss_numbers") = std::vector<double>(), nb::arg("targets").noconvert().none() = nb::none(),
-             nb::keep_alive<1, 5>(), nb::keep_alive<1, 13>())  // reads y and targets, and copies all else
-        .def("grow", &grow, nb::arg("params"), nb::arg("bootstrap"), nb::arg("n_draws"),
-             nb::arg("cumulative").noconvert().none(), nb::arg("weight").noconvert().none(), nb::arg("balance_classes"),
-             nb::arg("n_threads"), nb::arg("progress").none(),
-             nb::arg("split_features").noconvert().none() = nb::none(),
-             nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
-             nb::arg("short_thresholds") = false, nb::arg("drawn").noconvert().none() = nb::none(),
-             nb::arg("interactions").none() = nb::none(),
+        .def("__init__", &build, "x"_array, "mean"_array, "scale"_array, "y"_array, "loss"_a, "n_classes"_a,
+             "fill"_array.none() = nb::none(), "model_features"_array.none() = nb::none(),
+             "monotone"_array.none() = nb::none(), "n_threads"_a = 1, "loss_numbers"_a = std::vector<double>(),
+             "targets"_array.none() = nb::none(), nb::keep_alive<1, 5>(),
+             nb::keep_alive<1, 13>())  // reads y and targets, and copies all else
+        .def("grow", &grow, "params"_a, "bootstrap"_a, "n_draws"_a, "cumulative"_array.none(), "weight"_array.none(),
+             "balance_classes"_a, "n_threads"_a, "progress"_a.none(), "split_features"_array.none() = nb::none(),
+             "start"_array.none() = nb::none(), "dtype"_a = "float64", "short_thresholds"_a = false,
+             "drawn"_array.none() = nb::none(), "interactions"_a.none() = nb::none(),
              nb::sig("def grow(self, params: dict[str, numpy.ndarray], bootstrap: bool, n_draws: int, "
                      "cumulative: numpy.ndarray | None, weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, progress: object, split_features: numpy.ndarray | None = None, "
@@ -508,12 +504,9 @@ void register_training_table(nb::module_& module) {
                      "drawn: numpy.ndarray | None = None, interactions: Interactions | None = None) "
                      "-> dict[str, typing.Any]"),
              "Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.")
-        .def("boost", &boost, nb::arg("rules"), nb::arg("seeds").noconvert(), nb::arg("n_draws"),
-             nb::arg("cumulative").noconvert().none(), nb::arg("row_weight").noconvert().none(),
-             nb::arg("balance_classes"), nb::arg("n_threads"),
-             nb::arg("split_features").noconvert().none() = nb::none(),
-             nb::arg("start").noconvert().none() = nb::none(), nb::arg("dtype") = "float64",
-             nb::arg("interactions").none() = nb::none(),
+        .def("boost", &boost, "rules"_a, "seeds"_array, "n_draws"_a, "cumulative"_array.none(),
+             "row_weight"_array.none(), "balance_classes"_a, "n_threads"_a, "split_features"_array.none() = nb::none(),
+             "start"_array.none() = nb::none(), "dtype"_a = "float64", "interactions"_a.none() = nb::none(),
              nb::sig("def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, "
                      "cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, split_features: numpy.ndarray | None = None, "
@@ -521,14 +514,13 @@ void register_training_table(nb::module_& module) {
                      "interactions: Interactions | None = None) -> dict[str, typing.Any]"),
              "Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.")
         .def_prop_ro("values", &values, nb::rv_policy::reference_internal, "Rows × features as node models see them.")
-        .def("is_missing", &is_missing, nb::arg("rows").noconvert(), nb::arg("feature"),
-             "Which of the rows miss the feature.")
-        .def("find_splits", &find_splits, nb::arg("nodes"), nb::arg("rules").noconvert(), nb::arg("keys").noconvert(),
-             nb::arg("n_threads"), nb::arg("split_features").noconvert().none() = nb::none(),
+        .def("is_missing", &is_missing, "rows"_array, "feature"_a, "Which of the rows miss the feature.")
+        .def("find_splits", &find_splits, "nodes"_a, "rules"_array, "keys"_array, "n_threads"_a,
+             "split_features"_array.none() = nb::none(),
              "How to split each of the nodes: feature, threshold, gain, saw_missing, missing_left, possible.")
-        .def("pseudo_labels", &pseudo_labels, nb::arg("nodes"), nb::arg("n_threads"),
+        .def("pseudo_labels", &pseudo_labels, "nodes"_a, "n_threads"_a,
              "What the models of the nodes are to be fitted to, and with which weights.")
-        .def("losses", &losses, nb::arg("nodes"), nb::arg("n_threads"), "The nodes' loss at their scores.");
+        .def("losses", &losses, "nodes"_a, "n_threads"_a, "The nodes' loss at their scores.");
 }
 
 }  // namespace boostforest

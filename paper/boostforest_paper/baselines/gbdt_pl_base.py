@@ -132,19 +132,7 @@ class GBDTPLBase(Baseline):
 
     def _core_trees(self) -> _core.PiecewiseTrees:
         """Return the core's checked view of the trees."""
-        trees = self.trees_
-        return _core.PiecewiseTrees(
-            trees.tree_start,
-            trees.feature,
-            trees.threshold,
-            trees.left,
-            trees.intercept,
-            trees.term_start,
-            trees.term_feature,
-            trees.term_slope,
-            self.n_features_in_,
-            len(self.base_score_),
-        )
+        return _core.PiecewiseTrees(vars(self.trees_), self.n_features_in_, len(self.base_score_))
 
     def _scores(self, X: Any) -> Floats:
         """Return the scores of all rounds, one column per output."""

@@ -53,6 +53,14 @@ def _image(axes: Axes, label: str) -> str:
     return f'<img src="data:image/svg+xml;base64,{b64encode(_svg(axes, label)).decode()}" alt="{escape(label)}">'
 
 
+def _name_rows(axes: Axes, names: Sequence[str], base: str) -> None:
+    """Write the names of the learners on the left, that of the base in bold."""
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(visible=False, axis="y")
+    for label in axes.get_yticklabels():
+        label.set(color="k", fontweight="bold" if label.get_text() == base else "normal")
+
+
 def critical_difference(test: Friedman, learners: Sequence[str], base: str) -> str:
     """Average ranks, best on top; bars on the right join learners that the Nemenyi test does not tell apart."""
     order = np.argsort(test.average_ranks, kind="stable")
@@ -68,10 +76,7 @@ def critical_difference(test: Friedman, learners: Sequence[str], base: str) -> s
     for i, (first, last) in enumerate(test.groups()):
         bar = [n + 0.8 + 0.3 * i] * 2
         axes.plot(bar, [first - 0.3, last + 0.3], color=GREY, linewidth=4, solid_capstyle="round")
-    axes.set_yticks(range(n), names)
-    axes.grid(visible=False, axis="y")
-    for label in axes.get_yticklabels():
-        label.set(color="k", fontweight="bold" if label.get_text() == base else "normal")
+    _name_rows(axes, names, base)
     axes.set_xticks(range(1, n + 1))
     axes.xaxis.tick_top()
     axes.set_ylim(n - 0.4, -2.1)
@@ -86,10 +91,7 @@ def _ratings(found: Sequence[Standing], base: str) -> Axes:
         colour_ = BASE if standing.name == base else GREY
         axes.plot(standing.interval, [place] * 2, color=colour_, linewidth=2)
         axes.scatter([standing.elo], [place], c=colour_, zorder=3)
-    axes.set_yticks(range(n), [standing.name for standing in found])
-    axes.grid(visible=False, axis="y")
-    for label in axes.get_yticklabels():
-        label.set(color="k", fontweight="bold" if label.get_text() == base else "normal")
+    _name_rows(axes, [standing.name for standing in found], base)
     axes.set_ylim(n - 0.4, -0.6)
     axes.set_xlabel("Elo, 95 % interval")
     return axes

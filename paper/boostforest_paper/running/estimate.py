@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from boostforest_paper.running.jobs import Job
 from boostforest_paper.running.tuning import Tuning
 
 TRAIN_SHARE = 0.75  # of the rows of the last fit that a candidate is fitted on: 60 of 80 %
-N_PASSES = 10
 LEAST_DATASETS = 8  # for a guess from the size
 Kind = tuple[str, str, str]  # learner, setting, tuning
 
@@ -42,15 +41,12 @@ class Estimate:
 
     def _fit(self) -> None:
         means = {key: math.log(sum(values) / len(values)) for key, values in self._seconds.items()}
-        self._learner = {kind: 0.0 for kind, _ in means}
-        self._dataset = {dataset: 0.0 for _, dataset in means}
-        for _ in range(N_PASSES):
-            _set_means(
-                self._learner, ((kind, value - self._dataset[dataset]) for (kind, dataset), value in means.items())
-            )
-            _set_means(
-                self._dataset, ((dataset, value - self._learner[kind]) for (kind, dataset), value in means.items())
-            )
+        kinds, datasets = dict.fromkeys(kind for kind, _ in means), dict.fromkeys(name for _, name in means)
+        design = [[*(k == kind for k in kinds), *(d == name for d in datasets)] for kind, name in means]
+        if means:
+            parts = np.linalg.lstsq(np.array(design, dtype=float), np.array(list(means.values())), rcond=None)[0]
+            self._learner = dict(zip(kinds, parts.tolist(), strict=False))
+            self._dataset = dict(zip(datasets, parts[len(kinds) :].tolist(), strict=True))
         self._known = {}
         self._is_fitted = True
 
@@ -89,14 +85,6 @@ class Estimate:
 def _log_size(name: str) -> np.ndarray:
     dataset = data.find(name)
     return np.log([math.e, dataset.n_rows, dataset.n_features, max(dataset.n_classes, 1)])
-
-
-def _set_means(parts: dict[Any, float], values: Iterable[tuple[Any, float]]) -> None:
-    """Set every part to the mean of its values."""
-    grouped: dict[Any, list[float]] = defaultdict(list)
-    for key, value in values:
-        grouped[key].append(value)
-    parts.update({key: sum(group) / len(group) for key, group in grouped.items()})
 
 
 def n_candidates(job: Job) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import tempfile
+from pathlib import Path
 from typing import Any
 
 
@@ -26,3 +29,17 @@ def model_bytes(model: Any) -> int | None:
     except (pickle.PicklingError, TypeError, AttributeError):
         return None
     return counter.n_bytes
+
+
+def file_bytes(model: Any) -> int | None:
+    """Return the size of a fitted model in the file format that its library has; else the length of its pickle."""
+    if hasattr(model, "booster_"):
+        return len(model.booster_.model_to_string().encode())
+    if hasattr(model, "get_booster"):
+        return len(model.get_booster().save_raw("ubj"))
+    if not hasattr(model, "save_model"):
+        return model_bytes(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        model.save_model(os.fspath(path))
+        return path.stat().st_size

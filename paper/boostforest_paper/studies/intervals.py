@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,10 @@ COVERAGE = 0.9
 Intervals = Callable[[Fold, int, int], Floats]  # fold, seed, trees -> lower and upper ends for the test rows
 
 
-def boost_forest(part: Fold, seed: int, trees: int) -> Floats:
-    """Predict by jackknife+ after bootstrap on the paper's forest."""
-    forest = BoostForestRegressor(trees, preset="paper", oob_score=True, random_state=seed)
-    return forest.fit(*part[:2]).predict_interval(part.X_test, method="jackknife+")
-
-
-def boost_forest_best(part: Fold, seed: int, trees: int) -> Floats:
-    """Take the same of a forest with stages and an adaptive pool."""
-    forest = BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2])
-    return forest.predict_interval(part.X_test, method="jackknife+")
-
-
-def boost_forest_local(part: Fold, seed: int, trees: int) -> Floats:
-    """Take local widths of such a forest."""
-    forest = BoostForestRegressor(trees, preset="best", random_state=seed).fit(*part[:2])
-    return forest.predict_interval(part.X_test, method="local")
+def boost_forest(part: Fold, seed: int, trees: int, preset: str = "paper", method: str = "jackknife+") -> Floats:
+    """Predict by jackknife+ after bootstrap, or with local widths."""
+    forest = BoostForestRegressor(trees, preset=preset, oob_score=True, random_state=seed)
+    return forest.fit(*part[:2]).predict_interval(part.X_test, method=method)
 
 
 def quantile_forest(part: Fold, seed: int, trees: int) -> Floats:
@@ -57,8 +46,8 @@ def mapie(part: Fold, seed: int, trees: int) -> Floats:
 
 METHODS: dict[str, Intervals] = {
     "BoostForest": boost_forest,
-    "preset best": boost_forest_best,
-    "local widths": boost_forest_local,
+    "preset best": partial(boost_forest, preset="best"),
+    "local widths": partial(boost_forest, preset="best", method="local"),
     "quantile-forest": quantile_forest,
     "MAPIE": mapie,
 }

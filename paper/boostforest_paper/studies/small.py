@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import argparse
 import csv
-import pickle
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 
 from boostforest import BoostForestClassifier, BoostForestRegressor
-from boostforest_paper import studies
+from boostforest_paper import learners, studies
 from boostforest_paper.data import Dataset, Table
 from boostforest_paper.data.paper import SMALL
+from boostforest_paper.learners import Settings
 from boostforest_paper.running.problem import Problem, divide
+from boostforest_paper.running.size import file_bytes
 from boostforest_paper.types import Task
 
 _LOSS: dict[Task, str] = {"classification": "log_loss", "regression": "rmse"}
 FOREST, COMPRESSED = "BoostForest", "to LightGBM's size"
-LEARNERS = (FOREST, COMPRESSED, "ExtraTrees", "RandomForest", "LightGBM", "XGBoost", "CatBoost")
+# Other libraries with their defaults: their names in the registry, and parameters; None: the number of trees.
+_OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ExtraTrees": ("Extra-Trees", {"n_estimators": None, "bootstrap": False}),
+    "RandomForest": ("RandomForest", {"n_estimators": None}),
+    "LightGBM": ("LightGBM", {}),
+    "XGBoost": ("XGBoost", {}),
+    "CatBoost": ("CatBoost", {}),
+}
+LEARNERS = (FOREST, COMPRESSED, *_OTHERS)
 _FEW_ROWS = 1000  # sets whose files are compared with LightGBM's
 
 
@@ -82,62 +84,29 @@ def measure(
         return
     parts = divide(table, repeat)
     problem = Problem(table, dataset.task, parts.both, parts.test, raw=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model")
+    settings = Settings(dataset.task, dataset.n_rows, dataset.n_classes, repeat, threads=-1)
 
-        def judged(model: Any, write: Callable[[Any], Any]) -> Figure:
-            write(model)
-            loss = problem.score(problem.output(model))[_LOSS[dataset.task]]
-            assert loss is not None
-            return Figure(path.stat().st_size, loss)
+    def judged(model: Any) -> Figure:
+        loss, size = problem.score(problem.output(model))[_LOSS[dataset.task]], file_bytes(model)
+        assert loss is not None
+        assert size is not None
+        return Figure(size, loss)
 
-        is_regression = dataset.task == "regression"
-        wanted = {*missing, *(["LightGBM"] if COMPRESSED in missing else [])}
-        for name, make, write in _others(is_regression, repeat, args.trees, path):
-            if name in wanted and (dataset.name, repeat, name) not in known:
-                known[dataset.name, repeat, name] = figure = judged(make().fit(problem.X, problem.y), write)
-                yield name, figure
-        if FOREST not in missing and COMPRESSED not in missing:
-            return
-        own = BoostForestRegressor if is_regression else BoostForestClassifier
-        forest = own(args.trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y)
-        yield FOREST, judged(forest, lambda m: m.save_model(path))
-        if COMPRESSED in missing:
-            small = forest.compress(max_bytes=known[dataset.name, repeat, "LightGBM"].bytes, X=problem.X, y=problem.y)
-            yield COMPRESSED, judged(small, lambda m: m.save_model(path))
-
-
-def _others(
-    is_regression: bool, seed: int, trees: int, path: Path
-) -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], Any]]]:
-    """Yield other libraries with their default settings, and how their models are written."""
-
-    def pickled(model: Any) -> None:
-        path.write_bytes(pickle.dumps(model, protocol=5))
-
-    def lightgbm() -> Any:
-        from lightgbm import LGBMClassifier, LGBMRegressor
-
-        return (LGBMRegressor if is_regression else LGBMClassifier)(random_state=seed, verbose=-1)
-
-    def xgboost() -> Any:
-        from xgboost import XGBClassifier, XGBRegressor
-
-        return (XGBRegressor if is_regression else XGBClassifier)(random_state=seed)
-
-    def catboost() -> Any:
-        from catboost import CatBoostClassifier, CatBoostRegressor
-
-        cls = CatBoostRegressor if is_regression else CatBoostClassifier
-        return cls(random_seed=seed, verbose=0, allow_writing_files=False)
-
-    extra = ExtraTreesRegressor if is_regression else ExtraTreesClassifier
-    forest = RandomForestRegressor if is_regression else RandomForestClassifier
-    yield "ExtraTrees", lambda: extra(trees, random_state=seed, n_jobs=-1), pickled
-    yield "RandomForest", lambda: forest(trees, random_state=seed, n_jobs=-1), pickled
-    yield "LightGBM", lightgbm, lambda m: m.booster_.save_model(path)
-    yield "XGBoost", xgboost, lambda m: path.write_bytes(m.get_booster().save_raw("ubj"))
-    yield "CatBoost", catboost, lambda m: m.save_model(str(path))
+    wanted = {*missing, *(["LightGBM"] if COMPRESSED in missing else [])}
+    for name, (registered, params) in _OTHERS.items():
+        if name in wanted and (dataset.name, repeat, name) not in known:
+            params = {key: args.trees if value is None else value for key, value in params.items()}
+            model = learners.find(registered).build(settings, params).fit(problem.X, problem.y)
+            known[dataset.name, repeat, name] = figure = judged(model)
+            yield name, figure
+    if FOREST not in missing and COMPRESSED not in missing:
+        return
+    own = settings.pick(BoostForestClassifier, BoostForestRegressor)
+    forest = own(args.trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y)
+    yield FOREST, judged(forest)
+    if COMPRESSED in missing:
+        small = forest.compress(max_bytes=known[dataset.name, repeat, "LightGBM"].bytes, X=problem.X, y=problem.y)
+        yield COMPRESSED, judged(small)
 
 
 # ------------------------------------------------------------------------------------------------------------- results

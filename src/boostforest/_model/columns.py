@@ -21,7 +21,6 @@ from ..nodes._native import PYTHON
 Coefficients = npt.NDArray[Any]
 
 DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
-COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see ``clip_range_dtype``
 _LARGEST_UNIT = 120  # exponent
 _PER_TREE = ("kind", "sum_path")
 _PER_FOREST = ("tree_start", "params", "exponent", "hidden_start", "hidden", "target_end", *ROLES)

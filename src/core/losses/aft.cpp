@@ -62,29 +62,19 @@ class FailureTime final : public Loss {
     }
 
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
-        const std::int64_t stride = padded_rows(s.n);
-        double* wg = work.statistics.get(2 * stride);
-        double* wh = wg + stride;
-        for (std::int64_t i = 0; i < s.n; ++i) {
+        write_statistics(s, work, out, [&](std::int64_t i) {
             const Terms row = terms(s, i, s.state[i]);
-            wg[i] = -s.w[i] * spread_ * row.slope;
-            wh[i] = s.w[i] * std::max(row.bend, kLeastCurvature);
-        }
-        out[0] = wg;
-        out[1] = wh;
+            return std::pair(-s.w[i] * spread_ * row.slope, s.w[i] * std::max(row.bend, kLeastCurvature));
+        });
     }
 
     // The weight is that of a label which is not kept within the limits: the product stays the derivative.
     PseudoLabels pseudo_labels(const Sample& s, LossWorkspace& work) const override {
-        double* z = work.z.get(padded_rows(s.n));
-        double* v = work.v.get(padded_rows(s.n));
-        for (std::int64_t i = 0; i < s.n; ++i) {
+        return write_labels(s, work, [&](std::int64_t i) {
             const Terms row = terms(s, i, s.state[i]);
             const double bend = std::max({row.bend, std::abs(row.slope) / kReach, kLeastCurvature});
-            z[i] = spread_ * row.slope / bend;
-            v[i] = s.w[i] * bend;
-        }
-        return {.z = z, .v = v, .stride = padded_rows(s.n)};
+            return std::pair(spread_ * row.slope / bend, s.w[i] * bend);
+        });
     }
 
     // The factor, of 1, 1/2, 1/4, …, before the loss rises again; the shift is one more step of a constant.

@@ -55,30 +55,21 @@ class LogLink final : public Loss {
     }
 
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
-        const std::int64_t stride = padded_rows(s.n);
-        double* wg = work.statistics.get(2 * stride);
-        double* wh = wg + stride;
-        for (std::int64_t i = 0; i < s.n; ++i) {
-            wh[i] = information_ * s.w[i] * curvature(s)[i];
-            wg[i] = wh[i] - information_ * s.w[i] * s.y[i] * of_labels(s)[i];
-        }
-        out[0] = wg;
-        out[1] = wh;
+        write_statistics(s, work, out, [&](std::int64_t i) {
+            const double wh = information_ * s.w[i] * curvature(s)[i];
+            return std::pair(wh - information_ * s.w[i] * s.y[i] * of_labels(s)[i], wh);
+        });
     }
 
     // Newton's step from the node's own mean: the constant c that gives it, plus (y - μ e^c) / (μ e^c). From a mean
     // that is far too low the step would be far too long.
     PseudoLabels pseudo_labels(const Sample& s, LossWorkspace& work) const override {
-        double* z = work.z.get(padded_rows(s.n));
-        double* v = work.v.get(padded_rows(s.n));
         const double share = share_of(s), c = std::log(share);
         const double a = std::pow(share, 1 - p_), b = std::pow(share, 2 - p_);
-        for (std::int64_t i = 0; i < s.n; ++i) {
+        return write_labels(s, work, [&](std::int64_t i) {
             const double here = std::max(b * curvature(s)[i], kLeast);
-            z[i] = c + s.y[i] * a * of_labels(s)[i] / here - 1;
-            v[i] = information_ * s.w[i] * here;
-        }
-        return {.z = z, .v = v, .stride = padded_rows(s.n)};
+            return std::pair(c + s.y[i] * a * of_labels(s)[i] / here - 1, information_ * s.w[i] * here);
+        });
     }
 
     // No row's mean is changed by more than c and what some row, by itself, would change it then.

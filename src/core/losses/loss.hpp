@@ -14,6 +14,8 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../base/buffer.hpp"
@@ -116,6 +118,26 @@ class Loss {
 // Values that a vector of n is padded to, so that whole SIMD vectors can be written.
 constexpr std::int64_t padded_rows(std::int64_t n) {
     return (n + 7) / 8 * 8;
+}
+
+// Loss::statistics of one output: derivatives(i) returns w g and w h of a row.
+template <class Derivatives>
+void write_statistics(const Sample& s, LossWorkspace& work, const double** out, Derivatives derivatives) {
+    const std::int64_t stride = padded_rows(s.n);
+    double* wg = work.statistics.get(2 * stride);
+    double* wh = wg + stride;
+    for (std::int64_t i = 0; i < s.n; ++i) std::tie(wg[i], wh[i]) = derivatives(i);
+    out[0] = wg;
+    out[1] = wh;
+}
+
+// Loss::pseudo_labels of one output: label(i) returns z and v of a row.
+template <class Label>
+PseudoLabels write_labels(const Sample& s, LossWorkspace& work, Label label) {
+    double* z = work.z.get(padded_rows(s.n));
+    double* v = work.v.get(padded_rows(s.n));
+    for (std::int64_t i = 0; i < s.n; ++i) std::tie(z[i], v[i]) = label(i);
+    return {.z = z, .v = v, .stride = padded_rows(s.n)};
 }
 
 // What a loss is made for.

@@ -34,25 +34,14 @@ class Own final : public Loss {
     }
 
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
-        const std::int64_t stride = padded_rows(s.n);
-        double* wg = work.statistics.get(2 * stride);
-        double* wh = wg + stride;
-        for (std::int64_t i = 0; i < s.n; ++i) {
-            wg[i] = s.w[i] * gradient(s)[i];
-            wh[i] = s.w[i] * curvature(s)[i];
-        }
-        out[0] = wg;
-        out[1] = wh;
+        write_statistics(s, work, out,
+                         [&](std::int64_t i) { return std::pair(s.w[i] * gradient(s)[i], s.w[i] * curvature(s)[i]); });
     }
 
     PseudoLabels pseudo_labels(const Sample& s, LossWorkspace& work) const override {
-        double* z = work.z.get(padded_rows(s.n));
-        double* v = work.v.get(padded_rows(s.n));
-        for (std::int64_t i = 0; i < s.n; ++i) {
-            z[i] = -gradient(s)[i] / curvature(s)[i];
-            v[i] = s.w[i] * curvature(s)[i];
-        }
-        return {.z = z, .v = v, .stride = padded_rows(s.n)};
+        return write_labels(s, work, [&](std::int64_t i) {
+            return std::pair(-gradient(s)[i] / curvature(s)[i], s.w[i] * curvature(s)[i]);
+        });
     }
 
    private:

@@ -41,25 +41,15 @@ class Robust : public Loss {
     }
 
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
-        const std::int64_t stride = padded_rows(s.n);
-        double* wg = work.statistics.get(2 * stride);
-        double* wh = wg + stride;
-        for (std::int64_t i = 0; i < s.n; ++i) {
-            wh[i] = s.w[i] * curvature(s.state[i]);
-            wg[i] = -wh[i] * step_of(s.state[i]);
-        }
-        out[0] = wg;
-        out[1] = wh;
+        write_statistics(s, work, out, [&](std::int64_t i) {
+            const double wh = s.w[i] * curvature(s.state[i]);
+            return std::pair(-wh * step_of(s.state[i]), wh);
+        });
     }
 
     PseudoLabels pseudo_labels(const Sample& s, LossWorkspace& work) const override {
-        double* z = work.z.get(padded_rows(s.n));
-        double* v = work.v.get(padded_rows(s.n));
-        for (std::int64_t i = 0; i < s.n; ++i) {
-            z[i] = step_of(s.state[i]);
-            v[i] = s.w[i] * curvature(s.state[i]);
-        }
-        return {.z = z, .v = v, .stride = padded_rows(s.n)};
+        return write_labels(
+            s, work, [&](std::int64_t i) { return std::pair(step_of(s.state[i]), s.w[i] * curvature(s.state[i])); });
     }
 
     // The range of the residuals, but not far from where most are: an outlying one must not let the others go.
