@@ -17,7 +17,7 @@ from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, load_mo
 from boostforest._base.sampling import Sampling
 from boostforest._grow import rounding
 from boostforest._grow.rounding import with_smallest_dtype
-from boostforest._model.columns import COEFFICIENTS, DTYPES, ForestColumns, clip_range_dtype
+from boostforest._model.columns import DTYPES, ForestColumns, clip_range_dtype
 from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
@@ -36,6 +36,8 @@ SETTINGS = {
     "constraints": {"monotonic_cst": {"x0": 1, "x2": -1}},
     "large leaves": {"batch_size": 20, "min_samples_leaf": 30},
 }
+
+COEFFICIENTS = ("lower", "upper", "params")  # they have the same type, but for int8: see clip_range_dtype
 
 
 def fit(task, dtype, data=None, **params):
