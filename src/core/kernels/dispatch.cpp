@@ -36,7 +36,8 @@ bool runs_here(const Kernels& table) {
     if (!has_f16c()) return &table == &generic::kTable;
     if (&table == &avx512::kTable)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("bmi2");
     if (&table == &avx2::kTable) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     return &table == &generic::kTable;
