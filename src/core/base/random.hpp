@@ -48,8 +48,9 @@ enum AttemptTag : std::uint64_t {
     kCuts = 2,          // thresholds
 };
 
-// The i-th 64-bit word under a key.
-inline std::uint64_t word(Key key, std::uint64_t i) {
+// The i-th 64-bit word under a key. Always inlined, as below_short: kernels that are compiled for other instruction
+// sets must not leave a copy of their own to the rest.
+[[gnu::always_inline]] inline std::uint64_t word(Key key, std::uint64_t i) {
     std::uint64_t x = key + 0x9E3779B97F4A7C15ULL * (i + 1);
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
@@ -76,6 +77,12 @@ inline std::uint64_t below(Key key, std::uint64_t i, std::uint64_t n) {
     const std::uint64_t middle = x_high * n_low + ((x_low * n_low) >> 32);
     return x_high * n_high + (middle >> 32) + (((middle & 0xFFFFFFFFULL) + x_low * n_high) >> 32);
 #endif
+}
+
+// The same for a short n, in a form that vectors have.
+[[gnu::always_inline]] inline std::uint32_t below_short(Key key, std::uint64_t i, std::uint32_t n) {
+    const std::uint64_t x = word(key, i), high = (x >> 32) * n, low = (x & 0xFFFFFFFFULL) * n;
+    return static_cast<std::uint32_t>((high + (low >> 32)) >> 32);
 }
 
 }  // namespace boostforest

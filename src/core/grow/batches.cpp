@@ -1,28 +1,14 @@
 #include "batches.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <type_traits>
 
 #include "../kernels/kernels.hpp"
 
 namespace boostforest {
 
 const std::uint64_t* draw_batch(Key key, std::int64_t n, std::int64_t b, Buffer<std::uint64_t>& taken) {
-    const std::int64_t n_words = (n + 63) / 64;
-    std::uint64_t* bits = taken.get(n_words + 1);
-    std::fill_n(bits, n_words, 0);
-    bits[n_words] = ~std::uint64_t{0};
-    // Byte by byte, where bytes lie in the order of their bits: a load that follows a store to the same place waits.
-    using Part = std::conditional_t<std::endian::native == std::endian::little, std::uint8_t, std::uint64_t>;
-    constexpr std::uint64_t kSize = 8 * sizeof(Part);
-    auto* parts = reinterpret_cast<Part*>(bits);
-    for (std::int64_t t = 0; t < b; ++t) {
-        const auto last = static_cast<std::uint64_t>(n - b + t), drawn = below(key, t, last + 1);
-        const bool fresh = (parts[drawn / kSize] >> (drawn % kSize) & 1) == 0;
-        const std::uint64_t value = fresh ? drawn : last;  // a selection, not a branch, that could not be predicted
-        parts[value / kSize] |= static_cast<Part>(std::uint64_t{1} << (value % kSize));
-    }
+    std::uint64_t* bits = taken.get((n + 63) / 64 + 1);
+    kernels().draw_batch(key, n, b, bits);
     return bits;
 }
 

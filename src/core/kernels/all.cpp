@@ -37,6 +37,7 @@ const Kernels kTable = {
     .part_rows = part_rows,
     .part_columns = part_columns,
     .take_nonzero = take_nonzero,
+    .draw_batch = draw_batch,
     .take_draws = take_draws,
     .gather_centred = gather_centred,
     .gather_shifted = gather_shifted,

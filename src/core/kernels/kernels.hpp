@@ -170,6 +170,10 @@ struct Kernels {
     // The numbers of the counts that are not 0, of n; returns how many. Room for eight more.
     std::int64_t (*take_nonzero)(const std::int32_t* counts, std::int64_t n, std::int32_t* rows);
 
+    // Draws b of n < 2^31 numbers without replacement (Floyd's method) and sets their bits in `taken`, n bits and a
+    // word of ones.
+    void (*draw_batch)(std::uint64_t key, std::int64_t n, std::int64_t b, std::uint64_t* taken);
+
     // Row rows[i] has counts[rows[i]] draws, which have one bit each in `taken`, one after another; a word of ones
     // follows. Writes the rows of which any draw is taken, and how many are; returns how many rows. few: most rows have
     // none. Room for one row more.

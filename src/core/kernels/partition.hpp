@@ -2,6 +2,7 @@
 // standard library here.
 #pragma once
 
+#include "../base/random.hpp"
 #include "simd.hpp"
 
 namespace boostforest {
@@ -161,6 +162,32 @@ inline Index next_bit(const std::uint64_t* words, Index position) {
     std::uint64_t bits = words[word] >> (position % 64) << (position % 64);
     while (bits == 0) bits = words[++word];
     return word * 64 + __builtin_ctzll(bits);
+}
+
+void draw_batch(Key key, Index n, Index b, std::uint64_t* taken) {
+    const Index n_words = (n + 63) / 64;
+    for (Index i = 0; i < n_words; ++i) taken[i] = 0;
+    taken[n_words] = ~std::uint64_t{0};
+    // Byte by byte, where bytes lie in the order of their bits: a load that follows a store to the same place waits.
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    using Part = std::uint8_t;
+#else
+    using Part = std::uint64_t;
+#endif
+    constexpr std::uint32_t kSize = 8 * sizeof(Part), kLanes = 16;
+    auto* parts = reinterpret_cast<Part*>(taken);
+    std::uint32_t numbers[kLanes];
+    const auto n_drawn = static_cast<std::uint32_t>(b), n_others = static_cast<std::uint32_t>(n - b);
+    for (std::uint32_t first = 0; first < n_drawn; first += kLanes) {
+        const std::uint32_t here = n_drawn - first < kLanes ? n_drawn - first : kLanes, last = n_others + first;
+        for (std::uint32_t t = 0; t < kLanes; ++t) numbers[t] = below_short(key, first + t, last + t + 1);
+        for (std::uint32_t t = 0; t < here; ++t) {
+            // One that was drawn before stands for the last one. A mask, not a branch, which could not be predicted.
+            const std::uint32_t drawn = numbers[t], before = parts[drawn / kSize] >> (drawn % kSize) & 1;
+            const std::uint32_t number = drawn ^ ((drawn ^ (last + t)) & (0 - before));
+            parts[number / kSize] |= static_cast<Part>(Part{1} << (number % kSize));
+        }
+    }
 }
 
 Index take_draws(const std::int32_t* rows, Index n, const std::int32_t* counts, const std::uint64_t* taken, bool few,
