@@ -53,9 +53,9 @@ _MOST_ELM_FEATURES = 60
 _LEAST_FEATURES = 8  # to choose from
 _FEW_OUTPUTS, _MANY_SCORES = 5, 25_000  # more outputs, and more scores (rows times outputs): every tree takes its time
 _LEAST_BUDGET = 65
-# In regression a share of the trees is as good but where rows are few, which tell little; from many rows on, where
-# trees take their time, of classes too.
-_FEW_ROWS, _SHARE = 300, 0.7
+# In regression a share of the trees is as good but where rows are few, which tell little, or enough for settings to
+# differ clearly; from many rows on, where trees take their time, of classes too.
+_FEW_ROWS, _ENOUGH_ROWS, _SHARE = 300, 4000, 0.7
 MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.525
 _FEW_TREES = 120  # are all grown
 _LEAST_SHARE = 0.05
@@ -100,7 +100,7 @@ def affordable_trees(n_trees: int, data: TrainingData, some_features: bool) -> i
     """
     if not is_slow(data):
         n_rows = len(data.X)
-        share = 1.0 if n_rows < _FEW_ROWS or data.loss.n_classes else _SHARE
+        share = 1.0 if data.loss.n_classes or not _FEW_ROWS <= n_rows < _ENOUGH_ROWS else _SHARE
         share = share if n_rows < MANY_ROWS else _SHARE_OF_MANY_ROWS
         return max(int(share * n_trees), min(n_trees, _FEW_TREES))
     share = _MANY_SCORES / (len(data.X) * data.loss.n_outputs)
