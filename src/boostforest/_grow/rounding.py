@@ -117,7 +117,7 @@ class _Judge:
         self._shrink = np.sqrt(max(n / len(m) for n, m in zip(sizes, members, strict=True)))
         self._part = with_members(model, kept)  # the trees that it judges by
         self.parts = Parts(self._part, sum(model.stages.boosted))  #: the same, as they are rounded
-        self._known: dict[tuple[Any, ...], OutOfBag] = {}  # of boosted stages
+        self._known: dict[tuple[int, str, int], OutOfBag] = {}  # of stages that were rounded, by what and to which unit
         self._scores, self._seen = self._scores_of("", Units())
         self._figure = self._figure_of([self._scores])
 
@@ -179,23 +179,24 @@ class _Judge:
         """Return the scores by rounded trees, without a type by exact ones, and the rows that have them out of bag."""
         X, loss, offset = self._X, self._objective.loss, self._objective.offset
         if self._sampling.bootstrap:
-            forest = self.parts.forest_of(dtype, units.forest)
-            n_forest = len(self._part.stages) - len(self.parts.boosted)
-            stages = [self._stage(i, forest.take(*self._part.stages.parts[i])) for i in range(n_forest)]
-            for i in range(len(self.parts.boosted)):
-                key = i, dtype, units.of_boosted(i)
-                if key not in self._known:
-                    self._known[key] = self._stage(n_forest + i, self.parts.boosted_of(*key))
-                stages.append(self._known[key])
+            stages = [self._stage(i, dtype, units) for i in range(len(self._part.stages))]
             outputs, seen = self._part.of_stages(stages, offset)
             if seen.any():
                 return np.where(seen[:, None], loss.scores(outputs, offset), 0.0), seen
         whole = replace(self._part, columns=self.parts.rounded(dtype, units))
         return loss.scores(whole.outputs(X, self._threads, offset), offset), np.zeros(len(X), dtype=bool)
 
-    def _stage(self, stage: int, columns: ForestColumns) -> OutOfBag:
-        rows = self._X, self._sampling, self._threads, self._objective.offset, self._places
-        return self._part.stage_out_of_bag(stage, *rows, columns)
+    def _stage(self, stage: int, dtype: str, units: Units) -> OutOfBag:
+        number = stage - (len(self._part.stages) - len(self.parts.boosted))  # of a boosted one; below 0: of the forest
+        unit = units.forest if number < 0 else units.of_boosted(number)
+        if (key := (stage, dtype, unit)) not in self._known:
+            if number < 0:
+                columns = self.parts.forest_of(dtype, unit).take(*self._part.stages.parts[stage])
+            else:
+                columns = self.parts.boosted_of(number, dtype, unit)
+            rows = self._X, self._sampling, self._threads, self._objective.offset, self._places
+            self._known[key] = self._part.stage_out_of_bag(stage, *rows, columns)
+        return self._known[key]
 
     def _figure_of(self, scores: list[Floats]) -> float:
         """Return the loss, as people read it, of the mean over some scores."""
