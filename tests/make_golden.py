@@ -46,7 +46,11 @@ def models():
     deep = {"n_estimators": 3, "min_samples_leaf": 5, "node_model": ["ridge", ELM(n_hidden=2)], "random_state": 7}
     tempered = staged | {"calibrate": "temperature"}
     steps, boosts = stepped_table(), {"n_estimators": 4, "boost": True, "random_state": 7}
+    pairs = pd.DataFrame(rng.normal(size=(400, 3)), columns=frame.columns)
+    pairs = pairs.assign(größe=rng.choice(["é", "b", "a", None], 400), town=rng.choice([3.0, 2.5, 7.0, 8.0], 400))
+    alike = 2.0 * ((pairs["größe"] == "a") == (pairs["town"] < 5)) + 0.1 * pairs["age"]
     return {
+        "orders-regressor": (BoostForestRegressor(**FOREST, **categories, preset="paper"), pairs, alike, "float64"),
         "tree-regressor": (BoostTreeRegressor(clip=False, **SMALL), *tables["regression"], "float64"),
         "tree-classifier": (BoostTreeClassifier(**SMALL), tables["binary"][0], tables["binary"][1] == 1, "float64"),
         "forest-regressor": (BoostForestRegressor(**FOREST, preset="paper"), frame, tables["regression"][1], "float64"),

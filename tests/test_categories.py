@@ -431,6 +431,73 @@ FITTED = fit()
 
 
 # ------------------------------------------------------------------------------
+# Levels that act together with other columns.
+
+
+def acting_together(kind, task="regression", n=600, seed=0):
+    """Return a frame of two categories and a number, and a target in which levels differ as ``kind`` says."""
+    rng = np.random.default_rng(seed)
+    left, right, x = rng.integers(6, size=n), rng.integers(8, size=n), rng.normal(size=n)
+    effects = {
+        "pairs": np.cos(np.outer(np.arange(6), np.arange(8)) * np.pi / 3)[left, right],
+        "slopes": np.linspace(-2, 2, 6)[left] * x,
+        "alone": np.linspace(-2, 2, 6)[left] + rng.normal(size=8)[right] + x,
+        "nothing": x,
+    }
+    frame = pd.DataFrame({"left": left.astype(str), "x": x, "right": [f"{i} right" for i in right]})
+    y = effects[kind] + 0.2 * rng.normal(size=n)
+    return frame, y if task == "regression" else np.digitize(
+        y, np.quantile(y, [0.5] if task == "binary" else [0.3, 0.7])
+    )
+
+
+def ordered(forest):
+    return [j for j, column in forest.encoder_.categories.items() if column.ordered]
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+@pytest.mark.parametrize(("kind", "found"), [("pairs", [0, 2]), ("slopes", [0]), ("alone", []), ("nothing", [])])
+def test_levels_that_act_together_with_other_columns_are_told_apart(kind, found, task):
+    for seed in range(3):
+        frame, y = acting_together(kind, task, seed=seed)
+        forest = FORESTS[task](2, random_state=0, preset="paper").fit(frame, y)
+        assert ordered(forest) == found
+        for j in found:
+            orders = forest.encoder_.columns[j].means[:, -3:]
+            assert_array_equal(np.sort(orders, axis=0), np.tile(np.arange(len(orders)), (3, 1)).T)
+            assert_array_equal(orders[:, 0], np.arange(len(orders)))
+
+
+@pytest.mark.parametrize("kind", ["pairs", "slopes"])
+def test_forests_learn_what_levels_do_together_with_other_columns(kind):
+    frame, y = acting_together(kind, n=1500)
+    forest = BoostForestRegressor(random_state=0).fit(frame[:1000], y[:1000])
+    assert np.std(forest.predict(frame[1000:]) - y[1000:]) < 0.45 * np.std(y[1000:])
+
+
+def test_orders_are_features_of_their_column():
+    frame, y = acting_together("pairs")
+    forest = BoostForestRegressor(5, random_state=0, preset="paper").fit(frame, y)
+    orders = [f"order {i}" for i in (1, 2, 3)]
+    of_left, of_right = ([f"{name}:{feature}" for feature in ["mean", *orders]] for name in ("left", "right"))
+    assert forest._model.feature_names == [*of_left, "x", *of_right]
+    assert len(forest.feature_importances_) == 3
+    explained = forest.explain(frame[:5], background=frame[:20])
+    assert_allclose(explained.values.sum(axis=1) + explained.base_values, forest.predict(frame[:5]), rtol=1e-9)
+    unknown = frame[:5].assign(left="new")
+    assert np.isfinite(forest.predict(unknown)).all()
+
+
+def test_what_levels_do_together_is_looked_for_by_weight():
+    frame, y = acting_together("pairs", n=1200)
+    weight = np.arange(1200) % 2
+    y = np.where(weight == 1, frame["x"], y)
+    forest = BoostForestRegressor(2, random_state=0, preset="paper")
+    assert ordered(forest.fit(frame, y, sample_weight=weight)) == []
+    assert ordered(forest.fit(frame, y, sample_weight=1 - weight)) == [0, 2]
+
+
+# ------------------------------------------------------------------------------
 # Many classes.
 
 

@@ -102,7 +102,7 @@ BAD_FILES = {
     "checksum at another place": (edited(b'"sha256":"', b'"sha256": "'), "it has no checksum"),
     "wrong checksum": (FOREST[:-1] + bytes([FOREST[-1] ^ 1]), "its checksum is wrong"),
     "another format": (with_metadata(FOREST, format="pt"), "it is not a boostforest model file"),
-    "newer version": (with_metadata(FOREST, format_version="7"), r"format version 7, .* upgrade boostforest\.$"),
+    "newer version": (with_metadata(FOREST, format_version="8"), r"format version 8, .* upgrade boostforest\.$"),
     "version 0": (with_metadata(FOREST, format_version="0"), "the impossible format version '0'"),
     "version in words": (with_metadata(FOREST, format_version="²"), "the impossible format version"),
     "another estimator": (with_metadata(FOREST, estimator="os.system"), "the unknown estimator 'os.system'; known are"),

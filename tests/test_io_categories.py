@@ -133,7 +133,7 @@ BAD = {
         r"'column_kind' must have the shape \(4,\); got \(4, 1\)",
     ),
     "no columns": (with_tensors(CONTENT, column_kind=TENSORS["column_kind"][:0]), "'level_start' must have the shape"),
-    "unknown kind": (element("column_kind", 0, 7), "'column_kind' has unknown kinds"),
+    "unknown kind": (element("column_kind", 0, 8), "'column_kind' has unknown kinds"),
     "too few flags": (with_tensors(CONTENT, level_missing=SHORT["level_missing"]), "'level_missing' must have"),
     "too few starts": (with_tensors(CONTENT, level_start=SHORT["level_start"]), "'level_start' must have the shape"),
     "start backward": (element("level_start", 2, -1), "'level_start' must ascend"),

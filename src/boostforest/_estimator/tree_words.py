@@ -70,8 +70,9 @@ def _feature_words(model: Model, names: list[str]) -> list[Words]:
         elif column.means is None:
             words += _level_words(name, column)
         else:
-            targets = model.features.encoder.target_names(model.loss.category_target_names)
-            words += [_number_words(f"{name}:{target}", "unknown") for target in targets]
+            targets = model.loss.category_target_names
+            of_column = model.features.encoder.mean_names(name, column, targets)
+            words += [_number_words(feature, "unknown") for feature in of_column]
     return words
 
 

@@ -16,9 +16,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .._base.draws import word
 from .calendar import CalendarColumn
 from .levels import LevelMeans, leading_directions
 from .text import N_HASHED, LeftOutColumn, TextColumn
+from .together import MAX_ORDERED, levels_to_tell_apart
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -26,6 +28,7 @@ Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means of levels
 MAX_TARGETS = 48  # features of a category in place of one for each class; fewer tell less of many classes
+N_ORDERS = 3  # of the levels, where these have to be told apart
 MAX_DIGITS = 400  # of an integer that is a level: longer ones take long to read and to write
 
 
@@ -48,6 +51,7 @@ class CategoryColumn:
     levels: tuple[Level, ...]  #: in ascending order: all text or all numbers
     missing: bool  #: the fit has seen missing ones: they are a level of their own, behind the others
     means: Floats | None = None  #: levels × targets; None: one-hot
+    ordered: bool = False  #: the last ``N_ORDERS`` columns of means are orders of the levels (``together``)
 
     @property
     def n_levels(self) -> int:
@@ -175,8 +179,8 @@ class TableEncoder:
         if wanted:
             targets = targets if self.basis is None else targets @ self.basis
             found = LevelMeans(X, self.categories, targets, weight).of_other_folds(wanted, folds)
-            for j, features in found.items():
-                out[:, self.start[j] : self.start[j + 1]] = features
+            for j, means in found.items():
+                out[:, self.start[j] : self.start[j] + means.shape[1]] = means
         return out
 
     def feature_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
@@ -190,15 +194,17 @@ class TableEncoder:
             elif not isinstance(column, CategoryColumn):
                 found += [f"{name} words {i + 1}" for i in range(column.n_features)]
             elif column.means is not None:
-                found += [f"{name}:{target}" for target in self.target_names(targets)]
+                found += self.mean_names(name, column, targets)
             else:
                 levels = [f"{name}={level}" for level in column.levels] + [f"{name} is missing"] * column.missing
                 found += levels[-column.n_features :]
         return found
 
-    def target_names(self, targets: Sequence[str]) -> Sequence[str]:
-        """Return what the features of a category with means are called, given the names of the targets."""
-        return targets if self.basis is None else [f"classes {i + 1}" for i in range(self.basis.shape[1])]
+    def mean_names(self, name: str, column: CategoryColumn, targets: Sequence[str]) -> list[str]:
+        """Return what the features of a category with means are called, given the names of column and targets."""
+        own = targets if self.basis is None else [f"classes {i + 1}" for i in range(self.basis.shape[1])]
+        orders = [f"{name}:order {i + 1}" for i in range(N_ORDERS if column.ordered else 0)]
+        return [f"{name}:{target}" for target in own] + orders
 
     def sum_by_column(self, values: Floats) -> Floats:
         """Add up figures of features over those that come from the same column."""
@@ -248,6 +254,7 @@ def fit_encoder(
     special: dict[int, SpecialColumn],
     targets: Floats,
     weight: Floats | None,
+    folds: Ints,
     max_one_hot: int | None,
     missing_indicator: bool | str,
 ) -> TableEncoder | None:
@@ -265,9 +272,20 @@ def fit_encoder(
         if targets.shape[1] > MAX_TARGETS:
             basis = leading_directions(X, categories, wanted, targets, weight, MAX_TARGETS)
             targets = targets @ basis
+        apart = levels_to_tell_apart(X, categories, wanted, targets, weight, folds)
         for j, means in LevelMeans(X, categories, targets, weight).of_all_rows(wanted).items():
-            columns[j] = replace(categories[j], means=means)
+            columns[j] = _with_orders(means, categories[j]) if j in apart else replace(categories[j], means=means)
     return TableEncoder(tuple(columns), basis)
+
+
+def _with_orders(means: Floats, column: CategoryColumn) -> CategoryColumn:
+    """Return a column with means and orders: that of its levels, and others at random, in which a few splits part them.
+
+    In whatever order levels are, those that act alike are seldom neighbours in all of them.
+    """
+    numbers = np.arange(len(means), dtype=np.uint64)
+    orders = [numbers, *(np.argsort(np.argsort(word(numbers, i))) for i in range(1, N_ORDERS))]
+    return replace(column, means=np.column_stack([means, *orders]).astype(np.float64), ordered=True)
 
 
 def _is_one_hot(column: CategoryColumn, max_one_hot: int | None, n_targets: int) -> bool:
@@ -282,9 +300,12 @@ def count_features(
     n_targets: int,
     max_one_hot: int | None,
 ) -> int:
-    """Return how many features the columns become, without missing indicators."""
+    """Return how many features the columns become at the most, without missing indicators."""
     means = min(n_targets, MAX_TARGETS)
-    found = (c.n_features if _is_one_hot(c, max_one_hot, n_targets) else means for c in categories.values())
+    found = (
+        c.n_features if _is_one_hot(c, max_one_hot, n_targets) else means + N_ORDERS * (c.n_levels <= MAX_ORDERED)
+        for c in categories.values()
+    )
     others = sum(column.n_features for column in special.values())
     return n_columns - len(categories) - len(special) + sum(found) + others
 

@@ -177,7 +177,8 @@ def fit_features(
     else:
         targets = loss.category_targets(y, offset) if columns.categories else np.empty((len(y), 0))
         options = arguments["max_one_hot"], arguments["missing_indicator"]
-        encoder = fit_encoder(X, columns.categories, columns.special, targets, of_means, *options)
+        folds = fold_numbers(entropy, len(y), N_FOLDS)
+        encoder = fit_encoder(X, columns.categories, columns.special, targets, of_means, folds, *options)
         X = _training_features(encoder, X, targets, of_means, entropy)
     roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()
     mean, deviation = mean_and_deviation(X, weight)

@@ -62,7 +62,14 @@ class LevelMeans:
     ``X`` holds the columns of the table, a category as the number of its level, NaN if that is unknown.
     """
 
-    def __init__(self, X: Floats, categories: Mapping[int, Category], targets: Floats, weight: Floats | None) -> None:
+    def __init__(
+        self,
+        X: Floats,
+        categories: Mapping[int, Category],
+        targets: Floats,
+        weight: Floats | None,
+        prior: float = PRIOR_WEIGHT,
+    ) -> None:
         self._X, self._targets = X, targets
         self._weight = np.ones(len(X)) if weight is None else weight
         self._categories = categories
@@ -75,8 +82,8 @@ class LevelMeans:
             if self._n + categories[j].n_levels <= MAX_COEFFICIENTS:
                 self._start[j] = self._n
                 self._n += categories[j].n_levels
-        self._penalty = np.full(self._n, PRIOR_WEIGHT)
-        self._penalty[: len(self._numbers)] = _NUMBER_PENALTY
+        self._prior, self._penalty = prior, np.full(self._n, prior)
+        self._penalty[: len(self._numbers)] = min(prior, _NUMBER_PENALTY)
 
     def of_all_rows(self, wanted: list[int]) -> dict[int, Floats]:
         """Return for these categories what their levels stand for: levels × targets."""
@@ -99,6 +106,29 @@ class LevelMeans:
                     means = self._means(j, fitted, np.flatnonzero(folds != fold))
                     out[j][known] = means[self._X[known, j].astype(np.intp)]
         return out
+
+    def left_over(self, wanted: list[int], folds: Longs) -> tuple[Floats, dict[int, Floats]]:
+        """Return what regressions on the other folds leave over of the targets, rows × targets.
+
+        And for these categories what their levels stand for in the other folds: folds × levels × targets.
+        """
+        rest = np.empty_like(self._targets)
+        numbers: dict[int, list[Floats]] = {j: [] for j in wanted}
+        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+        with ONE_BLAS_THREAD:
+            sums = [self._sums(rows) for rows in parts]
+            for fold, rows in enumerate(parts):
+                fitted = self._fit(reduce(_Sums.plus, sums[:fold] + sums[fold + 1 :]))
+                for some, columns in self._blocks(rows):
+                    rest[some] = self._targets[some] - fitted.prior - columns @ fitted.coefficients
+                for j in wanted:
+                    numbers[j].append(self._means(j, fitted, np.flatnonzero(folds != fold)))
+        return rest, {j: np.stack(of_folds) for j, of_folds in numbers.items()}
+
+    def standardised(self) -> Floats:
+        """Return the columns that are numbers, in standard deviations; missing ones are 0."""
+        rows = np.arange(len(self._X))
+        return np.concatenate([columns[:, : len(self._numbers)] for _, columns in self._blocks(rows)])
 
     def _blocks(self, rows: Longs) -> Iterator[tuple[Longs, Floats]]:
         """Yield some of the rows at a time, with the columns of the regression: numbers, then a 1 for each level."""
@@ -136,7 +166,7 @@ class LevelMeans:
         if j in self._start:
             first = self._start[j]
             return fitted.prior + fitted.coefficients[first : first + n_levels]
-        sums, counts = np.zeros((n_levels, len(fitted.prior))), np.full((n_levels, 1), PRIOR_WEIGHT)
+        sums, counts = np.zeros((n_levels, len(fitted.prior))), np.full((n_levels, 1), self._prior)
         for some, columns in self._blocks(rows[~np.isnan(self._X[rows, j])]):
             levels, w = self._X[some, j].astype(np.intp), fitted.unit * self._weight[some][:, None]
             np.add.at(sums, levels, w * (self._targets[some] - fitted.prior - columns @ fitted.coefficients))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from .._base.typing import TreeParams
 from .._base.validation import classes_as_numbers
 from .._features.calendar import CalendarColumn
-from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
+from .._features.encoder import MAX_DIGITS, N_ORDERS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
 from .._features.features import Features
 from .._features.sparse import SparseColumns
 from .._features.text import LeftOutColumn, TextColumn
@@ -50,6 +50,7 @@ from .field import (
     CALENDAR,
     LEFT_OUT,
     MEANS,
+    MEANS_AND_ORDERS,
     NUMBER,
     NUMBER_AND_INDICATOR,
     ONE_HOT,
@@ -209,7 +210,9 @@ def _kind(column: TableColumn) -> int:
         return NUMBER_AND_INDICATOR if column.indicator else NUMBER
     if not isinstance(column, CategoryColumn):
         return CALENDAR if isinstance(column, CalendarColumn) else TEXT if isinstance(column, TextColumn) else LEFT_OUT
-    return ONE_HOT if column.means is None else MEANS
+    if column.means is None:
+        return ONE_HOT
+    return MEANS_AND_ORDERS if column.ordered else MEANS
 
 
 def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
@@ -253,8 +256,10 @@ def _encode_drawn(values: list[Any]) -> Any:
     return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
 
 
-def version(metadata: Metadata) -> int:
-    """Return the version of the format that knows this metadata, from 2 on."""
+def version(tensors: Tensors, metadata: Metadata) -> int:
+    """Return the version of the format that knows these columns and this metadata, from 2 on."""
+    if MEANS_AND_ORDERS in tensors.get("column_kind", ()):
+        return 7
     return 4 if "target" in metadata or f'{{"{_RUNS}":' in metadata["tree_params"] else 2
 
 
@@ -536,10 +541,11 @@ def _decode_columns(content: Content) -> TableEncoder:
             columns.append(TextColumn() if kind == TEXT else LeftOutColumn())
             continue
         own, means = _decode_levels(levels[start[j] : start[j + 1]], is_text), None
-        if kind == MEANS:
-            end = at + (len(own) + missing) * n_targets
-            means, at = t["level_means"][at:end].reshape(-1, n_targets).copy(), end
-        columns.append(CategoryColumn(own, missing, means))
+        if kind in (MEANS, MEANS_AND_ORDERS):
+            width = n_targets + (N_ORDERS if kind == MEANS_AND_ORDERS else 0)
+            end = at + (len(own) + missing) * width
+            means, at = t["level_means"][at:end].reshape(-1, width).copy(), end
+        columns.append(CategoryColumn(own, missing, means, kind == MEANS_AND_ORDERS))
     return TableEncoder(tuple(columns), basis)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._features.calendar import ALL_PARTS, DAYS, HOUR, INDICATOR, count_parts
+from .._features.encoder import N_ORDERS
 from .._features.imputer import MAX_FEATURES, is_distribution
 from .._features.text import N_HASHED
 from .._model.columns import DTYPES, clip_range_dtype
@@ -68,7 +69,8 @@ ALWAYS = When("always", optional=False)
 # ----------------------------------------------------------------------------------------------------- what is checked
 
 _SEVERAL = "target_end"  # a tensor that models of several targets have
-NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS, LEFT_OUT, CALENDAR, TEXT = range(7)  # what may become of a column
+# What may become of a column.
+NUMBER, NUMBER_AND_INDICATOR, ONE_HOT, MEANS, LEFT_OUT, CALENDAR, TEXT, MEANS_AND_ORDERS = range(8)
 
 
 def rule(says: str, holds: Callable[[Any, Content], Any]) -> Check:
@@ -147,7 +149,7 @@ LEVEL_END = rule(
     "tensor '{name}' must ascend to the length of 'level_text'",
     lambda a, c: np.append(0, a)[-1] == len(c.tensors["level_text"]) and (a >= 0).all() and _ascends(a),
 )
-COLUMN_KINDS = rule("tensor '{name}' has unknown kinds", lambda a, _: len(a) > 0 and a.max() <= TEXT)
+COLUMN_KINDS = rule("tensor '{name}' has unknown kinds", lambda a, _: len(a) > 0 and a.max() <= MEANS_AND_ORDERS)
 CALENDAR_PARTS = rule(
     "tensor '{name}' has unknown parts, or none of a date",
     lambda a, _: ((a == 0) | (((a & DAYS) > 0) & (a <= ALL_PARTS)) | ((a | INDICATOR) == (HOUR | INDICATOR))).all(),
@@ -203,9 +205,11 @@ def check_levels(name: str, means: Any, content: Content) -> None:
     kind, is_text, missing = (content.tensors[n] for n in ("column_kind", "level_is_text", "level_missing"))
     n_known = np.diff(content.tensors["level_start"])
     n_levels, targets = n_known + missing, n_category_targets(content)
-    if (np.isin(kind, (ONE_HOT, MEANS)) != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
+    is_category = np.isin(kind, (ONE_HOT, MEANS, MEANS_AND_ORDERS))
+    if (is_category != (n_levels > 0)).any() or (is_text & (n_known == 0)).any():
         raise ValueError("a category needs levels, and a column of numbers has none")
-    n_means = int(n_levels[kind == MEANS].sum()) * targets
+    width = np.where(kind == MEANS, targets, np.where(kind == MEANS_AND_ORDERS, targets + N_ORDERS, 0))
+    n_means = int(n_levels @ width)
     if len(means) != n_means:
         raise ValueError(f"tensor {name!r} is too {'short' if len(means) < n_means else 'long'}")
     one_hot = np.where(n_levels == 2, 1, n_levels)
@@ -213,7 +217,7 @@ def check_levels(name: str, means: Any, content: Content) -> None:
     if ((kind == CALENDAR) != (parts > 0)).any():
         raise ValueError("a column of dates needs parts, and others have none")
     dates = np.array([count_parts(part) if part else 0 for part in parts.tolist()], dtype=np.int64)
-    n_features = int(np.choose(kind, [1, 2, one_hot, targets, 0, dates, N_HASHED]).sum())
+    n_features = int(np.choose(kind, [1, 2, one_hot, width, 0, dates, N_HASHED, width]).sum())
     if n_features != content.sizes["features"]:
         raise ValueError(f"the columns make {n_features} features, but the trees have {content.sizes['features']}")
 

@@ -25,7 +25,7 @@ from .networks import own_module
 from .schema import FORMAT as SCHEMA
 
 FORMAT = "boostforest"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _CODED = "coded"  # metadata: which columns are
 _FIELD = "metadata."  # begins the names of tensors that are metadata without room in the header
@@ -88,7 +88,7 @@ def _coded_chunks(name: str, tensors: Tensors, metadata: Metadata) -> list[bytes
 
 def _version(tensors: Tensors, metadata: Metadata) -> int:
     """Return the lowest version of the format that has all this."""
-    return max(SCHEMA.version(tensors), coding.version(tensors), codec.version(metadata))
+    return max(SCHEMA.version(tensors), coding.version(tensors), codec.version(tensors, metadata))
 
 
 def load(path: Path, estimators: Estimators, own_module: Any = None) -> StoredEstimator:

@@ -225,7 +225,8 @@ TENSORS = (
     Field(
         "column_kind", "U8", "columns",
         "what became of a column: 0 one feature, 1 and a missing indicator, 2 a feature for each level (for "
-        "the second of two levels), 3 means of the target, 4 nothing, 5 parts of dates, 6 64 features of hashed words",
+        "the second of two levels), 3 means of the target, 4 nothing, 5 parts of dates, 6 64 features of hashed words, "
+        "7 means of the target and three orders of the levels (since version 7)",
         _COLUMNS, (COLUMN_KINDS,), 2,
     ),
     Field(
@@ -272,8 +273,9 @@ TENSORS = (
     ),
     Field(
         "level_means", "F64", "any",
-        "columns of kind 3, one behind the other: for every level (then the missing ones) the mean of the target, or "
-        "the share of each class (of the second of two); for combinations of classes where there is `class_basis`",
+        "columns of kinds 3 and 7, one behind the other: for every level (then the missing ones) the mean of the "
+        "target, or the share of each class (of the second of two); for combinations of classes where there is "
+        "`class_basis`; then, of kind 7, its places in the orders",
         _COLUMNS, (FINITE, check_levels), 2,
     ),
     Field(

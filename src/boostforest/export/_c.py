@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._base.typing import Floats
 from .._core import Link
-from .._features.encoder import CategoryColumn, NumberColumn, TableColumn
+from .._features.encoder import N_ORDERS, CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
 from .._losses import CrossEntropy, RegressionLoss
 from .._model.columns import ForestColumns
@@ -125,6 +125,7 @@ class _Source:
             if any("\0" in str(level) for level in column.levels):
                 raise ValueError(f"Column {j} has a category with a character of code 0, which ends text in C.")
         means = [column.means for column in columns if column.means is not None]
+        ordered = [column.kind == 7 for column in columns if column.means is not None]
         return [
             self._array("kinds", np.array([column.kind for column in columns], dtype=np.uint8)),
             self._array("level_start", np.cumsum([0, *(len(column.levels) for column in columns)])),
@@ -132,7 +133,7 @@ class _Source:
             self._array("level_is_text", np.array([column.is_text for column in columns], dtype=np.uint8)),
             self._texts("levels", names) if names else "NULL",
             self._array("level_means", np.concatenate([own.ravel() for own in means]) if means else None),
-            str(means[0].shape[1] if means else 0),
+            str(means[0].shape[1] - N_ORDERS * ordered[0] if means else 0),
         ]
 
     def _trees(self, columns: ForestColumns) -> list[str]:
@@ -222,7 +223,7 @@ class _Column:
         if isinstance(column, NumberColumn):
             return cls(int(column.indicator))
         assert isinstance(column, CategoryColumn)
-        kind = 2 if column.means is None else 3
+        kind = 2 if column.means is None else 7 if column.ordered else 3
         return cls(kind, column.levels, column.missing, column.is_text and bool(column.levels), column.means)
 
 

@@ -26,7 +26,7 @@ enum { BF_OK = 0, BF_INFINITE = 1, BF_CATEGORY = 2, BF_NO_INTERVALS = 3, BF_COVE
 enum { BF_NO_FILE = 10, BF_NO_MEMORY = 11, BF_NOT_A_MODEL = 12, BF_NEWER = 13, BF_CHECKSUM = 14, BF_HEADER = 15 };
 enum { BF_DAMAGED = 16, BF_NETWORKS = 30, BF_CONSTRAINTS = 31, BF_LOSS = 32, BF_TOO_LARGE = 33, BF_ZERO_IN_TEXT = 34 };
 enum { BF_COLUMNS = 35, BF_TARGETS = 36 };
-enum bf_column_kind { BF_NUMBER = 0, BF_NUMBER_AND_MARK = 1, BF_ONE_HOT = 2, BF_MEANS = 3 };
+enum bf_column_kind { BF_NUMBER = 0, BF_NUMBER_AND_MARK = 1, BF_ONE_HOT = 2, BF_MEANS = 3, BF_MEANS_AND_ORDERS = 7 };
 /* BF_EXP_OF_MEAN: scores are averaged, and the prediction is e to the power of their mean. */
 enum bf_link { BF_IDENTITY = 0, BF_LOG = 1, BF_SIGMOID = 2, BF_SOFTMAX = 3, BF_EXP_OF_MEAN = 4 };
 
@@ -39,7 +39,7 @@ typedef struct {
     const int64_t* level_start;                   /* per column: its first level; then their number */
     const uint8_t *level_missing, *level_is_text; /* per column: 1 if missing ones are a level, behind the others */
     const char* const* level_names;               /* UTF-8 */
-    const double* level_means;                    /* n_means for each level of a column of kind BF_MEANS */
+    const double* level_means;                    /* n_means for each level of a column of means; orders are 3 more */
     const double *feature_mean, *feature_scale;
     const double* fill; /* centre and precision of a normal distribution; NULL: the mean replaces missing values */
     const int32_t* model_features; /* that node models see; NULL: all */
@@ -200,6 +200,7 @@ static inline void bf_expected(const bf_forest* f, double* x, double* equations)
     for (int32_t a = 0; a < d; ++a) /* not a distribution: the centre */
         if (isnan(x[a])) x[a] = centre[a] + (is_positive ? equations[a * (d + 1) + d] / equations[a * (d + 2)] : 0);
 }
+#define BF_N_MEANS(f, kind) ((kind) < BF_MEANS ? 0 : (f)->n_means + ((kind) > BF_MEANS ? 3 : 0)) /* and orders */
 /* Makes row i of work memory of a row of the table. */
 static inline int bf_read_row(const bf_forest* f, const double* row, size_t n_columns, size_t i, double* work) {
     double *x = work + bf_row(f, i), *to = x, *filled = work + f->n_outputs + f->most_inputs;
@@ -207,7 +208,7 @@ static inline int bf_read_row(const bf_forest* f, const double* row, size_t n_co
     if (n_columns != (size_t)f->n_columns) return BF_WIDTH;
     for (int32_t j = 0; j < f->n_columns; ++j) {
         const int kind = f->column_kind != NULL ? f->column_kind[j] : (int)BF_NUMBER;
-        const int32_t n_levels = bf_levels(f, j, 1), n_means = kind == BF_MEANS ? f->n_means : 0;
+        const int32_t n_levels = bf_levels(f, j, 1), n_means = BF_N_MEANS(f, kind);
         const double value = row[j];
         const int is_level = isnan(value) || (value >= 0 && value < n_levels && floor(value) == value);
         if (kind < BF_ONE_HOT ? isinf(value) : !is_level) return kind < BF_ONE_HOT ? BF_INFINITE : BF_CATEGORY;
@@ -216,7 +217,7 @@ static inline int bf_read_row(const bf_forest* f, const double* row, size_t n_co
         for (int32_t k = n_levels == 2; k < n_levels && kind == BF_ONE_HOT; ++k) /* of two levels the second */
             *to++ = isnan(value) ? NAN : value == k;
         for (int32_t k = 0; k < n_means; ++k) *to++ = isnan(value) ? NAN : means[(int64_t)value * n_means + k];
-        if (kind == BF_MEANS) means += (int64_t)n_levels * n_means;
+        if (n_means > 0) means += (int64_t)n_levels * n_means;
     }
     for (int32_t k = 0; k < f->n_features; ++k) {
         x[k] = (x[k] - f->feature_mean[k]) / f->feature_scale[k];
@@ -890,7 +891,7 @@ static void bf_read_table(bf_loader* l) {
         texts[i] = names == NULL || *names == 'n' ? own : bf_text(l, &names); /* null: there are none */
     }
     if (n == 0) return;
-    f->column_kind = (uint8_t*)bf_read(l, "column_kind", n, 'U', 1, 0, 6);
+    f->column_kind = (uint8_t*)bf_read(l, "column_kind", n, 'U', 1, 0, 7);
     f->level_start = bf_parts(l, "level_start", n, 1, 0, n_levels);
     f->level_missing = (uint8_t*)bf_read(l, "level_missing", n, 'U', 1, 0, 1);
     f->level_is_text = (uint8_t*)bf_read(l, "level_is_text", n, 'U', 1, 0, 1);
@@ -898,15 +899,15 @@ static void bf_read_table(bf_loader* l) {
     const uint8_t* source = (uint8_t*)bf_read(l, "level_text", n_text, 'U', 1, 0, 255);
     for (int32_t j = 0; j < n; ++j) {
         const int64_t kind = f->column_kind[j], n_own = bf_levels(f, j, 1);
-        bf_require(l, kind <= BF_MEANS, BF_COLUMNS);   /* left out, dates, text */
-        BF_CHECK((kind >= BF_ONE_HOT) == (n_own > 0)); /* a category has levels, numbers have none */
+        bf_require(l, kind <= BF_MEANS || kind > 6, BF_COLUMNS); /* left out, dates, text */
+        BF_CHECK((kind >= BF_ONE_HOT) == (n_own > 0));           /* a category has levels, numbers have none */
         for (int64_t i = f->level_start[j]; i < f->level_start[j + 1]; begin = ends[i++]) {
             levels[i] = (char*)memcpy(text + begin + i, source + begin, ends[i] - begin);
             bf_require(l, memchr(levels[i], 0, ends[i] - begin) == NULL, BF_ZERO_IN_TEXT);
             if (!f->level_is_text[j] && strcmp(levels[i], "-0.0") == 0) levels[i] = "0.0";
         }
-        n_features += kind == BF_MEANS ? f->n_means : kind < BF_ONE_HOT ? 1 + kind : n_own == 2 ? 1 : n_own;
-        n_values += kind == BF_MEANS ? n_own * f->n_means : 0;
+        n_features += kind >= BF_MEANS ? BF_N_MEANS(f, kind) : kind < BF_ONE_HOT ? 1 + kind : n_own == 2 ? 1 : n_own;
+        n_values += n_own * BF_N_MEANS(f, kind);
     }
     f->level_means = bf_reals(l, "level_means", n_values, -DBL_MAX);
     BF_CHECK(n_features == d);
@@ -947,7 +948,7 @@ static void bf_read_file(bf_loader* l, const uint8_t* bytes, size_t n_bytes) {
     const char* seal = bf_value(l->header, "sha256", '"');
     const long version = text != NULL ? strtol(text, NULL, 10) : 0;
     bf_require(l, format != NULL && strcmp(format, "boostforest") == 0, BF_NOT_A_MODEL);
-    bf_require(l, version > 0 && version <= 6, version > 6 ? BF_NEWER : BF_HEADER);
+    bf_require(l, version > 0 && version <= 7, version > 7 ? BF_NEWER : BF_HEADER);
     bf_require(l, seal != NULL && strspn(++seal, "0123456789abcdef") == 64, BF_CHECKSUM);
     bf_digest(bytes, n_bytes, 8 + (seal - l->header), digits);
     bf_require(l, memcmp(digits, seal, 64) == 0, BF_CHECKSUM);
