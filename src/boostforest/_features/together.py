@@ -18,7 +18,7 @@ from .levels import PRIOR_WEIGHT, Category, LevelMeans
 
 MAX_ORDERED = 512  # levels: more would take too many splits
 _PRIOR = 0.01  # rows: what columns do by themselves must not be left over
-_MOST_ROWS = 5000  # that are looked at
+_MOST_ROWS, _LEAST_ROWS, _MOST_WORK = 5000, 1000, 2_000_000  # that are looked at: of many pairs of columns fewer
 _MOST_TARGETS = 8  # those of which most is left over
 _MOST_CELLS = 200_000  # of two categories, by fold
 _OVERLAP = 0.2  # share of the rows whose levels cannot be told apart
@@ -37,7 +37,8 @@ def levels_to_tell_apart(
     """Return those of the wanted categories, with means, whose levels act together with other columns unseen."""
     few = [j for j in wanted if categories[j].n_levels <= MAX_ORDERED]
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
-    rows = rows[:: -(-len(rows) // _MOST_ROWS)] if len(rows) else rows
+    most = int(np.clip(_MOST_WORK // max(len(few) * len(categories) // 2, 1), _LEAST_ROWS, _MOST_ROWS))
+    rows = rows[:: -(-len(rows) // most)] if len(rows) else rows
     folds = folds[rows]
     if not few or X.shape[1] < 2 or len(rows) == 0 or np.ptp(folds) == 0:
         return []
@@ -80,15 +81,20 @@ class _Together:
         """``numbers``: the columns that are numbers, standardised; ``counts``: what each row counts."""
         self._X, self._categories, self._numbers = X, categories, numbers
         self._rest, self._counts, self._folds = rest, counts, folds
-        self._n_folds = int(folds.max()) + 1
+        self._n_folds, self._known = int(folds.max()) + 1, dict[tuple[int, int], bool]()
         self._least = max(least, _LEAST_GAIN * float(counts @ (rest**2).sum(axis=1)) / len(rest))
 
     def acts(self, j: int) -> bool:
         """Tell whether the levels of a category explain more together with another column."""
         if self._is_clear(self._gains_of_slopes(j)):
             return True
-        others = (k for k in self._categories if k != j)
-        return any(self._is_clear(gain) for k in others if (gain := self._gain_of_cells(j, k)) is not None)
+        return any(self._act_as_pair(min(j, k), max(j, k)) for k in self._categories if k != j)
+
+    def _act_as_pair(self, j: int, k: int) -> bool:
+        if (j, k) not in self._known:
+            gain = self._gain_of_cells(j, k)
+            self._known[j, k] = gain is not None and self._is_clear(gain)
+        return self._known[j, k]
 
     def _is_clear(self, gains: Floats) -> bool:
         """Tell whether any column of gains, rows × columns, has a clear mean."""
