@@ -715,7 +715,9 @@ def test_one_row_alone_has_the_scores_of_a_row_among_others(n_classes, dtype):
     forest = forest(40, boost=True, dtype=dtype, random_state=0, preset="paper").fit(X, y)
     assert any(forest.stages_.boosted)
     predict = forest.predict_proba if n_classes else forest.predict
-    assert_array_equal(np.concatenate([predict(X[i : i + 1]) for i in range(20)]), predict(X[:20]))
+    alone = np.concatenate([predict(X[i : i + 1]) for i in range(40)])
+    for n in (5, 20, 40):  # few rows go down many trees one after another, more go down a tree together
+        assert_array_equal(np.concatenate([predict(X[i : i + n]) for i in range(0, 40, n)]), alone)
 
 
 def test_chains_of_fewer_rounds_know_what_their_trees_add_up_to(monkeypatch):

@@ -80,6 +80,17 @@ def test_training_rows_are_judged_out_of_bag():
     assert_allclose(report[0]["loss"], root_mean_squared_error(y[seen], forest.oob_prediction_[seen]), rtol=1e-9)
 
 
+def test_nothing_is_taken_off_a_forest_that_is_small_enough():
+    forest, _, (X, y) = fitted("multiclass")
+    least = forest.compress(0.01, X=X, y=y).compression_report_
+    same = forest.compress(0.01, max_bytes=least[0]["bytes"], X=X, y=y)
+    assert [row["step"] for row in same.compression_report_] == ["forest as it is"]
+    assert_array_equal(same.predict_proba(X), forest.predict_proba(X))
+    between = forest.compress(0.01, max_bytes=(least[-2]["bytes"] + least[-1]["bytes"]) // 2, X=X, y=y)
+    end = between.compression_report_[-1]
+    assert least[-1]["bytes"] < end["bytes"] < least[-2]["bytes"] and end["n_trees"] == 40
+
+
 @pytest.mark.parametrize("given", ["training rows", "other rows"])
 @pytest.mark.parametrize("task", FORESTS)
 def test_max_bytes_leaves_trees_out(task, given):

@@ -277,6 +277,25 @@ def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
         assert _core.select_kernels(before)
 
 
+@pytest.mark.parametrize("d", [3, 4, 8, 13])
+@pytest.mark.parametrize("params", ["plain", "unclipped", "constants", "hidden layers"])
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_rows_of_int8_have_the_same_bits_alone_and_among_others(task, params, d):
+    forest, X = fit(task, "int8", data=example_data(task, n=120, d=d), **SETTINGS[params])
+    X[::7, 1] = np.nan
+    exact = copy.copy(forest)
+    exact._model = replace(forest._model, columns=forest.forest_.astype("float64"))
+    before = _core.kernels()
+    try:
+        for _ in filter(_core.select_kernels, TABLES):
+            alone = np.concatenate([output(forest, X[i : i + 1]) for i in range(len(X))])
+            for n in (5, 40, 120):  # from some rows on, trees are unpacked
+                assert_array_equal(np.concatenate([output(forest, X[i : i + n]) for i in range(0, len(X), n)]), alone)
+            assert_allclose(output(exact, X), alone, rtol=1e-12, atol=1e-14)
+    finally:
+        assert _core.select_kernels(before)
+
+
 def stored_value(value, dtype):
     """Return what a tree stores for a number: the constant of a root that has this label alone."""
     tree = BoostTreeRegressor(node_model="constant", reg_lambda=0, scale=False, min_samples_leaf=2, dtype=dtype)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.speed import boosting, compare, defaults, kernels, memory, run, scaling
+from benchmarks.speed import boosting, compare, defaults, dtypes, kernels, memory, run, scaling
 
 COMMANDS = {
     "run": run,
     "defaults": defaults,
+    "dtypes": dtypes,
     "kernels": kernels,
     "boosting": boosting,
     "scaling": scaling,

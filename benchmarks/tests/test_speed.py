@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from benchmarks.speed import boosting, compare, kernels, run, scaling, tables
+from benchmarks.speed import boosting, compare, dtypes, kernels, run, scaling, tables
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.children import Child, ChildError, closing_all, in_turns
 from benchmarks.speed.learners import BASE, make, model_bytes
@@ -127,6 +127,16 @@ def test_boosting_is_timed_on_a_table_that_does_not_stop_early_and_compared_with
     slow = boosting.Ratio(500, 4, 2, ours=3.2, lightgbm=2.0)
     assert boosting.line(slow).split() == ["500", "4", "two", "classes", "3.20", "2.00", "1.60", "missed"]
     assert boosting.line(slow._replace(ours=1.0, classes=0)).endswith("0.50  met")
+
+
+def test_int8_is_compared_with_the_same_numbers_in_float64(tmp_path):
+    short, exact, X = dtypes.pair("diabetes", "fast", tmp_path)
+    assert short.forest_.dtype == "int8" and exact.forest_.dtype == "float64"
+    times = dtypes.compared(dtypes.call_of(short, X[:1]), dtypes.call_of(exact, X[:1]), n_blocks=1)
+    assert min(times) > 0
+    slow = dtypes.Ratio("diabetes", "fast", 250, 1, int8=3e-5, float64=2e-5, ratio=1.5)
+    assert dtypes.line(slow).split() == ["diabetes", "fast", "250", "1", "30.0", "20.0", "1.50", "missed"]
+    assert dtypes.line(slow._replace(ratio=1.0)).endswith("1.00  met")
 
 
 def test_kernel_operations_and_targets():

@@ -155,6 +155,7 @@ def test_sizes_and_losses_are_summed_up_over_sets(tmp_path):
     }
     figures |= {("B", 0, who): small.Figure(50, loss) for who, loss in ((small.FOREST, 1.0), (small.COMPRESSED, 1.0))}
     figures["B", 0, "LightGBM"] = small.Figure(100, 0.9)
+    figures["A", 2, small.FOREST] = small.Figure(200, 9.0)  # not compressed: only the same splits are compared
     told = small.summary(figures, {"A": 800, "B": 900})
     assert told["file over that of LightGBM, geometric mean of 2 sets of up to 1000 rows"] == "1"
     assert told["file over that of ExtraTrees, geometric mean of 1 sets"] == "0.01"

@@ -124,7 +124,7 @@ void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<d
 }
 
 bool closed_forms(const Model& model, int link, std::size_t first, std::size_t last) {
-    const std::vector<TreeView> trees = model.trees(first, last);
+    const std::span<const TreeView> trees = model.trees(first, last);
     const Link as = link_of(link, model.n_outputs());
     return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_closed_forms(tree, as); });
 }

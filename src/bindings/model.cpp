@@ -128,7 +128,7 @@ const double* scores_of(const Start& start, const Out& out) {
 void predict(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
              int link, std::size_t first, std::size_t last, int n_threads, Out& out, const Fill& fill,
              const Start& start) {
-    const std::vector<TreeView> trees = model.trees(first, last);
+    const std::span<const TreeView> trees = model.trees(first, last);
     const auto normal = normal_of(fill, x.shape(1));
     const RawRows rows = raw_rows(model, x, mean, scale, normal.get());
     require_shape(out, x.shape(0), static_cast<std::size_t>(model.n_outputs()));
@@ -143,7 +143,7 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
                  const std::optional<Array<double, 1>>& cumulative, int n_threads, Out& out, Out& n_trees,
                  const Fill& fill, std::optional<Out> squares, const Start& start,
                  const std::optional<Array<std::int64_t, 1>>& numbers, std::int64_t n_rows) {
-    const std::vector<TreeView> trees = model.trees(0, seeds.shape(0));
+    const std::span<const TreeView> trees = model.trees(0, seeds.shape(0));
     const std::vector<Key> keys(seeds.data(), seeds.data() + seeds.shape(0));
     TrainingPlaces places{.n_rows = static_cast<std::int64_t>(x.shape(0))};
     if (numbers) {
@@ -175,17 +175,16 @@ void predict_oob(const Model& model, const Array<double, 2>& x, const Array<doub
 void apply(const Model& model, const Array<double, 2>& x, const Array<double, 1>& mean, const Array<double, 1>& scale,
            int n_threads, nb::ndarray<std::int32_t, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>& out,
            const std::optional<Array<std::int64_t, 1>>& numbers) {
-    std::vector<TreeView> trees;
+    std::vector<TreeView> some;
     if (numbers) {
         for (std::size_t k = 0; k < numbers->shape(0); ++k) {
             const std::int64_t number = numbers->data()[k];
             require(number >= 0, "numbers of trees must not be negative");
-            trees.push_back(
+            some.push_back(
                 model.trees(static_cast<std::size_t>(number), static_cast<std::size_t>(number) + 1, false)[0]);
         }
-    } else {
-        trees = model.trees(0, out.shape(1), false);
     }
+    const std::span<const TreeView> trees = numbers ? some : model.trees(0, out.shape(1), false);
     const RawRows rows = raw_rows(model, x, mean, scale);
     require_shape(out, x.shape(0), trees.size());
     run_without_gil(nb::none(), [&](Control& control) { apply_forest(trees, rows, n_threads, control, out.data()); });

@@ -65,8 +65,12 @@ def rows(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         sizes[dataset.name] = dataset.n_rows
         line: dict[str, Any] = {"dataset": dataset.name, "rows": dataset.n_rows}
         for learner in args.learners:
+            if learner == COMPRESSED:
+                rise = _rise(figures, dataset.name)
+                line[f"{COMPRESSED}: change of the loss"] = "" if rise is None else f"{rise:+.1%}"
+                continue
             mean = _mean(figures, dataset.name, learner)
-            line[f"{learner}, kB"] = "" if mean is None else f"{mean.bytes / 1e3:.0f}"
+            line[f"{learner}, kB"] = "" if mean is None else f"{mean.bytes / 1e3:,.0f}"
             line[f"{learner}, loss"] = "" if mean is None else f"{mean.loss:.3g}"
         yield line
     for says, value in summary(figures, sizes).items():
@@ -103,7 +107,8 @@ def measure(
         return
     own = settings.pick(BoostForestClassifier, BoostForestRegressor)
     forest = own(args.trees, random_state=repeat, n_jobs=-1).fit(problem.X, problem.y)
-    yield FOREST, judged(forest)
+    if FOREST in missing:
+        yield FOREST, judged(forest)
     if COMPRESSED in missing:
         small = forest.compress(max_bytes=known[dataset.name, repeat, "LightGBM"].bytes, X=problem.X, y=problem.y)
         yield COMPRESSED, judged(small)
@@ -125,12 +130,28 @@ def _append(store: Path | None, key: Key, figure: Figure) -> None:
             csv.writer(file).writerow([*key, *figure])
 
 
-def _mean(figures: Figures, dataset: str, learner: str) -> Figure | None:
-    """Return bytes and loss of a learner, as means over the repeats."""
-    found = [figure for (name, _, who), figure in figures.items() if name == dataset and who == learner]
+def _mean(figures: Figures, dataset: str, learner: str, beside: str = "") -> Figure | None:
+    """Return bytes and loss of a learner, as means over the repeats; ``beside``: those of another learner as well."""
+    found = [
+        figure
+        for (name, repeat, who), figure in figures.items()
+        if name == dataset and who == learner and (not beside or (name, repeat, beside) in figures)
+    ]
     if not found:
         return None
     return Figure(round(float(np.mean([f.bytes for f in found]))), float(np.mean([f.loss for f in found])))
+
+
+def _rise(figures: Figures, dataset: str) -> float | None:
+    """Return by how much the loss rises where a forest is compressed to LightGBM's size, on the same repeats."""
+    small, whole = (_mean(figures, dataset, *pair) for pair in ((COMPRESSED, FOREST), (FOREST, COMPRESSED)))
+    return None if small is None or whole is None else small.loss / whole.loss - 1
+
+
+def _is_below(figures: Figures, dataset: str) -> bool:
+    """Tell whether the loss of the compressed forest is below that of LightGBM, on the same repeats."""
+    own, other = (_mean(figures, dataset, *pair) for pair in ((COMPRESSED, "LightGBM"), ("LightGBM", COMPRESSED)))
+    return own is not None and other is not None and own.loss < other.loss
 
 
 def summary(figures: Figures, sizes: dict[str, int]) -> dict[str, str]:
@@ -147,12 +168,12 @@ def summary(figures: Figures, sizes: dict[str, int]) -> dict[str, str]:
             told[f"file over that of {who}, geometric mean of {len(found)} sets{of}"] = (
                 f"{np.exp(np.mean(np.log(found))):.2g}"
             )
-    both = [n for n in sizes if {(n, COMPRESSED), (n, FOREST), (n, "LightGBM")} <= means.keys()]
+    both = [n for n in sizes if _rise(figures, n) is not None and (n, "LightGBM") in means]
     if both:
-        rise = [means[n, COMPRESSED].loss / means[n, FOREST].loss - 1 for n in both]
+        rise = [r for n in both if (r := _rise(figures, n)) is not None]
         middle = f"{np.mean(rise):+.1%}, {np.median(rise):+.1%}"
         told["to LightGBM's size: change of the loss, mean and median"] = middle
-        better = [n for n in both if means[n, COMPRESSED].loss < means[n, "LightGBM"].loss]
+        better = [n for n in both if _is_below(figures, n)]
         others = ", ".join(n for n in both if n not in better)
         told["to LightGBM's size: below its loss on"] = f"{len(better)} of {len(both)} sets, not on {others or 'none'}"
     return told

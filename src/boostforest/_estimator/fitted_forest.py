@@ -69,7 +69,8 @@ class FittedForestMixin(BoostEstimator):
 
         Thresholds and coefficients get as few digits as the loss allows, for a file and in memory. If that is not small
         enough, subtrees of small gain are taken off and trees left out: those that are kept are chosen one by one, each
-        the best addition to those before.
+        the best addition to those before. With `max_bytes` nothing is taken off that needs not be: a forest that is
+        small enough stays as it is.
 
         Parameters
         ----------
@@ -77,7 +78,8 @@ class FittedForestMixin(BoostEstimator):
             By how much fewer digits may raise the loss (log-loss, RMSE, or that of another `loss`): 0.001 is a
             thousandth.
         max_bytes : int, default=None
-            Largest size of the file that ``save_model`` writes. None: no trees are left out.
+            Largest size of the file that ``save_model`` writes. None: as few digits as `tolerance` allows, and no trees
+            are left out.
         X : array-like of shape (n_samples, n_features)
             Rows to judge by. They are needed: a forest does not keep its training rows. The training rows themselves
             (in the order of the fit) are judged out of bag; other rows should not have been seen in the fit.

@@ -114,25 +114,33 @@ def _read_target(loss: Loss, X: Floats, y: Any) -> Any:
 def compress(
     model: Model, judge: Judge, tolerance: float, max_bytes: int | None, size_of: Callable[[Model], int]
 ) -> Model:
-    """Return a smaller model that knows what each step has cost; ``size_of`` is the size of a model's file."""
+    """Return a smaller model that knows what each step has cost; ``size_of`` is the size of a model's file.
+
+    No step is taken once the file is as small as was asked for.
+    """
     loss = judge.loss(model)
     limit = (1 + tolerance) * loss
     report = [_row("forest as it is", model, size_of(model), loss)]
 
-    def note(step: str, smaller: Model, loss: float) -> Model:
-        report.append(_row(step, smaller, size_of(smaller), loss))
-        return smaller
+    def is_enough(n_bytes: int) -> bool:
+        return max_bytes is not None and n_bytes <= max_bytes
 
+    def note(step: str, smaller: Model, loss: float) -> None:
+        report.append(_row(step, smaller, size_of(smaller), loss))
+
+    if is_enough(report[0]["bytes"]):
+        return replace(model, known=replace(model.known, compression_report=report))
     gain = few_digits(model.columns.gain, SHOWN_DIGITS)
-    small = replace(model, columns=replace(model.columns, gain=gain, loss=None))
-    small, step = _fewest(small, _thresholds(small), judge, limit)
-    if step:
-        note(step, small, judge.loss(small))
-    exact = small
-    small, step = _fewest(small, _coefficients(small), judge, limit)
-    if step:
-        note(step, small, judge.loss(small))
-    if max_bytes is not None and report[-1]["bytes"] > max_bytes:
+    exact = small = replace(model, columns=replace(model.columns, gain=gain, loss=None))
+    for candidates in (_thresholds, _coefficients):
+        if is_enough(report[-1]["bytes"]):
+            break
+        exact = small
+        found, step = _fewest(exact, candidates(exact), judge, limit, lambda short: is_enough(size_of(short)))
+        if step and size_of(found) < report[-1]["bytes"]:  # fewer digits may be coded in more bytes
+            small = found
+            note(step, small, judge.loss(small))
+    if max_bytes is not None and not is_enough(report[-1]["bytes"]):
         step, small, loss = _fewer_trees(exact, judge, max_bytes, size_of)
         note(step, small, loss)
     return replace(small, known=replace(small.known, compression_report=report))
@@ -145,8 +153,17 @@ def _row(step: str, model: Model, n_bytes: int, loss: float) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------------- fewer digits
 
 
-def _fewest(model: Model, candidates: list[tuple[str, ForestColumns]], judge: Judge, limit: float) -> tuple[Model, str]:
-    """Return the model with the last candidate up to which all keep the loss below the limit, and what it is."""
+def _fewest(
+    model: Model,
+    candidates: list[tuple[str, ForestColumns]],
+    judge: Judge,
+    limit: float,
+    is_enough: Callable[[Model], bool],
+) -> tuple[Model, str]:
+    """Return the model with the last candidate up to which all keep the loss below the limit, and what it is.
+
+    None comes after one that is small enough.
+    """
     found, step = model, ""
     for says, columns in candidates:
         smaller = replace(model, columns=columns)
@@ -155,6 +172,8 @@ def _fewest(model: Model, candidates: list[tuple[str, ForestColumns]], judge: Ju
                 break
             continue
         found, step = smaller, says
+        if is_enough(found):
+            break
     return found, step
 
 

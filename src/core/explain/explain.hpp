@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "../base/parallel.hpp"
 #include "../forest/forest.hpp"
@@ -13,7 +13,7 @@ namespace boostforest {
 
 // What is explained: Σ of weight × output over some trees.
 struct WeightedTrees {
-    std::vector<TreeView> trees;
+    std::span<const TreeView> trees;
     const double* weights;  // one per tree
     Link link;
     std::int64_t first;  // number of the first one in the forest: samples are drawn under the numbers of trees

@@ -27,7 +27,7 @@ bool fits_lanes(const TreeView& tree, Link link, const Players& players) {
            tree.n_outputs == 1 && tree.n_inputs > 0 && (shape == Shape::kClipped || shape == Shape::kLinear);
 }
 
-double full_rest(const std::vector<TreeView>& trees, const double* weights, Link link, int input_width) {
+double full_rest(std::span<const TreeView> trees, const double* weights, Link link, int input_width) {
     double total = 0;
     for (std::size_t t = 0; t < trees.size(); ++t) {
         if (shape_of(trees[t], link) != Shape::kClipped) continue;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "../kernels/kernels.hpp"
@@ -102,6 +103,6 @@ class MixedLanes {
 bool fits_lanes(const TreeView& tree, Link link, const Players& players);
 
 // What the rest of a game must come to, at most, to count in full: a share of the range of the forest's output.
-double full_rest(const std::vector<TreeView>& trees, const double* weights, Link link, int input_width);
+double full_rest(std::span<const TreeView> trees, const double* weights, Link link, int input_width);
 
 }  // namespace boostforest

@@ -81,6 +81,7 @@ namespace {
 
 constexpr int kBlockValues = 32768;            // 256 kB
 constexpr std::size_t kKeptBytes = 4'000'000;  // of a buffer, from one call to the next
+constexpr std::int64_t kFewRows = 16;          // so many go down boosted trees row by row, each down several at once
 
 // Scratch of one thread. The calling thread's stays for the next call: one row is predicted without new memory.
 struct Workspace {
@@ -88,6 +89,7 @@ struct Workspace {
     Buffer<double> some_x, some_gaps, some_seen;  // of those of its rows that a tree has not drawn,
     Buffer<std::int64_t> numbers;                 //   and their numbers
     Buffer<double> scores, units;                 // of a tree, and what its hidden layer makes of some rows
+    Buffer<double> room;                          // kernels need for a tree
     HiddenLayer layer;
 };
 
@@ -165,8 +167,9 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
     const std::int64_t stride = padded_rows(n);
     const bool has_gaps = with_gaps != nullptr;
     const double* routed = has_gaps ? with_gaps : x;
+    double* room = tree.stored == Stored::kByte ? workspace().room.get(kUnpackedRoom) : nullptr;
     if (tree.kind != ModelKind::kHidden) {
-        kernels().tree_scores(tree, routed, has_gaps, n, width, model_x, model_width, f, stride);
+        kernels().tree_scores(tree, routed, has_gaps, n, width, model_x, model_width, f, stride, room);
     } else {  // some rows at a time: each has as many values as the layer has units
         Workspace& own = workspace();
         own.layer.load(tree.hidden, tree.n_inputs, tree.n_model_features);
@@ -176,29 +179,35 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
         for (std::int64_t i = 0; i < n; i += at_once) {
             const std::int64_t n_here = std::min(at_once, n - i);
             own.layer.evaluate(model_x + i * model_width, nullptr, n_here, model_width, worker, units);
-            kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride);
+            kernels().tree_scores(tree, routed + i * width, has_gaps, n_here, width, units, units_width, f + i, stride,
+                                  room);
         }
     }
     apply_link(link, f, stride, n, tree.n_outputs, tree.target_end);
 }
 
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, const double* start,
-                    int n_threads, Control& control, double* out) {
+void predict_forest(std::span<const TreeView> trees, const RawRows& rows, Link link, const double* start, int n_threads,
+                    Control& control, double* out) {
     if (trees.empty()) return;
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
         const std::int64_t n = block.n(), stride = padded_rows(n);
-        double* f = workspace().scores.get(n_outputs * std::max<std::int64_t>(stride, kTreesAtOnce));
+        double* f = workspace().scores.get(n_outputs * stride);
         for (std::size_t t = 0; t < trees.size(); ++t) {
             const TreeView& tree = trees[t];
             worker.check(n * width);
-            if (n == 1 && start == nullptr && link == Link::kIdentity && only_constants(tree)) {
+            if (n <= kFewRows && start == nullptr && link == Link::kIdentity && only_constants(tree)) {
                 int together = 1;
                 while (together < kTreesAtOnce && t + together < trees.size() && only_constants(trees[t + together]))
                     ++together;
-                kernels().constants_of_row(&tree, together, block.with_gaps != nullptr ? block.with_gaps : block.x,
-                                           block.with_gaps != nullptr, f);
-                for (int k = 0; k < together * n_outputs; ++k) out[block.begin * n_outputs + k % n_outputs] += f[k];
+                const bool has_gaps = block.with_gaps != nullptr;
+                for (std::int64_t i = 0; i < n; ++i) {
+                    double* own = out + (block.begin + i) * n_outputs;
+                    std::copy_n(own, n_outputs, f);
+                    kernels().constants_of_row(&tree, together, (has_gaps ? block.with_gaps : block.x) + i * width,
+                                               has_gaps, f);
+                    std::copy_n(f, n_outputs, own);
+                }
                 t += together - 1;
                 continue;
             }
@@ -215,7 +224,7 @@ void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Lin
     });
 }
 
-void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
+void predict_out_of_bag(std::span<const TreeView> trees, const std::vector<Key>& seeds, const Sampling& sampling,
                         const RawRows& rows, const TrainingPlaces& places, Link link, const double* start,
                         int n_threads, Control& control, double* out, double* n_trees, double* squares) {
     if (trees.empty()) return;
@@ -280,7 +289,7 @@ void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Ke
     }
 }
 
-void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
+void apply_forest(std::span<const TreeView> trees, const RawRows& rows, int n_threads, Control& control,
                   std::int32_t* out) {
     const int width = padded_width(rows.n_features);
     const auto n_trees = static_cast<std::int64_t>(trees.size());

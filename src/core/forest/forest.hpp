@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -55,8 +56,8 @@ void grow_forest(const Dataset& data, const Sampling& sampling, const std::vecto
 
 // out[i * n_outputs + c] += Σ over the trees of what the link makes of the scores of row i. start, unless null: the
 // scores that each tree's are added to before, laid out like out.
-void predict_forest(const std::vector<TreeView>& trees, const RawRows& rows, Link link, const double* start,
-                    int n_threads, Control& control, double* out);
+void predict_forest(std::span<const TreeView> trees, const RawRows& rows, Link link, const double* start, int n_threads,
+                    Control& control, double* out);
 
 // What the link makes of the scores of n scaled rows by one tree, output after output, each in padded_rows(n) doubles.
 // x: missing values filled; with_gaps: the same with NaN for them, null if there are none; model_x: what node models
@@ -72,12 +73,12 @@ struct TrainingPlaces {
 
 // As predict_forest, where a tree adds only to the rows that it was not grown on (tree t was drawn with seeds[t]);
 // n_trees[i] counts the trees that did. squares, unless null, gets the sums of the squared outputs, as out is laid out.
-void predict_out_of_bag(const std::vector<TreeView>& trees, const std::vector<Key>& seeds, const Sampling& sampling,
+void predict_out_of_bag(std::span<const TreeView> trees, const std::vector<Key>& seeds, const Sampling& sampling,
                         const RawRows& rows, const TrainingPlaces& places, Link link, const double* start,
                         int n_threads, Control& control, double* out, double* n_trees, double* squares);
 
 // out[i * trees + t]: the leaf of row i in tree t.
-void apply_forest(const std::vector<TreeView>& trees, const RawRows& rows, int n_threads, Control& control,
+void apply_forest(std::span<const TreeView> trees, const RawRows& rows, int n_threads, Control& control,
                   std::int32_t* out);
 
 }  // namespace boostforest

@@ -36,11 +36,11 @@ FeatureList StoredForest::model_features() const {
     return {.numbers = numbers->data(), .n = static_cast<int>(numbers->size())};
 }
 
-std::vector<TreeView> StoredForest::trees(std::size_t first, std::size_t last, bool evaluated) const {
+std::span<const TreeView> StoredForest::trees(std::size_t first, std::size_t last, bool evaluated) const {
     if (first > last || last > trees_.size()) throw std::out_of_range("no such trees");
     for (std::size_t t = first; t < last && evaluated; ++t)
         require(trees_[t].kind != ModelKind::kPython, "has its models in Python", static_cast<std::int64_t>(t));
-    return {trees_.begin() + static_cast<std::ptrdiff_t>(first), trees_.begin() + static_cast<std::ptrdiff_t>(last)};
+    return std::span(trees_).subspan(first, last - first);
 }
 
 void StoredForest::check_lengths() const {
@@ -127,8 +127,10 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param, std
                       .params = value_at(c.params, first_param, stored_bytes(c.stored)),
                       .exponent = c.exponent.data() + first_exponent,
                       .n_params = n_params,
+                      .n_exponents = static_cast<std::int64_t>(c.exponent.size()) - first_exponent,
                       .leaf_number = at_leaves ? leaf_numbers_.back().data() : nullptr,
                       .n_nodes = end - begin,
+                      .n_models = n_models,
                       .n_model_features = model_features().n,
                       .n_outputs = n_outputs(),
                       .target_end = c.target_end ? c.target_end->data() : nullptr,

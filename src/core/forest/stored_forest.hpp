@@ -43,7 +43,7 @@ class StoredForest {
     FeatureList model_features() const;
 
     // The trees first … last - 1; those with models in Python can only be walked, not evaluated.
-    std::vector<TreeView> trees(std::size_t first, std::size_t last, bool evaluated = true) const;
+    std::span<const TreeView> trees(std::size_t first, std::size_t last, bool evaluated = true) const;
 
    private:
     void check_lengths() const;

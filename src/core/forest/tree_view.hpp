@@ -26,10 +26,11 @@ struct TreeView {
     const void* params;           // the tree's parameters, model after model in the order of their nodes
     const std::int8_t* exponent;  // per model and output the power of two that they are multiples of; only of bytes
     std::int64_t n_params;        // values that may be read from params on: those of later trees as well
+    std::int64_t n_exponents;     // the same of exponent
     const std::int32_t*
         leaf_number;                 // leaves before the node, where only leaves have models; otherwise null: all nodes
                                      //   have one but a root that is split
-    std::int64_t n_nodes;            // nodes of this tree
+    std::int64_t n_nodes, n_models;  // of this tree: nodes, and those of them that have models
     std::int32_t n_model_features;   // features that node models see
     std::int32_t n_outputs;          // 1, or the number of classes if more than two; of several targets those of all
     const std::int32_t* target_end;  // of several targets: outputs up to the end of each; otherwise null
@@ -48,6 +49,7 @@ inline bool only_constants(const TreeView& tree) {
     return tree.kind == ModelKind::kConstant && !tree.sum_path && tree.monotone == nullptr;
 }
 
-constexpr int kTreesAtOnce = 16;  // that a single row goes down together
+constexpr int kTreesAtOnce = 16;               // that a single row goes down together
+constexpr std::int64_t kUnpackedRoom = 32776;  // doubles that a tree of bytes is unpacked to, at most
 
 }  // namespace boostforest

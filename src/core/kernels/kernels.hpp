@@ -320,12 +320,13 @@ struct Kernels {
                      double& loss);
 
     // Score of a tree for rows of scaled features next to each other: out[c * stride + i], c = 0 … n_outputs - 1.
-    // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles.
+    // has_gaps: missing values are NaN there. The models see `inputs`, rows of input_width doubles. room: kUnpackedRoom
+    // doubles, where the tree stores bytes.
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
-                        const double* inputs, int input_width, double* out, std::int64_t stride);
+                        const double* inputs, int input_width, double* out, std::int64_t stride, double* room);
 
     // The same for one row and up to kTreesAtOnce trees with nothing but constants at their leaves (only_constants):
-    // the outputs of one tree after those of another.
+    // added to out, which has room for whole vectors, tree after tree.
     void (*constants_of_row)(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out);
 
     // n stored coefficients from `start` on, as doubles.

@@ -15,25 +15,60 @@ inline Index model_of(const TreeView& tree, std::int32_t node) {
     return Index{node} - (tree.n_nodes > 1);
 }
 
-// T: what the tree stores, see Stored.
+// A tree of bytes that was unpacked: doubles, slopes in whole vectors with the intercept behind the last of them.
+struct Unpacked {};
+
+// Values from one of its models to the next.
+inline Index unpacked_stride(Index n_inputs, Index width) {
+    return n_inputs == 0 ? 1 : n_inputs < width ? width : width + (width < 8 ? 4 : 8);
+}
+
+// What is read of a tree that stores T (see Stored), or of one that is Unpacked.
+template <class T>
+struct Numbers {
+    using Type = T;
+    using Range = typename ClipRange<T>::Type;
+};
+template <>
+struct Numbers<Unpacked> : Numbers<double> {};
+template <class T>
+constexpr bool kInUnits = false;
+template <>
+constexpr bool kInUnits<Byte> = true;
+
 template <class T>
 inline double lower(const TreeView& tree, std::int32_t node) {
-    return widen(static_cast<const typename ClipRange<T>::Type*>(tree.lower)[node]);
+    return widen(static_cast<const typename Numbers<T>::Range*>(tree.lower)[node]);
 }
 template <class T>
 inline double upper(const TreeView& tree, std::int32_t node) {
-    return widen(static_cast<const typename ClipRange<T>::Type*>(tree.upper)[node]);
+    return widen(static_cast<const typename Numbers<T>::Range*>(tree.upper)[node]);
 }
 
 // What a sum of a model's parameters is to be multiplied with. Models of several outputs have a number for each.
 template <class T>
 inline double unit(const TreeView& tree, Index model) {
-    if constexpr (sizeof(T) == 1) return power_of_two(tree.exponent[model]);
+    if constexpr (kInUnits<T>) return power_of_two(tree.exponent[model]);
     return 1;
 }
 
-// Slopes are not padded in params: where a padded read would run past the end, they are read one by one. The models of
-// all outputs of a node, `last` among them, are read alike: equal ones give equal scores.
+// The products with slopes that are the last values of params, which are not padded: the same as dot with padded ones.
+template <class T>
+inline double dot_at_end(const double* row, const T* slopes, int n, int width) {
+    return with_lanes(width, [=]<class L>() {
+        T tail[L::kSize] = {};
+        const int whole = width - L::kSize;
+        for (int j = whole; j < n; ++j) tail[j - whole] = slopes[j];
+        L total{};
+        for (int j = 0; j < whole; j += L::kSize) total += load_lanes<L>(row + j) * load_lanes<L>(slopes + j);
+        total += load_lanes<L>(row + whole) * load_lanes<L>(tail);
+        return sum(total);
+    });
+}
+
+// Slopes are not padded in params: where a padded read would run past the end, they are read one by one (those of bytes
+// as where their tree is unpacked). The models of all outputs of a node, `last` among them, are read alike: equal ones
+// give equal scores.
 template <class T>
 inline double linear_model(const TreeView& tree, Index model, Index last, const double* row, int width) {
     const Index start = model * (1 + tree.n_inputs);
@@ -41,10 +76,16 @@ inline double linear_model(const TreeView& tree, Index model, Index last, const 
     double total = widen(p[0]);
     if (tree.n_inputs == 0) return total * unit<T>(tree, model);
     if (last * (1 + tree.n_inputs) + 1 + width > tree.n_params) {
+        if constexpr (kInUnits<T>) return (total + dot_at_end(row, p + 1, tree.n_inputs, width)) * unit<T>(tree, model);
         for (int j = 0; j < tree.n_inputs; ++j) total += widen(p[1 + j]) * row[j];
-        return total * unit<T>(tree, model);
+        return total;
     }
     return (total + dot(row, p + 1, width)) * unit<T>(tree, model);
+}
+template <>
+inline double linear_model<Unpacked>(const TreeView& tree, Index model, Index, const double* row, int width) {
+    const double* p = static_cast<const double*>(tree.params) + model * unpacked_stride(tree.n_inputs, width);
+    return tree.n_inputs == 0 ? *p : p[tree.n_inputs] + dot(row, p, width);
 }
 
 // Rows go down a tree together, one level at a time: the steps of different rows do not wait for each other, and
@@ -213,6 +254,15 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     }
     std::int32_t leaf[kRowsAtOnce];
     walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
+    if (tree.n_inputs == 0) {
+        const auto* constants = static_cast<const typename Numbers<T>::Type*>(tree.params);
+        for (Index i = 0; i < n; ++i) {
+            const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs;
+            for (int c = 0; c < tree.n_outputs; ++c)
+                out[c * stride + i] = widen(constants[model + c]) * unit<T>(tree, model + c);
+        }
+        return;
+    }
     for (Index i = 0; i < n; ++i) {
         const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs;
         for (int c = 0; c < tree.n_outputs; ++c) {
@@ -222,67 +272,113 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     }
 }
 
+// Scores of a tree without constraints.
 template <class T>
-void stored_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
-                   int input_width, double* out, Index stride) {
+void free_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
+                 int input_width, double* out, Index stride) {
     const auto block = has_gaps ? block_scores<T, true> : block_scores<T, false>;
     for (Index i = 0; i < n; i += kRowsAtOnce) {
         const Index n_rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
-        const double* own_inputs = inputs + i * input_width;
-        if (tree.monotone != nullptr) {
-            monotone_scores<T>(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i);
-        } else {
-            block(tree, x + i * width, n_rows, width, own_inputs, input_width, out + i, stride);
-        }
+        block(tree, x + i * width, n_rows, width, inputs + i * input_width, input_width, out + i, stride);
     }
 }
 
-// A tree of few coefficients of eight bits is unpacked once for a block of rows: they then stay in the first cache, and
-// are read as they are. Units are powers of two, so scores are the same to the bit.
-constexpr Index kMostUnpacked = 6144;  // numbers, clip ranges among them
-constexpr Index kUnpackedPerRow = 64;  // more would take longer than they save
-constexpr Index kUnpackedSlack = 16;   // that padded reads may reach
+template <class T>
+void stored_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
+                   int input_width, double* out, Index stride) {
+    if (tree.monotone == nullptr) return free_scores<T>(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
+    for (Index i = 0; i < n; i += kRowsAtOnce) {
+        const Index n_rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
+        monotone_scores<T>(tree, x + i * width, n_rows, width, inputs + i * input_width, input_width, out + i);
+    }
+}
+
+// A tree of few coefficients of eight bits is unpacked once for a block of rows: they then stay in a cache, and are
+// read as they are, from the start of a line on. Units are powers of two, so scores are the same to the bit.
+constexpr Index kSlack = 8;  // that the last vector may be written over
+
+// Whether that takes less time than it saves. From the second cache, wide models are read faster as bytes.
+inline bool is_unpacked(const TreeView& tree, Index n, int width) {
+    constexpr Index kPerRow = 64, kFirstCache = 8192;  // numbers
+    constexpr int kNarrow = 16;
+    const Index n_values =
+        tree.n_models * tree.n_outputs * unpacked_stride(tree.n_inputs, width) + (tree.sum_path ? 2 * tree.n_nodes : 0);
+    return tree.monotone == nullptr && n_values <= kPerRow * (n - 1) &&
+           n_values <= (width <= kNarrow ? kUnpackedRoom - kSlack : kFirstCache);
+}
+
+// to[j] = from[j] · unit for n numbers, of which n_readable may be read; then anything finite up to `width`.
+inline void unpack(const Byte* from, Index n, Index width, Index n_readable, double unit, double* to) {
+    Index j = 0;
+    for (; j < width && j + kVec <= n_readable; j += kVec) store(to + j, load<Vec>(from + j) * unit);
+    for (; j < width; ++j) to[j] = j < n ? from[j] * unit : 0;
+}
+
+inline void unpack(const Half* from, Index n, double* to) {
+    Index j = 0;
+#if defined(__F16C__)  // otherwise not all numbers, infinite ones among them, are read by vectors
+    for (; j + kVec <= n; j += kVec) store(to + j, load<Vec>(from + j));
+#endif
+    for (; j < n; ++j) to[j] = widen(from[j]);
+}
 
 // Writes the tree's models and clip ranges to `room`; returns the view of them.
-inline TreeView unpacked(const TreeView& tree, Index n_models, double* room) {
-    const Index group = 1 + tree.n_inputs, n_values = n_models * group;
+inline TreeView unpacked(const TreeView& tree, int width, double* room) {
+    const Index n_models = tree.n_models * tree.n_outputs, stride = unpacked_stride(tree.n_inputs, width);
     const Byte* from = static_cast<const Byte*>(tree.params);
-    for (Index m = 0; m < n_models; ++m) {
-        const double own = unit<Byte>(tree, m);
-        for (Index j = m * group; j < (m + 1) * group; ++j) room[j] = from[j] * own;
-    }
-    for (Index j = n_values; j < n_values + kUnpackedSlack; ++j) room[j] = 0;
-    double* lowest = room + n_values + kUnpackedSlack;
-    double* highest = lowest + (tree.sum_path ? tree.n_nodes : 0);
-    for (Index i = 0; tree.sum_path && i < tree.n_nodes; ++i) {
-        lowest[i] = lower<Byte>(tree, static_cast<std::int32_t>(i));
-        highest[i] = upper<Byte>(tree, static_cast<std::int32_t>(i));
+    if (tree.n_inputs == 0) {
+        Index m = 0;
+        for (; m + kVec <= n_models; m += kVec) store(room + m, load<Vec>(from + m) * powers_of_two(tree.exponent + m));
+        for (; m < n_models; ++m) room[m] = from[m] * unit<Byte>(tree, m);
+    } else {
+        for (Index m = 0; m < n_models; ++m) {
+            const Index start = m * (1 + tree.n_inputs);
+            const double own = unit<Byte>(tree, m);
+            double* to = room + m * stride;
+            unpack(from + start + 1, tree.n_inputs, width, tree.n_params - start - 1, own, to);
+            to[tree.n_inputs] = from[start] * own;
+        }
     }
     TreeView view = tree;
-    view.stored = Stored::kDouble;
     view.params = room;
-    view.n_params = n_values + kUnpackedSlack;
-    view.lower = lowest;
-    view.upper = highest;
+    if (tree.sum_path) {
+        double* lowest = room + n_models * stride + kSlack;
+        double* highest = lowest + tree.n_nodes;
+        unpack(static_cast<const Half*>(tree.lower), tree.n_nodes, lowest);
+        unpack(static_cast<const Half*>(tree.upper), tree.n_nodes, highest);
+        view.lower = lowest;
+        view.upper = highest;
+    }
     return view;
 }
 
 void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
-                 int input_width, double* out, Index stride) {
-    const Index n_models =
-        (tree.sum_path ? tree.n_nodes - (tree.n_nodes > 1) : (tree.n_nodes + 1) / 2) * tree.n_outputs;
-    const Index n_values = n_models * (1 + tree.n_inputs) + (tree.sum_path ? 2 * tree.n_nodes : 0);
-    if (tree.stored == Stored::kByte && tree.monotone == nullptr && n_values <= kMostUnpacked &&
-        n_values <= kUnpackedPerRow * (n - 1)) {
-        double room[kMostUnpacked + kUnpackedSlack];
-        stored_scores<double>(unpacked(tree, n_models, room), x, has_gaps, n, width, inputs, input_width, out, stride);
-        return;
+                 int input_width, double* out, Index stride, double* room) {
+    if (tree.stored == Stored::kByte && is_unpacked(tree, n, input_width)) {
+        const TreeView view = unpacked(tree, input_width, room);
+        return free_scores<Unpacked>(view, x, has_gaps, n, width, inputs, input_width, out, stride);
     }
     const auto scores = tree.stored == Stored::kDouble   ? stored_scores<double>
                         : tree.stored == Stored::kSingle ? stored_scores<float>
                         : tree.stored == Stored::kHalf   ? stored_scores<Half>
                                                          : stored_scores<Byte>;
     scores(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
+}
+
+// Adds the constants of a leaf, model … model + n_outputs - 1, to the outputs. Whole vectors are added: `out` has room
+// for them.
+template <class T>
+inline void add_constants(const TreeView& tree, Index model, double* out) {
+    const bool fewer = kInUnits<T> && tree.n_exponents < tree.n_params;
+    const Index n_readable = (fewer ? tree.n_exponents : tree.n_params) - model;
+    const T* from = static_cast<const T*>(tree.params) + model;
+    int c = 0;
+    for (; c < tree.n_outputs && c + kVec <= n_readable; c += kVec) {
+        Vec values = load<Vec>(from + c);
+        if constexpr (kInUnits<T>) values *= powers_of_two(tree.exponent + model + c);
+        store(out + c, load<Vec>(out + c) + values);
+    }
+    for (; c < tree.n_outputs; ++c) out[c] += widen(from[c]) * unit<T>(tree, model + c);
 }
 
 // A row goes down several trees together, as rows go down one.
@@ -308,11 +404,25 @@ void stored_constants(const TreeView* trees, int n_trees, const double* x, bool 
         }
         n = n_next;
     }
-    for (int t = 0; t < n_trees; ++t) {
-        const Index model = Index{trees[t].leaf_number[leaf[t]]} * trees[t].n_outputs;
-        for (int c = 0; c < trees[t].n_outputs; ++c, ++out)
-            *out = widen(static_cast<const T*>(trees[t].params)[model + c]) * unit<T>(trees[t], model + c);
+    if (trees[0].n_outputs > 1) {
+        for (int t = 0; t < n_trees; ++t)
+            add_constants<T>(trees[t], Index{trees[t].leaf_number[leaf[t]]} * trees[t].n_outputs, out);
+        return;
     }
+    T values[kTreesAtOnce] = {};  // side by side, to be widened together
+    std::int8_t exponents[kTreesAtOnce] = {};
+    for (int t = 0; t < n_trees; ++t) {
+        const Index model = trees[t].leaf_number[leaf[t]];
+        values[t] = static_cast<const T*>(trees[t].params)[model];
+        if constexpr (kInUnits<T>) exponents[t] = trees[t].exponent[model];
+    }
+    double wide[kTreesAtOnce];
+    for (int t = 0; t < kTreesAtOnce; t += kVec) {
+        Vec some = load<Vec>(values + t);
+        if constexpr (kInUnits<T>) some *= powers_of_two(exponents + t);
+        store(wide + t, some);
+    }
+    for (int t = 0; t < n_trees; ++t) *out += wide[t];
 }
 
 void constants_of_row(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {

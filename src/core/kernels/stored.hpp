@@ -59,9 +59,9 @@ inline V load(const float* p) {
 
 template <class V>
 inline V load(const Byte* p) {
-#if defined(__AVX512F__) && defined(__AVX2__)
+#if defined(__AVX512DQ__)
     if constexpr (Traits<V>::kSize == 8)
-        return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+        return _mm512_cvtepi64_pd(_mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #endif
 #if defined(__AVX2__)
     if constexpr (Traits<V>::kSize == 4) {
@@ -88,6 +88,23 @@ constexpr Powers kPowers;
 
 inline double power_of_two(std::int8_t e) {
     return kPowers.value[128 + e];
+}
+
+// The same of several; made, since a vector of them takes no longer than one.
+inline Vec powers_of_two(const std::int8_t* e) {
+#if defined(__AVX512F__)
+    const __m512i wide = _mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(e)));
+    return _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_add_epi64(wide, _mm512_set1_epi64(1023)), 52));
+#elif defined(__AVX2__)
+    int four;
+    __builtin_memcpy(&four, e, sizeof(four));
+    const __m256i wide = _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(four));
+    return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_add_epi64(wide, _mm256_set1_epi64x(1023)), 52));
+#else
+    Vec powers;
+    for (int j = 0; j < kVec; ++j) powers[j] = power_of_two(e[j]);
+    return powers;
+#endif
 }
 
 template <class V>
