@@ -42,6 +42,17 @@ Grid::Grid(const RawRows& rows, const bool* replaced)
     for (std::int64_t i = 0; i < rows_.n(); ++i) values_.push_back(rows_.routed(i)[feature]);
     ascends_ = std::is_sorted(values_.begin(), values_.end()) &&
                std::none_of(values_.begin(), values_.end(), [](double value) { return std::isnan(value); });
+    if (ascends_) find_cells();
+}
+
+void Grid::find_cells() {
+    const double first = values_.front(), whole = values_.back() - first;
+    cells_per_unit_ = whole > 0 && std::isfinite(kCells / whole) ? kCells / whole : 0;
+    for (std::int32_t cell = 0; cell <= kCells; ++cell) {
+        const double begin = first + (cells_per_unit_ > 0 ? cell / cells_per_unit_ : 0.0);
+        cells_.push_back(
+            static_cast<std::int32_t>(std::lower_bound(values_.begin(), values_.end(), begin) - values_.begin()));
+    }
 }
 
 Effects::Effects(const Grid& grid, int n_outputs, int input_width)

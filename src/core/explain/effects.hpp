@@ -4,6 +4,7 @@
 // ascending order, what goes the same way is a range; see EffectLines for models that are lines over it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -29,12 +30,31 @@ class Grid {
     bool ascends() const { return ascends_; }                // one feature is replaced, and its values ascend
     const double* values() const { return values_.data(); }  // of that feature
 
+    // The place of the first of them above a bound, of values that ascend.
+    std::int32_t first_above(double bound) const {
+        const double cell = (bound - values_.front()) * cells_per_unit_;
+        if (!(cell >= 0)) return bound < values_.front() ? 0 : static_cast<std::int32_t>(values_.size());
+        const auto number = static_cast<std::int32_t>(std::min<double>(cell, kCells));
+        std::int32_t place = cells_[number];
+        while (place > 0 && values_[place - 1] > bound) --place;  // both are rare: there are many cells
+        while (place < static_cast<std::int32_t>(values_.size()) && values_[place] <= bound) ++place;
+        return place;
+    }
+
    private:
+    static constexpr std::int32_t kCells = 4096;
+
+    void find_cells();
+
     PreparedRows rows_;
     std::vector<bool> replaced_;
     std::vector<std::int32_t> inputs_;
     std::vector<double> values_;
     bool ascends_ = false;
+
+    // Between the least value and the largest are kCells of the same width: the place of the first value in each.
+    std::vector<std::int32_t> cells_;
+    double cells_per_unit_ = 0;
 };
 
 class Effects {

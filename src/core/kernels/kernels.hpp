@@ -96,6 +96,18 @@ struct CubeGames {
     double* table;                       // values of coalitions, from that with the columns of x alone on
 };
 
+// The model of a node over a range of values of one number, see explain/effect_lines.hpp: rows differ in its start, the
+// score where the number is 0.
+struct RangeLine {
+    double slope, lower, upper;
+    double least, most;  // of slope times a value
+};
+// Sums of weights of rows, and of their weighted starts.
+struct LineSums {
+    double weight, start;  // where no value meets a bound
+    double below, above;   // weights where all values do: the lower one, and the upper one
+};
+
 // Along the path to a node, kPathRows rows side by side: see explain/path_dependent.hpp for q, r and u.
 constexpr int kPathRows = 16;
 struct PathRule {
@@ -357,6 +369,11 @@ struct Kernels {
     // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions, and else
     // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
     void (*clipped_cubes)(const CubeGames& games, double* differences);
+
+    // Adds up rows whose lines are within the bounds, or beyond one of them; lists the others, and returns their number.
+    // Room for eight more.
+    std::int64_t (*line_sums)(const RangeLine& line, const double* starts, const double* weights, std::int64_t n,
+                              LineSums& sums, std::int32_t* bent);
 
     // How many columns the lanes of clipped_cubes differ in.
     int cube_lanes;
