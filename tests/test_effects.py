@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.inspection import partial_dependence
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 5))
@@ -51,6 +51,31 @@ def test_effects_are_predictions_of_copies(settings, table):
         expected = by_copies(forest.predict, table[:40], column, effect.grid[0])
         np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(effect.average, expected.mean(axis=0), rtol=1e-10, atol=1e-10)
+
+
+@pytest.fixture(params=["generic", "avx2", "avx512"])
+def kernels(request):
+    """Use the kernels of an instruction set."""
+    before = _core.kernels()
+    if not _core.select_kernels(request.param):
+        pytest.skip(f"no {request.param} here")
+    yield request.param
+    _core.select_kernels(before)
+
+
+@pytest.mark.parametrize(
+    "grid", [[0.3], np.linspace(-2, 2, 7), np.linspace(-2, 2, 150), np.linspace(-60, 90, 101), [-1e6, 0.0, 0.1, 1e5]], ids=len
+)
+def test_curves_of_hidden_layers_are_predictions_of_copies_on_any_grid(kernels, grid):
+    """Known at a few points, at every value where these are few, and far off without factors of powers."""
+    for settings in ({}, {"clip": False}):
+        forest = BoostForestRegressor(5, node_model="elm", random_state=0, preset="paper", **settings).fit(X, y)
+        weight = np.random.default_rng(4).random(40)
+        effect = forest.effects(X[:40], 1, grid=grid, individual=True)
+        expected = by_copies(forest.predict, X[:40], 1, grid)
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-10)
+        mean = forest.effects(X[:40], 1, grid=grid, sample_weight=weight).average
+        np.testing.assert_allclose(mean, np.average(expected, axis=0, weights=weight), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize(

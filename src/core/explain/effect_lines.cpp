@@ -29,7 +29,7 @@ void EffectLines::add_tree(const TreeView& tree, Link link, double weight) {
     models_ = &models;
     weight_ = weight;
     walk_.walk(
-        tree,
+        tree, 0, rows_.n(),
         [&](std::int32_t node, const std::int32_t* rows, std::int64_t n, GridRange range) {
             if (models.load(node)) add_model(rows, n, range);
         },

@@ -28,13 +28,13 @@ class EffectWalk {
     // The values of the grid ascend. row_weights null: rows have no weights.
     EffectWalk(const Grid& grid, const PreparedRows& rows, const double* row_weights);
 
-    // Calls at_node(node, rows, n, range) for all nodes that rows get to, those above first, and at_end(rows, n, range)
-    // where a range ends: at leaves, and before a split of it.
+    // Calls at_node(node, rows, n, range) for all nodes that n rows from `first` on get to, those above first, and
+    // at_end(rows, n, range) where a range ends: at leaves, and before a split of it.
     template <class AtNode, class AtEnd>
-    void walk(const TreeView& tree, AtNode at_node, AtEnd at_end) {
-        std::int32_t* all = list_.get(rows_.n());
-        std::iota(all, all + rows_.n(), 0);
-        visit(tree, 0, all, rows_.n(), {0, static_cast<std::int32_t>(grid_.n())}, at_node, at_end);
+    void walk(const TreeView& tree, std::int64_t first, std::int64_t n, AtNode at_node, AtEnd at_end) {
+        std::int32_t* all = list_.get(n);
+        std::iota(all, all + n, static_cast<std::int32_t>(first));
+        visit(tree, 0, all, n, {0, static_cast<std::int32_t>(grid_.n())}, at_node, at_end);
     }
 
     // Weights of n rows, one after another; what lies behind them is 0, up to a vector.

@@ -1,7 +1,8 @@
 // Effects: what a forest gives for rows of which some columns take each value of a grid, the rest as it is.
 //
 // A row goes down a tree once, with all values of the grid that lead the same way. With one number on the grid, in
-// ascending order, what goes the same way is a range; see EffectLines for models that are lines over it.
+// ascending order, what goes the same way is a range; see EffectLines for models that are lines over it, and
+// EffectCurves for those on a hidden layer.
 #pragma once
 
 #include <algorithm>
@@ -85,8 +86,11 @@ class Effects {
     Buffer<double> scores_;            // output after output
 };
 
-// rows × grid values × outputs; out is zero before. Trees must have closed forms, and rows no missing values other than
-// those that are replaced or filled by a mean.
+// Whether a tree can take all values of a grid at once; one_number: these are of one feature, in ascending order.
+bool takes_all_values(const TreeView& tree, Link link, bool one_number);
+
+// rows × grid values × outputs; out is zero before. Trees must take all values at once, and rows have no missing values
+// other than those that are replaced or filled by a mean.
 void add_effects(const WeightedTrees& forest, const RawRows& rows, const Grid& grid, int n_threads, Control& control,
                  double* out);
 

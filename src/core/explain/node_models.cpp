@@ -8,6 +8,20 @@
 
 namespace boostforest {
 
+namespace {
+
+int depth_of(const TreeView& tree) {
+    std::vector<int> depth(tree.n_nodes);
+    int deepest = 0;
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        deepest = std::max(deepest, depth[node]);
+        if (tree.feature[node] >= 0) depth[tree.left[node]] = depth[tree.left[node] + 1] = depth[node] + 1;
+    }
+    return deepest;
+}
+
+}  // namespace
+
 Shape shape_of(const TreeView& tree, Link link) {
     if (link == Link::kSigmoid) return Shape::kSigmoid;
     if (link == Link::kSoftmax) return Shape::kSoftmax;
@@ -16,6 +30,10 @@ Shape shape_of(const TreeView& tree, Link link) {
 
 bool is_sum_of_models(const TreeView& tree, Link link) {
     return link != Link::kLog && tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
+}
+
+bool is_walked(const TreeView& tree) {
+    return depth_of(tree) <= kMostLevels;
 }
 
 NodeModels::NodeModels(const TreeView& tree, Link link, int input_width)

@@ -23,6 +23,10 @@ Shape shape_of(const TreeView& tree, Link link);
 // constraints, and those on hidden layers, are not.
 bool is_sum_of_models(const TreeView& tree, Link link);
 
+// Whether a tree may be walked with all its branches: it has no more levels than this.
+constexpr int kMostLevels = 200;
+bool is_walked(const TreeView& tree);
+
 class NodeModels {
    public:
     // input_width: doubles that may be read of the slopes of a model; what lies behind the last is finite.

@@ -1,7 +1,9 @@
-// Effects of one number: see explain/effect_lines.hpp. Part of all.cpp: compiled once per instruction set, so no
+// Effects of one number: see explain/effect_lines.hpp and effect_curves.hpp. Part of all.cpp: compiled once per instruction set, so no
 // standard library here.
 #pragma once
 
+#include "loss.hpp"
+#include "mixed.hpp"
 #include "simd.hpp"
 
 namespace boostforest {
@@ -46,6 +48,123 @@ Index line_sums(const RangeLine& line, const double* starts, const double* weigh
     });
     sums = {.weight = sum(weight), .start = sum(start), .below = sum(below), .above = sum(above)};
     return n_bent;
+}
+
+// Sums of the units of a row, before the sigmoid.
+inline Vec unit_sums(const double* x, int d, const double* layer, Index units_width, Index k) {
+    Vec f = load<Vec>(layer + k);
+    for (Index j = 0; j < d; ++j) f += x[j] * load<Vec>(layer + (1 + j) * units_width + k);
+    return f;
+}
+
+// Four units at a point: one division for all of them.
+inline void four_units(const double* powers, const double* moves, Index stride, double* out) {
+    Vec d[4];
+    unrolled<0, 4>([&]<int k>() { d[k] = 1 + powers[k] * load<Vec>(moves + k * stride); });
+    const Vec first = d[0] * d[1], second = d[2] * d[3], inverse = 1 / (first * second);
+    const Vec of_first = inverse * second, of_second = inverse * first;
+    store<Vec>(out, of_first * d[1]);
+    store<Vec>(out + stride, of_first * d[0]);
+    store<Vec>(out + 2 * stride, of_second * d[3]);
+    store<Vec>(out + 3 * stride, of_second * d[2]);
+}
+
+void unit_curves(const double* x, Index n, int width, int d, const double* layer, int n_units, const double* moves,
+                 int n_points, double most, double* powers, double* out) {
+    const Index units_width = (n_units + 7) / 8 * 8;
+    const Vec high = splat<Vec>(most);
+    for (Index i = 0; i < n; ++i, x += width, out += units_width * n_points) {
+        for (Index k = 0; k < units_width; k += kVec) {
+            const Vec f = unit_sums(x, d, layer, units_width, k);
+            store<Vec>(powers + k, most > 0 ? exp_of(-within(f, -high, high)) : f);
+        }
+        for (Index k = 0; k < n_units && most > 0; k += 4)
+            for (Index p = 0; p < n_points; p += kVec)
+                four_units(powers + k, moves + k * n_points + p, n_points, out + k * n_points + p);
+        for (Index k = 0; k < n_units && most == 0; ++k)
+            for (Index p = 0; p < n_points; p += kVec) {
+                const Index at = k * n_points + p;
+                store<Vec>(out + at, sigmoid_of(powers[k] + load<Vec>(moves + at)));
+            }
+    }
+}
+
+// Whether all lanes are all ones.
+inline bool all_of(VecMask mask) {
+    return lane_bits(mask) == (1U << kVec) - 1;
+}
+
+// Where the scores of a row are.
+struct CurveSides {
+    VecMask inside, below, above;
+};
+
+// kPoints scores from `first` on.
+template <int kPoints>
+[[gnu::always_inline]] inline void curve_scores(const CurveModel& m, const double* units, Index first, double* out,
+                                                CurveSides& sides) {
+    constexpr int kVectors = kPoints / kVec;
+    const Vec low = splat<Vec>(m.lower), high = splat<Vec>(m.upper);
+    Vec total[kVectors], more[kVectors] = {};  // the terms of one sum would wait for each other
+    unrolled<0, kVectors>([&]<int v>() { total[v] = splat<Vec>(m.intercept); });
+    const double* own = units + first;
+    for (Index k = 0; k < m.n_units; k += 2, own += 2 * m.n_points) {  // units are rounded up
+        const double one = m.slopes[k], two = k + 1 < m.n_units ? m.slopes[k + 1] : 0.0;
+        unrolled<0, kVectors>([&]<int v>() {
+            total[v] += one * load<Vec>(own + v * kVec);
+            more[v] += two * load<Vec>(own + m.n_points + v * kVec);
+        });
+    }
+    unrolled<0, kVectors>([&]<int v>() {
+        const Vec score = total[v] + more[v], least = score - m.between, most = score + m.between;
+        sides.inside &= (least >= low) & (most <= high);
+        sides.below &= most <= low;
+        sides.above &= least >= high;
+        store<Vec>(out + first + v * kVec, score);
+    });
+}
+
+Index curve_sums(const CurveModel& m, const double* units, Index per_row, Index first_row, const std::int32_t* rows,
+                 Index n, const double* weights, double* sums, Index stride, double* scores, std::int32_t* bent) {
+    const Vec low = splat<Vec>(m.lower), high = splat<Vec>(m.upper);
+    Index n_bent = 0;
+    for (Index i = 0; i < n; ++i) {
+        const double* own = units + (rows[i] - first_row) * per_row;
+        double *at = scores + n_bent * m.n_points, *to = sums + rows[i] * stride;
+        CurveSides sides{~VecMask{}, ~VecMask{}, ~VecMask{}};
+        Index p = 0;
+        for (; p + 24 <= m.n_points; p += 24) curve_scores<24>(m, own, p, at, sides);
+        for (; p + 16 <= m.n_points; p += 16) curve_scores<16>(m, own, p, at, sides);
+        for (; p < m.n_points; p += 8) curve_scores<8>(m, own, p, at, sides);
+        const bool inside = all_of(sides.inside);
+        if (!inside && !all_of(sides.below) && !all_of(sides.above)) {
+            bent[n_bent++] = static_cast<std::int32_t>(i);
+            continue;
+        }
+        const double weight = weights == nullptr ? 1 : weights[i];
+        for (p = 0; p < m.n_points; p += kVec) {
+            const Vec score = load<Vec>(at + p), kept = inside ? score : within(score, low, high);
+            store<Vec>(to + p, load<Vec>(to + p) + weight * kept);
+        }
+    }
+    return n_bent;
+}
+
+void add_curve(const double* at_points, int n_points, const double* basis, Index stride, Index begin, Index end,
+               double lower, double upper, double weight, double* out) {
+    constexpr int kVectors = 4;  // side by side: the terms of one sum would wait for each other
+    const Vec low = splat<Vec>(lower), high = splat<Vec>(upper);
+    for (Index i = begin; i < end; i += kVectors * kVec) {
+        Vec value[kVectors] = {};
+        for (Index p = 0; p < n_points; ++p)
+            unrolled<0, kVectors>(
+                [&]<int v>() { value[v] += at_points[p] * load<Vec>(basis + p * stride + i + v * kVec); });
+        unrolled<0, kVectors>([&]<int v>() {
+            const Index at = i + v * kVec;
+            if (at >= end) return;
+            store_first(out + at, load<Vec>(out + at) + weight * within(value[v], low, high), end - at);
+        });
+    }
 }
 
 }  // namespace
