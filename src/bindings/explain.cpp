@@ -86,7 +86,7 @@ void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<
     require_size(values, x.shape(0) * n_columns * n_outputs, "values has the wrong size");
     require_size(base, n_outputs, "base has the wrong size");
     for (const TreeView& tree : in.forest.trees)
-        require(has_closed_forms(tree, in.forest.link), "a tree has no path-dependent contributions");
+        require(has_paths(tree, in.forest.link), "a tree has no path-dependent contributions");
     run_without_gil(progress, [&](Control& control) {
         explain_path(in.forest, in.rows, in.others, in.players, n_threads, control, values.data(), base.data());
     });
@@ -130,6 +130,12 @@ bool closed_forms(const Model& model, int link, std::size_t first, std::size_t l
     return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_closed_forms(tree, as); });
 }
 
+bool all_have_paths(const Model& model, int link, std::size_t first, std::size_t last) {
+    const std::vector<TreeView> trees = model.trees(first, last);
+    const Link as = link_of(link, model.n_outputs());
+    return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_paths(tree, as); });
+}
+
 bool all_take_values(const Model& model, int link, std::size_t first, std::size_t last, bool one_number) {
     const std::vector<TreeView> trees = model.trees(first, last);
     const Link as = link_of(link, model.n_outputs());
@@ -162,6 +168,8 @@ void register_explain(nb::module_& module) {
                "of each row, or their sum with row_weights.");
     module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
+    module.def("has_paths", &all_have_paths, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
+               "Whether the trees first … last - 1 have path-dependent contributions.");
     module.def("takes_all_values", &all_take_values, nb::arg("model"), nb::arg("link"), nb::arg("first"),
                nb::arg("last"), nb::arg("one_number"),
                "Whether the trees first … last - 1 take all values of a grid at once; one_number: of one feature, in "

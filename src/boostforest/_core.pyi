@@ -184,6 +184,9 @@ def has_closed_forms(model: Model, link: int, first: int, last: int) -> bool:
     Whether the contributions to the trees first … last - 1 are sums over their nodes.
     """
 
+def has_paths(model: Model, link: int, first: int, last: int) -> bool:
+    """Whether the trees first … last - 1 have path-dependent contributions."""
+
 def takes_all_values(model: Model, link: int, first: int, last: int, one_number: bool) -> bool:
     """
     Whether the trees first … last - 1 take all values of a grid at once; one_number: of one feature, in ascending order.

@@ -129,7 +129,7 @@ void EffectCurves::take_points(int n) {
 }
 
 void EffectCurves::add_tree(const TreeView& tree, Link link, double weight, Worker& worker) {
-    NodeModels models(tree, link, hidden_width(tree.n_inputs));
+    NodeModels models(tree, link, rows_.input_width());
     models_ = &models;
     weight_ = weight;
     read_layer(tree);

@@ -49,6 +49,11 @@ bool has_closed_forms(const TreeView& tree, Link link) {
     return is_sum_of_models(tree, link) && is_walked(tree);
 }
 
+bool has_paths(const TreeView& tree, Link link) {
+    return has_closed_forms(tree, link) || (tree.kind == ModelKind::kHidden && tree.monotone == nullptr &&
+                                            link != Link::kLog && is_walked(tree));
+}
+
 void explain_interventional(const WeightedTrees& forest, const RawRows& rows, const RawRows& background,
                             const Players& players, int n_threads, Control& control, const Contributions& out) {
     if (forest.trees.empty()) return;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../kernels/kernels.hpp"
+#include "../models/hidden_layer.hpp"
 
 namespace boostforest {
 
@@ -40,7 +41,7 @@ NodeModels::NodeModels(const TreeView& tree, Link link, int input_width)
     : tree_(tree),
       shape_(shape_of(tree, link)),
       size_(1 + tree.n_inputs),
-      width_(input_width),
+      width_(tree.kind == ModelKind::kHidden ? hidden_width(tree.n_inputs) : input_width),
       copy_(static_cast<std::size_t>(tree.n_outputs * size_ + width_)) {}
 
 bool NodeModels::load(std::int32_t node) {
