@@ -63,9 +63,23 @@ def kernels(request):
     _core.select_kernels(before)
 
 
-@pytest.mark.parametrize(
-    "grid", [[0.3], np.linspace(-2, 2, 7), np.linspace(-2, 2, 150), np.linspace(-60, 90, 101), [-1e6, 0.0, 0.1, 1e5]], ids=len
-)
+GRIDS = [[0.3], np.linspace(-2, 2, 7), np.linspace(-2, 2, 150), np.linspace(-60, 90, 101), [-1e6, 0.0, 0.1, 1e5]]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=len)
+def test_probabilities_of_two_classes_are_predictions_of_copies_on_any_grid(kernels, grid):
+    """Far off without factors of powers; linear models and constants."""
+    weight = np.random.default_rng(4).random(40)
+    for settings in ({}, {"node_model": "constant"}):
+        forest = BoostForestClassifier(5, random_state=0, preset="paper", **settings).fit(X, y > 0)
+        expected = by_copies(forest.predict_proba, X[:40], 1, grid)
+        effect = forest.effects(X[:40], 1, grid=grid, individual=True)
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-12)
+        mean = forest.effects(X[:40], 1, grid=grid, sample_weight=weight).average
+        np.testing.assert_allclose(mean, np.average(expected, axis=0, weights=weight), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=len)
 def test_curves_of_hidden_layers_are_predictions_of_copies_on_any_grid(kernels, grid):
     """Known at a few points, at every value where these are few, and far off without factors of powers."""
     for settings in ({}, {"clip": False}):

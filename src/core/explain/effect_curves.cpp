@@ -13,11 +13,9 @@ namespace boostforest {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kError = 1e-13;       // that a curve may be off, where its slopes add up to 1
-constexpr double kStrip = 0.9;         // of the way to a pole of the sigmoid: bounds of curves hold up to there
-constexpr double kMostReach = 40;      // of factors: products of four must not overflow
-constexpr double kBeyond = 60;         // sums further out are 0 or 1 to rounding
-constexpr std::int64_t kSlack = 32;    // add_curve reads four vectors at a time
+constexpr double kError = 1e-13;         // that a curve may be off, where its slopes add up to 1
+constexpr double kStrip = 0.9;           // of the way to a pole of the sigmoid: bounds of curves hold up to there
+constexpr std::int64_t kSlack = 32;      // add_curve reads four vectors at a time
 constexpr std::int64_t kCurveRows = 16;  // rows whose units are known at a time: they stay near
 
 // Bound of the error of a polynomial through n Chebyshev points (Trefethen, Approximation Theory, theorem 8.2) of
@@ -94,8 +92,8 @@ void EffectCurves::find_points(const TreeView& tree, NodeModels& models) {
     std::fill_n(moves_.get(n_units * n_points_), n_units * n_points_, 0.0);
     for (int k = 0; k < n_units_; ++k)
         for (int p = 0; p < n_points_; ++p) {
-            const double value = are_values_ ? grid_.values()[std::min<std::int64_t>(p, grid_.n() - 1)]
-                                             : middle_ + half_ * points_[p];
+            const double value =
+                are_values_ ? grid_.values()[std::min<std::int64_t>(p, grid_.n() - 1)] : middle_ + half_ * points_[p];
             moves_.data()[k * n_points_ + p] =
                 as_factors_ ? std::exp(-weights_[k] * (value - middle_)) : weights_[k] * value;
         }
@@ -186,10 +184,10 @@ void EffectCurves::add_model(std::int32_t node, const std::int32_t* rows, std::i
                            .between = between};
     const std::int64_t per_row = padded(n_units_) * n_points_;
     const double* weights = each_ ? nullptr : walk_.weights(rows, n);
-    double *scores = scores_.get(n * n_points_), *sums = of_nodes_.data() + (each_ ? 0 : node) * std::int64_t{n_points_};
-    const std::int64_t n_bent =
-        kernels().curve_sums(model, units_.data(), per_row, first_row_, rows, n, weights, sums, each_ ? n_points_ : 0,
-                             scores, bent_.get(n));
+    double *scores = scores_.get(n * n_points_),
+           *sums = of_nodes_.data() + (each_ ? 0 : node) * std::int64_t{n_points_};
+    const std::int64_t n_bent = kernels().curve_sums(model, units_.data(), per_row, first_row_, rows, n, weights, sums,
+                                                     each_ ? n_points_ : 0, scores, bent_.get(n));
     for (std::int64_t k = 0; k < n_bent; ++k) {
         const std::int32_t i = bent_.data()[k];
         add_curve(scores + k * n_points_, range, model.lower, model.upper, weight_ * (each_ ? 1.0 : weights[i]),

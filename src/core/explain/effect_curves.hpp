@@ -56,15 +56,15 @@ class EffectCurves {
     NodeModels* models_ = nullptr;
     double weight_ = 0;
     int n_units_ = 0;
-    bool as_factors_ = false;         // moves_ are factors of powers
-    Buffer<double> layer_;            // of rows in the middle of the grid
-    std::vector<double> weights_;     // per unit: of the number
-    std::vector<double> reach_;       // per unit: how far its sum goes from the middle
-    Buffer<double> moves_;            // per unit and point, see unit_curves
-    std::vector<double> of_nodes_;    // per node and point: what rows add up to; or per row, since the range began
-    std::vector<GridRange> ranges_;   // of nodes
-    std::int64_t first_row_ = 0;      // of those whose units are known
-    Buffer<double> units_;            // per row, unit and point
+    bool as_factors_ = false;        // moves_ are factors of powers
+    Buffer<double> layer_;           // of rows in the middle of the grid
+    std::vector<double> weights_;    // per unit: of the number
+    std::vector<double> reach_;      // per unit: how far its sum goes from the middle
+    Buffer<double> moves_;           // per unit and point, see unit_curves
+    std::vector<double> of_nodes_;   // per node and point: what rows add up to; or per row, since the range began
+    std::vector<GridRange> ranges_;  // of nodes
+    std::int64_t first_row_ = 0;     // of those whose units are known
+    Buffer<double> units_;           // per row, unit and point
     Buffer<double> scores_, powers_;
     Buffer<std::int32_t> bent_;
 };

@@ -1,6 +1,7 @@
 #include "effect_lines.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "../kernels/kernels.hpp"
@@ -10,6 +11,7 @@ namespace boostforest {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kSlack = 32;  // add_sigmoids takes four vectors at a time
 
 }  // namespace
 
@@ -20,7 +22,8 @@ EffectLines::EffectLines(const Grid& grid, const PreparedRows& rows, const doubl
       n_values_(static_cast<std::int32_t>(grid.n())),
       walk_(grid, rows, row_weights),
       changes_(static_cast<std::size_t>((each_ ? rows.n() : 1) * (n_values_ + 1))),
-      lines_(static_cast<std::size_t>(each_ ? rows.n() : 0)) {
+      lines_(static_cast<std::size_t>(each_ ? rows.n() : 0)),
+      stride_(n_values_ + kSlack) {
     std::fill_n(slopes_.get(rows.input_width()), rows.input_width(), 0.0);
 }
 
@@ -39,13 +42,15 @@ void EffectLines::add_tree(const TreeView& tree, Link link, double weight) {
 void EffectLines::give(double* out) const {
     const double* values = grid_.values();
     const Change *next = changes_.data(), *end = next + changes_.size();
+    const double* curve = curves_.empty() ? nullptr : curves_.data();
     for (; next < end; ++next) {  // the last one of a row ends its lines
         Change sum{0, 0};
         for (std::int32_t i = 0; i < n_values_; ++i, ++next) {
             sum.constant += next->constant;
             sum.slope += next->slope;
-            *out++ += sum.constant + sum.slope * values[i];
+            *out++ += sum.constant + sum.slope * values[i] + (curve == nullptr ? 0.0 : curve[i]);
         }
+        if (curve != nullptr) curve += stride_;
     }
 }
 
@@ -66,8 +71,7 @@ void EffectLines::add_clipped(Change* changes, double weight, GridRange range, c
                               double start) const {
     const double before = line.slope > 0 ? line.lower : line.upper, after = line.slope > 0 ? line.upper : line.lower;
     const double a = (before - start) / line.slope, b = (after - start) / line.slope;
-    Change &from = changes[range.place(grid_.first_above(a))],
-           &to = changes[range.place(grid_.first_above(b))];
+    Change &from = changes[range.place(grid_.first_above(a))], &to = changes[range.place(grid_.first_above(b))];
     from.constant += weight * (start - before);
     from.slope += weight * line.slope;
     to.constant += weight * (after - start);
@@ -83,7 +87,8 @@ void EffectLines::add_model(const std::int32_t* rows, std::int64_t n, GridRange 
                    .least = 0,
                    .most = 0};
     if (!models_->has_slopes()) {
-        const double value = std::min(std::max(models_->intercept(0), line.lower), line.upper);
+        double value = models_->intercept(0);
+        models_->finish(&value, &value);
         if (each_) {
             for (std::int64_t i = 0; i < n; ++i) lines_[rows[i]].constant += value;
         } else {
@@ -106,7 +111,28 @@ void EffectLines::add_model(const std::int32_t* rows, std::int64_t n, GridRange 
     }
     double* starts = starts_.get(n);
     kernels().linear_rows(rows_.inputs(0), rows, n, width, slopes, models_->intercept(0), starts);
+    if (models_->shape() == Shape::kSigmoid) return add_sigmoids(rows, n, range, line.slope, starts);
     each_ ? add_to_rows(rows, n, range, line, starts) : add_sums(rows, n, range, line, starts);
+}
+
+// The values of the range are moved to the front of moves_.
+void EffectLines::add_sigmoids(const std::int32_t* rows, std::int64_t n, GridRange range, double slope,
+                               double* starts) {
+    if (curves_.empty()) curves_.resize((each_ ? rows_.n() : 1) * stride_);
+    const double* values = grid_.values();
+    const double first = values[range.begin], last = values[range.end - 1], middle = 0.5 * (first + last);
+    const bool as_factors = std::abs(slope) * (last - middle) <= kMostReach;
+    const std::int64_t n_values = range.end - range.begin;
+    double* moves = moves_.get(n_values + kSlack);
+    for (std::int64_t i = 0; i < n_values; ++i)
+        moves[i] = as_factors ? -slope * (values[range.begin + i] - middle) : slope * values[range.begin + i];
+    if (as_factors) kernels().exponential(moves, n_values, moves);
+    std::fill_n(moves + n_values, kSlack, 0.0);
+    if (as_factors)
+        for (std::int64_t i = 0; i < n; ++i) starts[i] += slope * middle;
+    kernels().add_sigmoids(starts, n, moves, n_values, as_factors ? kMostReach + kBeyond : 0,
+                           each_ ? nullptr : walk_.weights(rows, n), weight_, each_ ? rows : nullptr, stride_,
+                           curves_.data() + range.begin);
 }
 
 void EffectLines::add_sums(const std::int32_t* rows, std::int64_t n, GridRange range, const RangeLine& line,

@@ -1,8 +1,9 @@
 // Effects of one number on trees whose models are lines, clipped or not: over the values of a grid, in ascending order,
-// what a tree gives for a row is a few lines one after another.
+// what a tree gives for a row is a few lines one after another, or the probabilities that belong to them.
 //
 // The model of a node has the same slope for all rows: their lines differ in where they start. Only the ends of lines
-// are written down; what they add up to is found in the end, for all trees at once.
+// are written down; what they add up to is found in the end, for all trees at once. Probabilities are added up at the
+// values: e^-(start + slope × value) is a product of what depends on the row, and what does not.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ class EffectLines {
     void add_to_rows(const std::int32_t* rows, std::int64_t n, GridRange range, const RangeLine& line,
                      const double* starts);
     void add_clipped(Change* changes, double weight, GridRange range, const RangeLine& line, double start) const;
+    void add_sigmoids(const std::int32_t* rows, std::int64_t n, GridRange range, double slope, double* starts);
     void end_lines(const std::int32_t* rows, std::int64_t n, GridRange range);
     Change* changes_of(std::int32_t row) { return changes_.data() + std::int64_t{row} * (n_values_ + 1); }
 
@@ -55,8 +57,10 @@ class EffectLines {
     double weight_ = 0;
 
     std::vector<Change> lines_;  // per row: what nodes have added since the range began
-    Buffer<double> slopes_, starts_;
-    Buffer<std::int32_t> bent_;  // of the rows at a node, those whose model meets a bound on the grid
+    Buffer<double> slopes_, starts_, moves_;
+    std::int64_t stride_;         // doubles per row of
+    std::vector<double> curves_;  //   probabilities, per row or of all of them
+    Buffer<std::int32_t> bent_;   // of the rows at a node, those whose model meets a bound on the grid
 };
 
 }  // namespace boostforest

@@ -31,7 +31,8 @@ std::int64_t EffectWalk::part(const TreeView& tree, std::int32_t node, std::int3
     kernels().mark_left(column, rows_.width(), rows, n, tree.threshold[node], left);
     if (has_missing_ && tree.missing_left[node] != 0)
         for (std::int64_t i = 0; i < n; ++i)
-            left[i / 8] |= static_cast<std::uint8_t>(std::isnan(column[std::int64_t{rows[i]} * rows_.width()]) << i % 8);
+            left[i / 8] |=
+                static_cast<std::uint8_t>(std::isnan(column[std::int64_t{rows[i]} * rows_.width()]) << i % 8);
     return kernels().part_rows(rows, left, n, scratch_.get(n + 8));
 }
 

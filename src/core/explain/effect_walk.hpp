@@ -23,6 +23,10 @@ struct GridRange {
     std::int32_t place(std::int32_t at) const { return std::min(std::max(at, begin), end); }
 };
 
+// e^-(a + b) as a product of powers: b goes no further than this, so that the product of four does not overflow, and a
+// counts as no further than kBeyond from there, where sigmoids are 0 or 1 to rounding.
+constexpr double kMostReach = 40, kBeyond = 60;
+
 class EffectWalk {
    public:
     // The values of the grid ascend. row_weights null: rows have no weights.

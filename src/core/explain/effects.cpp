@@ -21,9 +21,9 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
 }
 
-// Whether the effects on a row are lines over the grid, or curves of a hidden layer.
+// Whether the effects on a row are lines over the grid, what a sigmoid makes of them, or curves of a hidden layer.
 bool are_lines(const WeightedTrees& forest, const Grid& grid) {
-    return grid.ascends() && forest.trees[0].n_outputs == 1 && forest.link != Link::kSigmoid;
+    return grid.ascends() && forest.trees[0].n_outputs == 1;
 }
 
 bool are_curves(const TreeView& tree, Link link) {

@@ -50,8 +50,8 @@ bool has_closed_forms(const TreeView& tree, Link link) {
 }
 
 bool has_paths(const TreeView& tree, Link link) {
-    return has_closed_forms(tree, link) || (tree.kind == ModelKind::kHidden && tree.monotone == nullptr &&
-                                            link != Link::kLog && is_walked(tree));
+    return has_closed_forms(tree, link) ||
+           (tree.kind == ModelKind::kHidden && tree.monotone == nullptr && link != Link::kLog && is_walked(tree));
 }
 
 void explain_interventional(const WeightedTrees& forest, const RawRows& rows, const RawRows& background,

@@ -115,8 +115,8 @@ void PathTree::find_outputs() {
         if (!models.load(node)) continue;
         double* own = scores_.data() + std::int64_t{node} * n_outputs;
         for (int k = 0; k < n_outputs; ++k)
-            own[k] = models.has_slopes() ? models.score(k, units_.empty() ? means(node) : units(node))
-                                         : models.intercept(k);
+            own[k] =
+                models.has_slopes() ? models.score(k, units_.empty() ? means(node) : units(node)) : models.intercept(k);
         models.finish(own, outputs_.data() + std::int64_t{node} * n_outputs);
     }
 }
@@ -345,9 +345,10 @@ void PathDependent::add_model(std::int32_t node, int depth) {
         model.output = tree_->outputs(node)[k];
         model.below = below(depth) + k * n_points_ * kPathRows;
         kernels().path_model(rule_, model, path_.data(), has_slopes ? static_cast<int>(path_.size()) : 0,
-                             has_slopes && !is_bent && !has_units ? inputs_.data() : nullptr, n, line_.data() + k * per_output,
-                             change_.data() + k * kPathRows, bend_.data() + k * kPathRows, off_path_.data(),
-                             has_slopes ? n_off_path_ : 0, players_.of_input.data(), values_.data() + k * kPathRows,
+                             has_slopes && !is_bent && !has_units ? inputs_.data() : nullptr, n,
+                             line_.data() + k * per_output, change_.data() + k * kPathRows,
+                             bend_.data() + k * kPathRows, off_path_.data(), has_slopes ? n_off_path_ : 0,
+                             players_.of_input.data(), values_.data() + k * kPathRows,
                              std::int64_t{n_outputs_} * kPathRows);
     }
 }

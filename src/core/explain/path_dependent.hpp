@@ -54,9 +54,9 @@ class PathTree {
     const TreeView* tree_;
     Link link_;
     int width_, deepest_ = 0, n_columns_ = 0;
-    std::vector<double> shares_, reach_;    // per node: share of the training rows at its parent, and of all of them
-    std::vector<std::int32_t> mean_;        // per node: which of the means below
-    std::vector<double> means_;             // inputs of the background rows at a node, width_ each
+    std::vector<double> shares_, reach_;  // per node: share of the training rows at its parent, and of all of them
+    std::vector<std::int32_t> mean_;      // per node: which of the means below
+    std::vector<double> means_;           // inputs of the background rows at a node, width_ each
     std::vector<double> units_, unit_sums_;
     std::vector<double> scores_, outputs_;  // per node; 0 without a model
 };

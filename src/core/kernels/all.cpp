@@ -89,6 +89,7 @@ const Kernels kTable = {
     .line_sums = line_sums,
     .unit_curves = unit_curves,
     .curve_sums = curve_sums,
+    .add_sigmoids = add_sigmoids,
     .add_curve = add_curve,
     .cube_lanes = kLaneBits,
     .path_step = path_step,

@@ -1,5 +1,5 @@
-// Effects of one number: see explain/effect_lines.hpp and effect_curves.hpp. Part of all.cpp: compiled once per instruction set, so no
-// standard library here.
+// Effects of one number: see explain/effect_lines.hpp and effect_curves.hpp. Part of all.cpp: compiled once per
+// instruction set, so no standard library here.
 #pragma once
 
 #include "loss.hpp"
@@ -57,16 +57,45 @@ inline Vec unit_sums(const double* x, int d, const double* layer, Index units_wi
     return f;
 }
 
-// Four units at a point: one division for all of them.
+// The inverses of four vectors by one division.
+[[gnu::always_inline]] inline void invert(Vec (&d)[4]) {
+    const Vec first = d[0] * d[1], second = d[2] * d[3], inverse = 1 / (first * second);
+    const Vec of_first = inverse * second, of_second = inverse * first, a = d[0], b = d[2];
+    d[0] = of_first * d[1];
+    d[1] = of_first * a;
+    d[2] = of_second * d[3];
+    d[3] = of_second * b;
+}
+
+// Four units at a point.
 inline void four_units(const double* powers, const double* moves, Index stride, double* out) {
     Vec d[4];
     unrolled<0, 4>([&]<int k>() { d[k] = 1 + powers[k] * load<Vec>(moves + k * stride); });
-    const Vec first = d[0] * d[1], second = d[2] * d[3], inverse = 1 / (first * second);
-    const Vec of_first = inverse * second, of_second = inverse * first;
-    store<Vec>(out, of_first * d[1]);
-    store<Vec>(out + stride, of_first * d[0]);
-    store<Vec>(out + 2 * stride, of_second * d[3]);
-    store<Vec>(out + 3 * stride, of_second * d[2]);
+    invert(d);
+    unrolled<0, 4>([&]<int k>() { store<Vec>(out + k * stride, d[k]); });
+}
+
+void add_sigmoids(double* starts, Index n, const double* moves, Index n_moves, double most, const double* weights,
+                  double weight, const std::int32_t* rows, Index stride, double* out) {
+    const Vec high = splat<Vec>(most);
+    for (Index i = 0; i < n && most > 0; i += kVec)
+        store<Vec>(starts + i, exp_of(-within(load<Vec>(starts + i), -high, high)));
+    for (Index i = 0; i < n; ++i) {
+        const double own = weights == nullptr ? weight : weight * weights[i];
+        double* to = out + (rows == nullptr ? 0 : rows[i] * stride);
+        for (Index v = 0; v < n_moves; v += 4 * kVec) {
+            Vec d[4];
+            unrolled<0, 4>([&]<int k>() {
+                const Vec move = load<Vec>(moves + v + k * kVec);
+                d[k] = most > 0 ? 1 + starts[i] * move : sigmoid_of(starts[i] + move);
+            });
+            if (most > 0) invert(d);
+            unrolled<0, 4>([&]<int k>() {
+                const Index at = v + k * kVec;
+                if (at < n_moves) store_first(to + at, load<Vec>(to + at) + own * d[k], n_moves - at);
+            });
+        }
+    }
 }
 
 void unit_curves(const double* x, Index n, int width, int d, const double* layer, int n_units, const double* moves,

@@ -379,14 +379,14 @@ struct Kernels {
     // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
     void (*clipped_cubes)(const CubeGames& games, double* differences);
 
-    // Adds up rows whose lines are within the bounds, or beyond one of them; lists the others, and returns their number.
-    // Room for eight more.
+    // Adds up rows whose lines are within the bounds, or beyond one of them; lists the others, and returns their
+    // number. Room for eight more.
     std::int64_t (*line_sums)(const RangeLine& line, const double* starts, const double* weights, std::int64_t n,
                               LineSums& sums, std::int32_t* bent);
 
-    // Units of a hidden layer (see hidden_units, n_units rounded up) at n_points points, a multiple of 8, of curves of n
-    // rows: out has rows × units × points. moves: per unit and point what its sum moves by, or, where `most` is not 0,
-    // e to the power of minus that; sums count as at most so far from 0 then. powers: room for the units.
+    // Units of a hidden layer (see hidden_units, n_units rounded up) at n_points points, a multiple of 8, of curves of
+    // n rows: out has rows × units × points. moves: per unit and point what its sum moves by, or, where `most` is not
+    // 0, e to the power of minus that; sums count as at most so far from 0 then. powers: room for the units.
     void (*unit_curves)(const double* x, std::int64_t n, int width, int d, const double* layer, int n_units,
                         const double* moves, int n_points, double most, double* powers, double* out);
 
@@ -397,8 +397,15 @@ struct Kernels {
                                std::int64_t first_row, const std::int32_t* rows, std::int64_t n, const double* weights,
                                double* sums, std::int64_t stride, double* scores, std::int32_t* bent);
 
-    // Adds weight times the values begin … end - 1 of a curve, kept within the bounds: Σ over points of at_points × basis,
-    // of which whole vectors are read.
+    // Adds weight × weights[i] (null: 1) times the sigmoids of what starts at starts[i], which is changed, and moves as
+    // in unit_curves over n_moves values, to those at out + rows[i] * stride (null: at out). Moves have room for 32
+    // more, 0.
+    void (*add_sigmoids)(double* starts, std::int64_t n, const double* moves, std::int64_t n_moves, double most,
+                         const double* weights, double weight, const std::int32_t* rows, std::int64_t stride,
+                         double* out);
+
+    // Adds weight times the values begin … end - 1 of a curve, kept within the bounds: Σ over points of at_points ×
+    // basis, of which whole vectors are read.
     void (*add_curve)(const double* at_points, int n_points, const double* basis, std::int64_t stride,
                       std::int64_t begin, std::int64_t end, double lower, double upper, double weight, double* out);
 
