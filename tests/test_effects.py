@@ -134,14 +134,24 @@ def test_levels_of_categories_are_the_grid():
     np.testing.assert_allclose(pair.average[1, 0], forest.predict(frame.assign(a=1.0, c="red")).mean(), rtol=1e-10)
 
 
-def test_effects_do_not_depend_on_threads():
-    forest = BoostForestRegressor(6, random_state=0, n_jobs=1, preset="paper").fit(X, y)
+@pytest.mark.parametrize(
+    "forest",
+    [
+        BoostForestRegressor(6, random_state=0, preset="paper"),
+        BoostForestRegressor(3, node_model="elm", random_state=0, preset="paper"),
+        BoostForestClassifier(6, random_state=0, preset="paper"),
+    ],
+    ids=["lines", "hidden layers", "classes"],
+)
+def test_effects_do_not_depend_on_threads(forest):
+    forest.set_params(n_jobs=1).fit(X, y > 0 if isinstance(forest, BoostForestClassifier) else y)
     many_rows = np.random.default_rng(2).normal(size=(9000, 5))
     weight = np.random.default_rng(3).random(len(many_rows))
     one = forest.effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
+    curves = forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual
     many = forest.set_params(n_jobs=4).effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
     np.testing.assert_array_equal(one.average, many.average)
-    curves = forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual
+    np.testing.assert_array_equal(curves, forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual)
     np.testing.assert_allclose(one.average, np.average(curves, axis=0, weights=weight), rtol=1e-12)
 
 
