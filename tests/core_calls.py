@@ -194,6 +194,11 @@ def calls(core):
             | {"out": np.zeros(N * 5 * 3)},
         ),
         "has_closed_forms": (core.has_closed_forms, {"model": model, "link": 3, "first": 0, "last": 4}),
+        "has_paths": (core.has_paths, {"model": model, "link": 3, "first": 0, "last": 4}),
+        "takes_all_values": (
+            core.takes_all_values,
+            {"model": model, "link": 3, "first": 0, "last": 4, "one_number": True},
+        ),
         "gbdt_pl_fit": (core.gbdt_pl_fit, gbdt_arguments()),
         "PiecewiseTrees": (core.PiecewiseTrees, piecewise_arguments(core)),
         "PiecewiseTrees.add_scores": (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.inspection import partial_dependence
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 5))
@@ -53,6 +53,45 @@ def test_effects_are_predictions_of_copies(settings, table):
         np.testing.assert_allclose(effect.average, expected.mean(axis=0), rtol=1e-10, atol=1e-10)
 
 
+@pytest.fixture(params=["generic", "avx2", "avx512"])
+def kernels(request):
+    """Use the kernels of an instruction set."""
+    before = _core.kernels()
+    if not _core.select_kernels(request.param):
+        pytest.skip(f"no {request.param} here")
+    yield request.param
+    _core.select_kernels(before)
+
+
+GRIDS = [[0.3], np.linspace(-2, 2, 7), np.linspace(-2, 2, 150), np.linspace(-60, 90, 101), [-1e6, 0.0, 0.1, 1e5]]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=len)
+def test_probabilities_of_two_classes_are_predictions_of_copies_on_any_grid(kernels, grid):
+    """Far off without factors of powers; linear models and constants."""
+    weight = np.random.default_rng(4).random(40)
+    for settings in ({}, {"node_model": "constant"}):
+        forest = BoostForestClassifier(5, random_state=0, preset="paper", **settings).fit(X, y > 0)
+        expected = by_copies(forest.predict_proba, X[:40], 1, grid)
+        effect = forest.effects(X[:40], 1, grid=grid, individual=True)
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-12)
+        mean = forest.effects(X[:40], 1, grid=grid, sample_weight=weight).average
+        np.testing.assert_allclose(mean, np.average(expected, axis=0, weights=weight), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=len)
+def test_curves_of_hidden_layers_are_predictions_of_copies_on_any_grid(kernels, grid):
+    """Known at a few points, at every value where these are few, and far off without factors of powers."""
+    for settings in ({}, {"clip": False}):
+        forest = BoostForestRegressor(5, node_model="elm", random_state=0, preset="paper", **settings).fit(X, y)
+        weight = np.random.default_rng(4).random(40)
+        effect = forest.effects(X[:40], 1, grid=grid, individual=True)
+        expected = by_copies(forest.predict, X[:40], 1, grid)
+        np.testing.assert_allclose(effect.individual, expected, rtol=1e-10, atol=1e-10)
+        mean = forest.effects(X[:40], 1, grid=grid, sample_weight=weight).average
+        np.testing.assert_allclose(mean, np.average(expected, axis=0, weights=weight), rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     "settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}, {"calibrate": "temperature"}], ids=str
 )
@@ -95,14 +134,24 @@ def test_levels_of_categories_are_the_grid():
     np.testing.assert_allclose(pair.average[1, 0], forest.predict(frame.assign(a=1.0, c="red")).mean(), rtol=1e-10)
 
 
-def test_effects_do_not_depend_on_threads():
-    forest = BoostForestRegressor(6, random_state=0, n_jobs=1, preset="paper").fit(X, y)
+@pytest.mark.parametrize(
+    "forest",
+    [
+        BoostForestRegressor(6, random_state=0, preset="paper"),
+        BoostForestRegressor(3, node_model="elm", random_state=0, preset="paper"),
+        BoostForestClassifier(6, random_state=0, preset="paper"),
+    ],
+    ids=["lines", "hidden layers", "classes"],
+)
+def test_effects_do_not_depend_on_threads(forest):
+    forest.set_params(n_jobs=1).fit(X, y > 0 if isinstance(forest, BoostForestClassifier) else y)
     many_rows = np.random.default_rng(2).normal(size=(9000, 5))
     weight = np.random.default_rng(3).random(len(many_rows))
     one = forest.effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
+    curves = forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual
     many = forest.set_params(n_jobs=4).effects(many_rows, 0, sample_weight=weight, grid_resolution=8)
     np.testing.assert_array_equal(one.average, many.average)
-    curves = forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual
+    np.testing.assert_array_equal(curves, forest.effects(many_rows, 0, grid_resolution=8, individual=True).individual)
     np.testing.assert_allclose(one.average, np.average(curves, axis=0, weights=weight), rtol=1e-12)
 
 

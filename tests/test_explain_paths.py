@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, nodes
 from coalitions import coalitions, shapley
 
 
@@ -14,17 +14,32 @@ def table(n_columns=5, seed=0, n=160):
     return X, y
 
 
-def game_of_tree(forest, tree, row, means, shape):
+def linear_change(forest, tree, node, mean, row):
+    """Return the score of a node's model at the mean, and what columns change of it up to the row."""
+    model = forest.linear_models()[node, 0]
+    return model[0] + model[1:] @ mean, model[1:] * (row - mean)
+
+
+def hidden_change(forest, tree, node, mean, row):
+    """Return the same of a model on a hidden layer: units are lines between the mean and the row."""
+    model, (biases, weights) = forest.hidden_models()[node, 0], forest.hidden_layer(tree)
+    model = model[: 1 + len(biases)]
+    start, end = (biases + x @ weights for x in (mean, row))
+    at_start, at_end = (1 / (1 + np.exp(-sums)) for sums in (start, end))
+    same = start == end
+    slopes = np.where(same, at_start * (1 - at_start), (at_end - at_start) / np.where(same, 1, end - start))
+    return model[0] + at_start @ model[1:], (weights * slopes) @ model[1:] * (row - mean)
+
+
+def game_of_tree(forest, tree, row, means, shape, change=linear_change):
     """Return what a tree gives for each set of known columns; models are lines between means and the row."""
     start = forest.tree_start[tree]
-    linear = forest.linear_models()[:, 0]
     sets = coalitions(forest.n_features)
 
     def visit(node):
         own = np.zeros(len(sets))
-        if not np.isnan(linear[node, 0]):
-            at_mean = linear[node, 0] + linear[node, 1:] @ means[node]
-            changes = linear[node, 1:] * (row - means[node])
+        at_mean, changes = change(forest, tree, node, means[node], row)
+        if not np.isnan(at_mean):
             low, high = shape(node, at_mean), shape(node, at_mean + changes.sum())
             slope = (high - low) / changes.sum() if changes.any() else 0.0
             own += low + slope * (sets @ changes)
@@ -76,6 +91,28 @@ def test_values_are_those_of_the_recursion_over_the_tree(settings):
         np.testing.assert_allclose(explanation.values[i], shapley(total[:, None])[:, 0], atol=1e-12)
         np.testing.assert_allclose(explanation.base_values[i], total[0], atol=1e-12)
         np.testing.assert_allclose(total[-1], model.predict(X[i : i + 1])[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("clip", [True, False])
+def test_hidden_units_are_lines_between_means_and_the_row(clip):
+    X, y = table()
+    model = BoostForestRegressor(
+        5, node_model=nodes.ELM(n_hidden=6), clip=clip, random_state=0, scale=False, preset="paper"
+    ).fit(X, y)
+    forest, others = model.forest_, X[20:60]
+    means = node_means(forest, others)
+    explanation = model.explain(X[:4], others, algorithm="path")
+    shape = lambda node, score: np.clip(score, forest.lower[node], forest.upper[node]) if clip else score  # noqa: E731
+    for i in range(4):
+        total = np.mean([game_of_tree(forest, t, X[i], means, shape, hidden_change) for t in range(5)], axis=0)
+        np.testing.assert_allclose(explanation.values[i], shapley(total[:, None])[:, 0], atol=1e-12)
+        np.testing.assert_allclose(total[-1], model.predict(X[i : i + 1])[0], atol=1e-12)
+    labels = np.searchsorted([-1, 1], y)
+    for classes in (labels, labels > 0):
+        classifier = BoostForestClassifier(5, node_model="elm", random_state=0, preset="paper").fit(X, classes)
+        explanation = classifier.explain(X[:20], algorithm="path")
+        sums = explanation.values.sum(axis=1) + explanation.base_values
+        np.testing.assert_allclose(sums, classifier.predict_proba(X[:20]), atol=1e-12)
 
 
 def test_probabilities_are_lines_between_means_and_the_row():

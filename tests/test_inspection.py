@@ -77,6 +77,17 @@ def test_gain_importances_add_up_to_one_and_noise_has_the_least(task, reg_lambda
     assert importances[:4].argmin() == 0
 
 
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_noise_has_little_importance_beside_a_strong_effect(preset):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 6))
+    y = 5 * X[:, 0] + X[:, 1] + rng.normal(size=1000)
+    forest = BoostForestRegressor(100, random_state=0, preset=preset).fit(X, y)
+    for importances in (forest.feature_importances_, forest.permutation_importances(X, y).importances):
+        assert np.abs(importances[2:]).sum() < importances[0] / 20
+        assert importances[1] > importances[2:].max()
+
+
 @pytest.mark.parametrize("scale", [True, False])
 def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_standard_deviations(scale):
     X, _ = example_data("regression", n=300)

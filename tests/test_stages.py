@@ -167,12 +167,15 @@ def test_predictions_add_up_the_stages(task):
         assert_allclose(forest.predict_proba(X).sum(axis=1), 1)
 
 
-def test_importances_weigh_trees_as_predictions_do():
+def test_importances_weigh_stages_as_predictions_do():
     X, y = smooth_table()
     forest = BoostForestRegressor(80, n_stages=2, random_state=0, preset="paper").fit(X, y)
     weights = forest.stages_.tree_weights()
-    shares = np.array([forest.get_tree(i).feature_importances_ for i in range(80)])
-    assert_allclose(forest.feature_importances_, weights @ shares / weights.sum())
+    columns, inner = forest.forest_, forest.forest_.feature >= 0
+    is_first = columns.tree_of_node[inner] < forest.stages_.ends[0]
+    gains = [np.bincount(columns.feature[inner], columns.gain[inner] * own, 10) for own in (is_first, ~is_first)]
+    shares = [gain / gain.sum() for gain in gains]
+    assert_allclose(forest.feature_importances_, np.average(shares, axis=0, weights=forest.stages_.steps))
     assert forest.feature_importances_.sum() == pytest.approx(1)
     slopes = np.array([forest.get_tree(i).slope_importances_ for i in range(80)])
     assert_allclose(forest.slope_importances_, weights @ slopes)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "../core/explain/effects.hpp"
 #include "../core/explain/game.hpp"
@@ -86,7 +87,7 @@ void explain_path_of(const Model& model, const Array<double, 2>& x, const Array<
     require_size(values, x.shape(0) * n_columns * n_outputs, "values has the wrong size");
     require_size(base, n_outputs, "base has the wrong size");
     for (const TreeView& tree : in.forest.trees)
-        require(has_closed_forms(tree, in.forest.link), "a tree has no path-dependent contributions");
+        require(has_paths(tree, in.forest.link), "a tree has no path-dependent contributions");
     run_without_gil(progress, [&](Control& control) {
         explain_path(in.forest, in.rows, in.others, in.players, n_threads, control, values.data(), base.data());
     });
@@ -107,14 +108,15 @@ void add_effects_of(const Model& model, const Array<double, 2>& x, const Array<d
     require(weights.shape(0) == last - first, "weights needs one value per tree");
     require(grid.shape(0) >= 1 && grid.shape(0) < std::numeric_limits<std::int32_t>::max(),
             "grid needs 1 to 2^31 - 2 rows");
-    for (const TreeView& tree : forest.trees)
-        require(has_closed_forms(tree, forest.link) && (forest.link == Link::kIdentity || !tree.sum_path),
-                "a tree is not a sum of models");
     require(!row_weights || row_weights->shape(0) == x.shape(0), "row_weights needs one value per row");
     const std::size_t size = grid.shape(0) * static_cast<std::size_t>(model.n_outputs());
     require_size(out, (row_weights ? 1 : x.shape(0)) * size, "out has the wrong size");
+    const Grid on_grid(values, replaced.data());
+    for (const TreeView& tree : forest.trees)
+        require(takes_all_values(tree, forest.link, on_grid.ascends()) &&
+                    (forest.link == Link::kIdentity || !tree.sum_path),
+                "a tree does not take all values at once");
     run_without_gil(nb::none(), [&](Control& control) {
-        const Grid on_grid(values, replaced.data());
         if (row_weights) {
             add_summed_effects(forest, rows, on_grid, row_weights->data(), n_threads, control, out.data());
         } else {
@@ -127,6 +129,19 @@ bool closed_forms(const Model& model, int link, std::size_t first, std::size_t l
     const std::span<const TreeView> trees = model.trees(first, last);
     const Link as = link_of(link, model.n_outputs());
     return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_closed_forms(tree, as); });
+}
+
+bool all_have_paths(const Model& model, int link, std::size_t first, std::size_t last) {
+    const std::span<const TreeView> trees = model.trees(first, last);
+    const Link as = link_of(link, model.n_outputs());
+    return std::all_of(trees.begin(), trees.end(), [&](const TreeView& tree) { return has_paths(tree, as); });
+}
+
+bool all_take_values(const Model& model, int link, std::size_t first, std::size_t last, bool one_number) {
+    const std::span<const TreeView> trees = model.trees(first, last);
+    const Link as = link_of(link, model.n_outputs());
+    return std::all_of(trees.begin(), trees.end(),
+                       [&](const TreeView& tree) { return takes_all_values(tree, as, one_number); });
 }
 
 }  // namespace
@@ -154,6 +169,12 @@ void register_explain(nb::module_& module) {
                "of each row, or their sum with row_weights.");
     module.def("has_closed_forms", &closed_forms, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
                "Whether the contributions to the trees first … last - 1 are sums over their nodes.");
+    module.def("has_paths", &all_have_paths, nb::arg("model"), nb::arg("link"), nb::arg("first"), nb::arg("last"),
+               "Whether the trees first … last - 1 have path-dependent contributions.");
+    module.def("takes_all_values", &all_take_values, nb::arg("model"), nb::arg("link"), nb::arg("first"),
+               nb::arg("last"), nb::arg("one_number"),
+               "Whether the trees first … last - 1 take all values of a grid at once; one_number: of one feature, in "
+               "ascending order.");
     module.attr("MOST_PAIRED") = kMostPaired;
 }
 

@@ -184,6 +184,14 @@ def has_closed_forms(model: Model, link: int, first: int, last: int) -> bool:
     Whether the contributions to the trees first … last - 1 are sums over their nodes.
     """
 
+def has_paths(model: Model, link: int, first: int, last: int) -> bool:
+    """Whether the trees first … last - 1 have path-dependent contributions."""
+
+def takes_all_values(model: Model, link: int, first: int, last: int, one_number: bool) -> bool:
+    """
+    Whether the trees first … last - 1 take all values of a grid at once; one_number: of one feature, in ascending order.
+    """
+
 MOST_PAIRED: int = 12
 
 def gbdt_pl_fit(x: numpy.ndarray, bins: numpy.ndarray, n_bins: numpy.ndarray, bin_mean: numpy.ndarray, bin_end: numpy.ndarray, y: numpy.ndarray, weight: numpy.ndarray, n_classes: int, start: numpy.ndarray, *, n_rounds: int, learning_rate: float, max_leaves: int, max_depth: int, max_regressors: int, reg_lambda: float, reg_alpha: float, min_child_weight: float, min_samples_leaf: float, n_threads: int) -> dict[str, numpy.ndarray]:

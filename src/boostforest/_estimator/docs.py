@@ -88,7 +88,7 @@ tree_params_ : list of dict
 tree_seeds_ : ndarray of shape (n_trees,)
     Seed of each tree.
 feature_importances_ : ndarray of shape (n_features_in_,)
-    Share of each column in the gain of a tree, mean over the trees.
+    Share of each column in the gain of the splits; with other losses than squared errors the mean of that over trees.
 slope_importances_ : ndarray of shape (n_features_in_,)
     Mean slope over the training rows times the column's standard deviation: what one standard deviation adds to the
     prediction, or to its logarithm where the loss has a log link. Without a sign for more than two classes and for

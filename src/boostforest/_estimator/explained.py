@@ -61,7 +61,8 @@ class ExplainedMixin:
             nodes. With more a part of the values is sampled: they still add up exactly, and ``noise`` says how far they
             may be off.
             "path" is a tenth of the work: an unknown column goes both ways at a split, by the shares of the training
-            rows, and models that are clipped or give probabilities count as lines between the node's mean and the row.
+            rows, and models that are clipped or give probabilities, and hidden units of ELM nodes, count as lines
+            between the node's mean and the row. Not with `monotonic_cst` or log links.
         interactions : bool, default=False
             Share out among pairs of columns as well. Where models are clipped or give probabilities they may see at
             most 12 columns.

@@ -68,7 +68,12 @@ class FittedMixin(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each feature in the gain of a tree, mean over the trees; adds up to 1 (all 0 without a split)."""
+        """Share of each column in the gain of the splits; adds up to 1 (all 0 without a split).
+
+        Of the whole gain with squared errors, so that trees that had only noise to split on count little; with other
+        losses the mean over the trees of the share in each. What node models learn without a split does not count:
+        `slope_importances_` and `permutation_importances` show that.
+        """
         model = self._fitted()
         return model.features.by_column(inspection.feature_importances(model))
 

@@ -28,6 +28,10 @@ class Part:
         """Tell whether the contributions to these trees are sums over their nodes."""
         return _core.has_closed_forms(model.columns.model, self.link, self.first, self.last)
 
+    def has_paths(self, model: Model) -> bool:
+        """Tell whether these trees have path-dependent contributions."""
+        return _core.has_paths(model.columns.model, self.link, self.first, self.last)
+
     def sums(self, model: Model, X: Floats, threads: int) -> Floats:
         """Return what the trees add up to, rows × outputs."""
         total = np.zeros((len(X), model.columns.n_outputs))

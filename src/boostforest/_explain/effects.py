@@ -261,7 +261,9 @@ class _Replaced:
         self._replaced: Mask = np.isin(columns_of_features(model)[0], columns)
         self._grid = np.tile(model.features.mean, (len(mesh), 1))
         self._grid[:, self._replaced] = self._features(np.zeros((1, model.features.n_read)))[:, self._replaced]
-        self._runs = [_runs(model, part) for part in link.parts]
+        values = self._grid[:, self._replaced]
+        one_number = values.shape[1] == 1 and bool((values[:-1] <= values[1:]).all())
+        self._runs = [_runs(model, part, one_number) for part in link.parts]
 
     @property
     def n_values(self) -> int:
@@ -342,21 +344,21 @@ class _Replaced:
         return mixed.reshape(-1, self.n_values, self._model.columns.n_outputs)
 
 
-def _runs(model: Model, part: Part) -> list[tuple[Part, bool]]:
+def _runs(model: Model, part: Part, one_number: bool) -> list[tuple[Part, bool]]:
     """Return the trees of a part in runs that can take all values at once, and that cannot."""
     if model.columns.models:
         return [(part, False)]
-    if part.has_closed_forms(model):
+
+    def is_quick(first: int, last: int) -> bool:
+        return _core.takes_all_values(model.columns.model, part.link, first, last, one_number)
+
+    if is_quick(part.first, part.last):
         return [(part, True)]
-    trees = [
-        replace(part, first=t, last=t + 1, weights=part.weights[t - part.first : t - part.first + 1])
-        for t in range(part.first, part.last)
-    ]
     runs = []
-    for is_quick, group in groupby(trees, lambda tree: tree.has_closed_forms(model)):
-        run = list(group)
-        weights = np.concatenate([tree.weights for tree in run])
-        runs.append((replace(part, first=run[0].first, last=run[-1].last, weights=weights), is_quick))
+    for quick, group in groupby(range(part.first, part.last), lambda tree: is_quick(tree, tree + 1)):
+        trees = list(group)
+        weights = part.weights[trees[0] - part.first : trees[-1] + 1 - part.first]
+        runs.append((replace(part, first=trees[0], last=trees[-1] + 1, weights=weights), quick))
     return runs
 
 

@@ -127,10 +127,10 @@ def _check(model: Model, link: Link, request: Request, n_rows: int, n_others: in
     column_of, n_columns = columns_of_features(model)
     n_outputs, columns = model.columns.n_outputs, model.columns
     closed = all(part.has_closed_forms(model) for part in link.parts)
-    if request.algorithm == "path" and not closed:
+    if request.algorithm == "path" and not all(part.has_paths(model) for part in link.parts):
         raise ValueError(
-            "algorithm='path' needs trees with constant or linear node models and without monotonic_cst (and of at "
-            "most 200 levels, and a loss without logarithms); use algorithm='interventional'."
+            "algorithm='path' needs trees without monotonic_cst, of at most 200 levels, and a loss without logarithms; "
+            "use algorithm='interventional'."
         )
     if request.interactions:
         bends = any(part.link != _core.Link.IDENTITY for part in link.parts) or bool(columns.sum_path.any())

@@ -169,7 +169,7 @@ class Search:
             return best
         features = np.arange(n_features)
         for _ in range(min(_HALVINGS, self._affordable(budget))):
-            gains = gain_importances(best.group.model.columns, None)[features]
+            gains = gain_importances(best.group.model.columns)[features]
             features = np.sort(features[np.argsort(-gains, kind="stable")[: len(features) // 2]])
             settings = best.settings | {"split_features": tuple(features.tolist())}
             trial = self._try(settings, self.trials[-1].round + 1)

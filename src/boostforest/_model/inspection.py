@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._core import ModelKind
+from .._losses.squared_error import SquaredError
 from .columns import ForestColumns
 
 if TYPE_CHECKING:
@@ -22,37 +23,44 @@ _MAX_CONDITIONS = 10**8  # gigabytes of text
 _DEEP = 1000  # levels: such a tree is a chain, whose conditions grow with the square of its depth
 
 
-def gain_importances(
-    forest: ForestColumns, weights: Floats | None, member: npt.NDArray[np.intp] | None = None
-) -> Floats:
-    """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
+def gain_importances(forest: ForestColumns, weights: Floats | None = None) -> Floats:
+    """Return the share of every feature in the gain of a tree, averaged over the trees that have splits."""
+    return _mean_shares(_gains(forest, np.arange(forest.n_trees)), weights)
 
-    Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
-    ``member``: number of the member that a tree belongs to, where the trees of a bag are one; ``weights`` are theirs.
-    """
+
+def _gains(forest: ForestColumns, member: npt.NDArray[np.intp]) -> Floats:
+    """Return the gain of every feature in each member, members × features; ``member``: that a tree belongs to."""
     inner = forest.feature >= 0
-    of_node = forest.tree_of_node[inner] if member is None else member[forest.tree_of_node[inner]]
-    gain = np.zeros((forest.n_trees if member is None else int(member[-1]) + 1, forest.n_features))
-    np.add.at(gain, (of_node, forest.feature[inner]), forest.gain[inner])
-    has_splits = gain.sum(axis=1) > 0
-    gain = gain[has_splits]
-    if len(gain) == 0:
-        return np.zeros(forest.n_features)
-    of_trees = None if weights is None else weights[has_splits]
-    shares: Floats = np.average(gain / gain.sum(axis=1, keepdims=True), axis=0, weights=of_trees)
+    gain = np.zeros((int(member[-1]) + 1, forest.n_features))
+    np.add.at(gain, (member[forest.tree_of_node[inner]], forest.feature[inner]), forest.gain[inner])
+    return gain
+
+
+def _mean_shares(gain: Floats, weights: Floats | None) -> Floats:
+    total = gain.sum(axis=1)
+    if not (total > 0).any():
+        return np.zeros(gain.shape[1])
+    of_trees = None if weights is None else weights[total > 0]
+    shares: Floats = np.average(gain[total > 0] / total[total > 0, None], axis=0, weights=of_trees)
     return shares
 
 
 def feature_importances(model: Model) -> Floats:
-    """Return the share of every feature in the gain of the forest; a bag of boosted trees is one member of it."""
+    """Return the share of every feature in the gain of the forest.
+
+    Squared errors add up: a tree counts as much as its gain in the share of its stage, so that those that had nothing
+    but noise to split on count little. Of other losses the share in each tree counts instead: where few rows are left,
+    a small λ lets the gain of a single split exceed all others in the forest. Stages count as in predictions, and a bag
+    of boosted trees is one member of its stage.
+    """
     stages = model.stages
-    if len(stages) == 1:
-        return gain_importances(model.columns, model.tree_weights())
-    members = stages.members(model.seeds)
+    members = [[(t, t + 1) for t in range(model.n_trees)]] if len(stages) == 1 else stages.members(model.seeds)
     sizes = [end - first for stage in members for first, end in stage]
-    weights = [np.full(len(stage), step / len(stage)) for stage, step in zip(members, stages.steps, strict=True)]
-    member = np.repeat(np.arange(len(sizes)), sizes)
-    return gain_importances(model.columns, np.concatenate(weights) * model.calibration.factor, member)
+    gain = _gains(model.columns, np.repeat(np.arange(len(sizes)), sizes))
+    counts, steps = np.array([len(stage) for stage in members]), np.array(stages.steps)
+    if model.loss.name == SquaredError.name:
+        return _mean_shares(np.add.reduceat(gain, np.cumsum(counts) - counts), steps)
+    return _mean_shares(gain, np.repeat(steps / counts, counts))
 
 
 def _path_sums(forest: ForestColumns, models: Floats) -> Floats:

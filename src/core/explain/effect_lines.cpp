@@ -11,174 +11,175 @@ namespace boostforest {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kSlack = 32;  // add_sigmoids takes four vectors at a time
 
-}
+}  // namespace
 
 EffectLines::EffectLines(const Grid& grid, const PreparedRows& rows, const double* row_weights)
     : grid_(grid),
       rows_(rows),
-      row_weights_(row_weights),
+      each_(row_weights == nullptr),
       n_values_(static_cast<std::int32_t>(grid.n())),
-      changes_(static_cast<std::size_t>((row_weights == nullptr ? rows.n() : 1) * (n_values_ + 1))) {}
+      walk_(grid, rows, row_weights),
+      changes_(static_cast<std::size_t>((each_ ? rows.n() : 1) * (n_values_ + 1))),
+      lines_(static_cast<std::size_t>(each_ ? rows.n() : 0)),
+      stride_(n_values_ + kSlack) {
+    std::fill_n(slopes_.get(rows.input_width()), rows.input_width(), 0.0);
+}
 
 void EffectLines::add_tree(const TreeView& tree, Link link, double weight) {
     NodeModels models(tree, link, rows_.input_width());
-    tree_ = &tree;
     models_ = &models;
     weight_ = weight;
-    make_room(rows_.n());
-    for (std::int32_t i = 0; i < rows_.n(); ++i) {
-        row_[i] = i;
-        range_[i] = {0, n_values_};
-        constant_[i] = slope_[i] = 0;
-    }
-    visit(0, 0, rows_.n());
-}
-
-void EffectLines::make_room(std::int64_t n) {
-    if (static_cast<std::int64_t>(row_.size()) >= n) return;
-    row_.resize(2 * n);
-    range_.resize(2 * n, {0, 0});
-    constant_.resize(2 * n);
-    slope_.resize(2 * n);
+    walk_.walk(
+        tree, 0, rows_.n(),
+        [&](std::int32_t node, const std::int32_t* rows, std::int64_t n, GridRange range) {
+            if (models.load(node)) add_model(rows, n, range);
+        },
+        [&](const std::int32_t* rows, std::int64_t n, GridRange range) { end_lines(rows, n, range); });
 }
 
 void EffectLines::give(double* out) const {
     const double* values = grid_.values();
     const Change *next = changes_.data(), *end = next + changes_.size();
+    const double* curve = curves_.empty() ? nullptr : curves_.data();
     for (; next < end; ++next) {  // the last one of a row ends its lines
         Change sum{0, 0};
         for (std::int32_t i = 0; i < n_values_; ++i, ++next) {
             sum.constant += next->constant;
             sum.slope += next->slope;
-            *out++ += sum.constant + sum.slope * values[i];
+            *out++ += sum.constant + sum.slope * values[i] + (curve == nullptr ? 0.0 : curve[i]);
         }
+        if (curve != nullptr) curve += stride_;
     }
 }
 
-// row_[first] and the next ones are at the node; those of the nodes below follow.
-void EffectLines::visit(std::int32_t node, std::int64_t first, std::int64_t n) {
-    if (n == 0) return;
-    if (models_->load(node)) add_models(first, n);
-    if (tree_->feature[node] < 0) {
-        for (std::int64_t i = first; i < first + n; ++i) {
-            change(row_[i], range_[i].begin(), constant_[i], slope_[i]);
-            change(row_[i], range_[i].end(), -constant_[i], -slope_[i]);
-        }
-        return;
+void EffectLines::end_lines(const std::int32_t* rows, std::int64_t n, GridRange range) {
+    if (!each_) return;
+    for (std::int64_t i = 0; i < n; ++i) {
+        Change &line = lines_[rows[i]], *own = changes_of(rows[i]);
+        own[range.begin].constant += weight_ * line.constant;
+        own[range.begin].slope += weight_ * line.slope;
+        own[range.end].constant -= weight_ * line.constant;
+        own[range.end].slope -= weight_ * line.slope;
+        line = {0, 0};
     }
-    const std::int64_t left = first + n, right = left + n;
-    make_room(right + n);
-    std::int64_t n_left = 0, n_right = 0;
-    part(node, first, n, left, right, n_left, n_right);
-    visit(tree_->left[node] + 1, right, n_right);
-    visit(tree_->left[node], left, n_left);
-}
-
-// Without branches, which could not be foreseen.
-void EffectLines::part(std::int32_t node, std::int64_t first, std::int64_t n, std::int64_t left, std::int64_t right,
-                       std::int64_t& n_left, std::int64_t& n_right) {
-    const std::int32_t feature = tree_->feature[node];
-    const double threshold = tree_->threshold[node];
-    const bool missing_left = tree_->missing_left[node] != 0;
-    std::int64_t to_left = left, to_right = right;
-    std::int32_t* row = row_.data();
-    Range* range = range_.data();
-    double *constant = constant_.data(), *slope = slope_.data();
-    const auto give = [&](std::int64_t i, Range range_left, Range range_right) {
-        row[to_left] = row[to_right] = row[i];
-        constant[to_left] = constant[to_right] = constant[i];
-        slope[to_left] = slope[to_right] = slope[i];
-        range[to_left] = range_left;
-        range[to_right] = range_right;
-    };
-    if (grid_.replaces(feature)) {
-        const std::int32_t cut = first_above({0, n_values_}, threshold);
-        for (std::int64_t i = first; i < first + n; ++i) {
-            const std::int32_t begin = range[i].begin(), end = range[i].end();
-            give(i, {begin, std::min(end, cut)}, {std::max(begin, cut), end});
-            to_left += static_cast<std::int64_t>(begin < cut);
-            to_right += static_cast<std::int64_t>(end > cut);
-        }
-    } else {
-        const double* routed = rows_.routed(0) + feature;
-        const std::int64_t width = rows_.width();
-        for (std::int64_t i = first; i < first + n; ++i) {
-            const double value = routed[row[i] * width];
-            const bool is_left = (value <= threshold) | (std::isnan(value) & missing_left);
-            give(i, range[i], range[i]);
-            to_left += static_cast<std::int64_t>(is_left);
-            to_right += static_cast<std::int64_t>(!is_left);
-        }
-    }
-    n_left = to_left - left;
-    n_right = to_right - right;
-}
-
-// The place of the first value above a bound; without branches, too.
-std::int32_t EffectLines::first_above(Range among, double bound) const {
-    const double *values = grid_.values(), *at = values + among.begin();
-    for (std::int32_t n = among.end() - among.begin(); n > 0;) {
-        const std::int32_t half = (n + 1) / 2;
-        at += at[half - 1] <= bound ? half : 0;
-        n -= half;
-    }
-    return static_cast<std::int32_t>(at - values);
-}
-
-void EffectLines::change(std::int32_t row, std::int32_t value, double constant, double slope) {
-    const double weight = row_weights_ == nullptr ? weight_ : weight_ * row_weights_[row];
-    Change& at = changes_[row_weights_ == nullptr ? std::int64_t{row} * (n_values_ + 1) + value : value];
-    at.constant += weight * constant;
-    at.slope += weight * slope;
-}
-
-// Adds the node's model to the lines of the rows.
-void EffectLines::add_models(std::int64_t first, std::int64_t n) {
-    const bool has_slopes = models_->has_slopes(), is_clipped = models_->shape() == Shape::kClipped;
-    const double* inputs = rows_.inputs(0);
-    const std::int64_t width = rows_.input_width();
-    const std::int32_t* row = row_.data() + first;
-    double* starts = starts_.get(n);
-    if (has_slopes) {
-        kernels().linear_rows(inputs, row, n, static_cast<int>(width), models_->slopes(0), models_->intercept(0),
-                              starts);
-    } else {
-        std::fill_n(starts, n, models_->intercept(0));
-    }
-    const bool moves = has_slopes && !grid_.inputs().empty();
-    const std::int32_t input = moves ? grid_.inputs()[0] : 0;
-    const double slope = moves ? models_->slopes(0)[input] : 0.0;
-    const double lower = is_clipped ? models_->lower() : -kInfinite, upper = is_clipped ? models_->upper() : kInfinite;
-    const double* values = grid_.values();
-    const Range* range = range_.data() + first;
-    double *constant = constant_.data() + first, *line_slope = slope_.data() + first;
-    std::int32_t *bent = bent_.get(n), n_bent = 0;
-    for (std::int32_t i = 0; i < n; ++i) {
-        const double start = starts[i] - slope * inputs[row[i] * width + input];
-        const double a = start + slope * values[range[i].begin()], b = start + slope * values[range[i].end() - 1];
-        const double least = std::min(a, b), most = std::max(a, b);
-        const bool inside = (least >= lower) & (most <= upper), outside = (most <= lower) | (least >= upper);
-        const double bound = most <= lower ? lower : upper, beyond = outside ? bound : 0.0;
-        constant[i] += inside ? start : beyond;
-        line_slope[i] += inside ? slope : 0.0;
-        starts[i] = start;
-        bent[n_bent] = i;
-        n_bent += static_cast<std::int32_t>(!inside & !outside);
-    }
-    for (std::int32_t k = 0; k < n_bent; ++k) add_clipped(row[bent[k]], range[bent[k]], starts[bent[k]], slope);
 }
 
 // Three lines: a bound, the model's score, and the other bound.
-void EffectLines::add_clipped(std::int32_t row, Range range, double start, double slope) {
-    const double before = slope > 0 ? models_->lower() : models_->upper();
-    const double after = slope > 0 ? models_->upper() : models_->lower();
-    const std::int32_t from = first_above(range, (before - start) / slope);
-    const std::int32_t to = first_above({from, range.end()}, (after - start) / slope);
-    change(row, range.begin(), before, 0);
-    change(row, from, start - before, slope);
-    change(row, to, after - start, -slope);
-    change(row, range.end(), -after, 0);
+void EffectLines::add_clipped(Change* changes, double weight, GridRange range, const RangeLine& line,
+                              double start) const {
+    const double before = line.slope > 0 ? line.lower : line.upper, after = line.slope > 0 ? line.upper : line.lower;
+    const double a = (before - start) / line.slope, b = (after - start) / line.slope;
+    Change &from = changes[range.place(grid_.first_above(a))], &to = changes[range.place(grid_.first_above(b))];
+    from.constant += weight * (start - before);
+    from.slope += weight * line.slope;
+    to.constant += weight * (after - start);
+    to.slope -= weight * line.slope;
+}
+
+// Adds the node's model to the lines of the rows.
+void EffectLines::add_model(const std::int32_t* rows, std::int64_t n, GridRange range) {
+    const bool is_clipped = models_->shape() == Shape::kClipped;
+    RangeLine line{.slope = 0,
+                   .lower = is_clipped ? models_->lower() : -kInfinite,
+                   .upper = is_clipped ? models_->upper() : kInfinite,
+                   .least = 0,
+                   .most = 0};
+    if (!models_->has_slopes()) {
+        double value = models_->intercept(0);
+        models_->finish(&value, &value);
+        if (each_) {
+            for (std::int64_t i = 0; i < n; ++i) lines_[rows[i]].constant += value;
+        } else {
+            const double total = weight_ * walk_.total_weight(rows, n) * value;
+            changes_[range.begin].constant += total;
+            changes_[range.end].constant -= total;
+        }
+        return;
+    }
+    const auto width = static_cast<int>(rows_.input_width());
+    const double* slopes = models_->slopes(0);
+    if (!grid_.inputs().empty()) {  // starts are scores at 0
+        const std::int32_t input = grid_.inputs()[0];
+        line.slope = slopes[input];
+        const double a = line.slope * grid_.values()[range.begin], b = line.slope * grid_.values()[range.end - 1];
+        line.least = std::min(a, b);
+        line.most = std::max(a, b);
+        slopes = std::copy_n(slopes, width, slopes_.data()) - width;
+        slopes_.data()[input] = 0;
+    }
+    double* starts = starts_.get(n);
+    kernels().linear_rows(rows_.inputs(0), rows, n, width, slopes, models_->intercept(0), starts);
+    if (models_->shape() == Shape::kSigmoid) return add_sigmoids(rows, n, range, line.slope, starts);
+    each_ ? add_to_rows(rows, n, range, line, starts) : add_sums(rows, n, range, line, starts);
+}
+
+// The values of the range are moved to the front of moves_.
+void EffectLines::add_sigmoids(const std::int32_t* rows, std::int64_t n, GridRange range, double slope,
+                               double* starts) {
+    if (curves_.empty()) curves_.resize((each_ ? rows_.n() : 1) * stride_);
+    const double* values = grid_.values();
+    const double first = values[range.begin], last = values[range.end - 1], middle = 0.5 * (first + last);
+    const bool as_factors = std::abs(slope) * (last - middle) <= kMostReach;
+    const std::int64_t n_values = range.end - range.begin;
+    double* moves = moves_.get(n_values + kSlack);
+    for (std::int64_t i = 0; i < n_values; ++i)
+        moves[i] = as_factors ? -slope * (values[range.begin + i] - middle) : slope * values[range.begin + i];
+    if (as_factors) kernels().exponential(moves, n_values, moves);
+    std::fill_n(moves + n_values, kSlack, 0.0);
+    if (as_factors)
+        for (std::int64_t i = 0; i < n; ++i) starts[i] += slope * middle;
+    kernels().add_sigmoids(starts, n, moves, n_values, as_factors ? kMostReach + kBeyond : 0,
+                           each_ ? nullptr : walk_.weights(rows, n), weight_, each_ ? rows : nullptr, stride_,
+                           curves_.data() + range.begin);
+}
+
+void EffectLines::add_sums(const std::int32_t* rows, std::int64_t n, GridRange range, const RangeLine& line,
+                           const double* starts) {
+    const double* weights = walk_.weights(rows, n);
+    LineSums sums;
+    const std::int64_t n_bent = kernels().line_sums(line, starts, weights, n, sums, bent_.get(n));
+    double at_begin = sums.start, at_end = sums.start;
+    if (sums.below > 0) at_begin += sums.below * line.lower, at_end += sums.below * line.lower;
+    if (sums.above > 0) at_begin += sums.above * line.upper, at_end += sums.above * line.upper;
+    const double slope = weight_ * sums.weight * line.slope;
+    double bent_weight = 0;
+    for (std::int64_t k = 0; k < n_bent; ++k) {
+        const std::int32_t i = bent_.data()[k];
+        bent_weight += weights[i];
+        add_clipped(changes_.data(), weight_ * weights[i], range, line, starts[i]);
+    }
+    if (n_bent > 0) {
+        at_begin += bent_weight * (line.slope > 0 ? line.lower : line.upper);
+        at_end += bent_weight * (line.slope > 0 ? line.upper : line.lower);
+    }
+    changes_[range.begin].constant += weight_ * at_begin;
+    changes_[range.begin].slope += slope;
+    changes_[range.end].constant -= weight_ * at_end;
+    changes_[range.end].slope -= slope;
+}
+
+void EffectLines::add_to_rows(const std::int32_t* rows, std::int64_t n, GridRange range, const RangeLine& line,
+                              const double* starts) {
+    std::int32_t *bent = bent_.get(n), n_bent = 0;
+    for (std::int32_t i = 0; i < n; ++i) {
+        const double least = starts[i] + line.least, most = starts[i] + line.most;
+        const bool inside = (least >= line.lower) & (most <= line.upper);
+        const bool outside = (most <= line.lower) | (least >= line.upper);
+        const double bound = most <= line.lower ? line.lower : line.upper, beyond = outside ? bound : 0.0;
+        lines_[rows[i]].constant += inside ? starts[i] : beyond;
+        lines_[rows[i]].slope += inside ? line.slope : 0.0;
+        bent[n_bent] = i;
+        n_bent += static_cast<std::int32_t>(!inside & !outside);
+    }
+    const double before = line.slope > 0 ? line.lower : line.upper, after = line.slope > 0 ? line.upper : line.lower;
+    for (std::int32_t k = 0; k < n_bent; ++k) {
+        Change* own = changes_of(rows[bent[k]]);
+        own[range.begin].constant += weight_ * before;
+        own[range.end].constant -= weight_ * after;
+        add_clipped(own, weight_, range, line, starts[bent[k]]);
+    }
 }
 
 }  // namespace boostforest

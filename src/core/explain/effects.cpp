@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "../kernels/kernels.hpp"
+#include "effect_curves.hpp"
 #include "effect_lines.hpp"
 #include "row_blocks.hpp"
 
@@ -20,12 +21,21 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
 }
 
-// Whether the effects on a row are lines over the grid.
+// Whether the effects on a row are lines over the grid, what a sigmoid makes of them, or curves of a hidden layer.
 bool are_lines(const WeightedTrees& forest, const Grid& grid) {
-    return grid.ascends() && forest.trees[0].n_outputs == 1 && forest.link != Link::kSigmoid;
+    return grid.ascends() && forest.trees[0].n_outputs == 1;
+}
+
+bool are_curves(const TreeView& tree, Link link) {
+    return tree.kind == ModelKind::kHidden && tree.monotone == nullptr && tree.n_outputs == 1 &&
+           link == Link::kIdentity && is_walked(tree);
 }
 
 }  // namespace
+
+bool takes_all_values(const TreeView& tree, Link link, bool one_number) {
+    return has_closed_forms(tree, link) || (one_number && are_curves(tree, link));
+}
 
 Grid::Grid(const RawRows& rows, const bool* replaced)
     : rows_(rows, 0, rows.n_rows), replaced_(replaced, replaced + rows.n_features) {
@@ -42,6 +52,17 @@ Grid::Grid(const RawRows& rows, const bool* replaced)
     for (std::int64_t i = 0; i < rows_.n(); ++i) values_.push_back(rows_.routed(i)[feature]);
     ascends_ = std::is_sorted(values_.begin(), values_.end()) &&
                std::none_of(values_.begin(), values_.end(), [](double value) { return std::isnan(value); });
+    if (ascends_) find_cells();
+}
+
+void Grid::find_cells() {
+    const double first = values_.front(), whole = values_.back() - first;
+    cells_per_unit_ = whole > 0 && std::isfinite(kCells / whole) ? kCells / whole : 0;
+    for (std::int32_t cell = 0; cell <= kCells; ++cell) {
+        const double begin = first + (cells_per_unit_ > 0 ? cell / cells_per_unit_ : 0.0);
+        cells_.push_back(
+            static_cast<std::int32_t>(std::lower_bound(values_.begin(), values_.end(), begin) - values_.begin()));
+    }
 }
 
 Effects::Effects(const Grid& grid, int n_outputs, int input_width)
@@ -126,11 +147,17 @@ void add_block(const WeightedTrees& forest, const PreparedRows& rows, const Grid
     const std::int64_t size = grid.n() * n_outputs;
     if (are_lines(forest, grid)) {
         EffectLines lines(grid, rows, row_weights);
+        EffectCurves curves(grid, rows, row_weights);
         for (std::size_t t = 0; t < forest.trees.size(); ++t) {
             worker.check(64 * rows.n());
-            lines.add_tree(forest.trees[t], forest.link, forest.weights[t]);
+            if (forest.trees[t].kind == ModelKind::kHidden) {
+                curves.add_tree(forest.trees[t], forest.link, forest.weights[t], worker);
+            } else {
+                lines.add_tree(forest.trees[t], forest.link, forest.weights[t]);
+            }
         }
-        return lines.give(out);
+        lines.give(out);
+        return curves.give(out);
     }
     Effects effects(grid, n_outputs, rows.input_width());
     for (std::size_t t = 0; t < forest.trees.size(); ++t)

@@ -17,18 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 16;                    // that one thread takes through a tree
 constexpr std::int64_t kMostPathRows = 64;                // the same, along paths
-constexpr int kMostLevels = 200;                          // of a tree that is walked with all its branches
 constexpr std::size_t kTreeBytes = std::size_t{4} << 20;  // of prepared trees at a time: they stay near
-
-int depth_of(const TreeView& tree) {
-    std::vector<int> depth(tree.n_nodes);
-    int deepest = 0;
-    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
-        deepest = std::max(deepest, depth[node]);
-        if (tree.feature[node] >= 0) depth[tree.left[node]] = depth[tree.left[node] + 1] = depth[node] + 1;
-    }
-    return deepest;
-}
 
 // Scratch of one thread.
 struct Explainers {
@@ -57,7 +46,12 @@ void fill_diagonal(const double* values, int n_players, int n_outputs, double* p
 }  // namespace
 
 bool has_closed_forms(const TreeView& tree, Link link) {
-    return is_sum_of_models(tree, link) && depth_of(tree) <= kMostLevels;
+    return is_sum_of_models(tree, link) && is_walked(tree);
+}
+
+bool has_paths(const TreeView& tree, Link link) {
+    return has_closed_forms(tree, link) ||
+           (tree.kind == ModelKind::kHidden && tree.monotone == nullptr && link != Link::kLog && is_walked(tree));
 }
 
 void explain_interventional(const WeightedTrees& forest, const RawRows& rows, const RawRows& background,

@@ -19,9 +19,11 @@ struct WeightedTrees {
     std::int64_t first;  // number of the first one in the forest: samples are drawn under the numbers of trees
 };
 
-// Whether contributions to a tree are sums over its nodes; others take mixtures of rows through the whole tree, and
-// have no path-dependent values.
+// Whether contributions to a tree are sums over its nodes; others take mixtures of rows through the whole tree.
 bool has_closed_forms(const TreeView& tree, Link link);
+
+// Whether a tree has path-dependent contributions: these, and trees with a hidden layer.
+bool has_paths(const TreeView& tree, Link link);
 
 struct Contributions {
     double* values;    // rows × columns × outputs, or rows × background rows × columns × outputs

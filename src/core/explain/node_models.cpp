@@ -5,8 +5,23 @@
 #include <limits>
 
 #include "../kernels/kernels.hpp"
+#include "../models/hidden_layer.hpp"
 
 namespace boostforest {
+
+namespace {
+
+int depth_of(const TreeView& tree) {
+    std::vector<int> depth(tree.n_nodes);
+    int deepest = 0;
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        deepest = std::max(deepest, depth[node]);
+        if (tree.feature[node] >= 0) depth[tree.left[node]] = depth[tree.left[node] + 1] = depth[node] + 1;
+    }
+    return deepest;
+}
+
+}  // namespace
 
 Shape shape_of(const TreeView& tree, Link link) {
     if (link == Link::kSigmoid) return Shape::kSigmoid;
@@ -18,11 +33,15 @@ bool is_sum_of_models(const TreeView& tree, Link link) {
     return link != Link::kLog && tree.monotone == nullptr && tree.kind <= ModelKind::kLinear;
 }
 
+bool is_walked(const TreeView& tree) {
+    return depth_of(tree) <= kMostLevels;
+}
+
 NodeModels::NodeModels(const TreeView& tree, Link link, int input_width)
     : tree_(tree),
       shape_(shape_of(tree, link)),
       size_(1 + tree.n_inputs),
-      width_(input_width),
+      width_(tree.kind == ModelKind::kHidden ? hidden_width(tree.n_inputs) : input_width),
       copy_(static_cast<std::size_t>(tree.n_outputs * size_ + width_)) {}
 
 bool NodeModels::load(std::int32_t node) {

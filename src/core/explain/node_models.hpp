@@ -23,9 +23,14 @@ Shape shape_of(const TreeView& tree, Link link);
 // constraints, and those on hidden layers, are not.
 bool is_sum_of_models(const TreeView& tree, Link link);
 
+// Whether a tree may be walked with all its branches: it has no more levels than this.
+constexpr int kMostLevels = 200;
+bool is_walked(const TreeView& tree);
+
 class NodeModels {
    public:
-    // input_width: doubles that may be read of the slopes of a model; what lies behind the last is finite.
+    // input_width: doubles that may be read of the slopes of a model on features, else hidden_width; what lies behind
+    // the last is finite.
     NodeModels(const TreeView& tree, Link link, int input_width);
 
     // Reads the model of a node; false if it has none.
@@ -39,7 +44,7 @@ class NodeModels {
     double lower() const { return lower_; }
     double upper() const { return upper_; }
 
-    // Score of an output for inputs: a row of input_width doubles, zero behind the last.
+    // Score of an output for inputs: a row of so many doubles, zero behind the last.
     double score(int output, const double* inputs) const;
 
     // What the node adds for one score per output; scores and out may be the same.

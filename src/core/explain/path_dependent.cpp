@@ -15,6 +15,19 @@ bool goes_left(const TreeView& tree, std::int32_t node, double value) {
     return std::isnan(value) ? tree.missing_left[node] != 0 : value <= tree.threshold[node];
 }
 
+constexpr double kNear = 1e-5;  // sums of units this near each other: their line has the slope in the middle
+
+double sigmoid(double sum) {
+    const double odds = std::exp(-std::abs(sum));
+    return (sum < 0 ? odds : 1.0) / (1 + odds);
+}
+
+double secant(double from, double to, double at_from, double at_to) {
+    if (std::abs(to - from) > kNear) return (at_to - at_from) / (to - from);
+    const double middle = sigmoid(0.5 * (from + to));
+    return middle * (1 - middle);
+}
+
 }  // namespace
 
 PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& background, const Players& players)
@@ -30,6 +43,7 @@ PathTree::PathTree(const TreeView& tree, Link link, const PreparedRows& backgrou
     }
     find_paths(players);
     if (tree.n_inputs > 0) find_means(background);
+    if (tree.kind == ModelKind::kHidden) find_units();
     find_outputs();
 }
 
@@ -78,6 +92,20 @@ void PathTree::find_means(const PreparedRows& background) {
     }
 }
 
+void PathTree::find_units() {
+    const std::int64_t n_means = static_cast<std::int64_t>(means_.size()) / width_;
+    units_.resize(n_means * n_units());
+    unit_sums_.resize(units_.size());
+    for (std::int64_t i = 0; i < n_means; ++i)
+        for (std::int32_t k = 0; k < tree_->n_inputs; ++k) {
+            double sum = tree_->hidden[k];
+            for (std::int64_t j = 0; j < tree_->n_model_features; ++j)
+                sum += tree_->hidden[(1 + j) * tree_->n_inputs + k] * means_[i * width_ + j];
+            unit_sums_[i * n_units() + k] = sum;
+            units_[i * n_units() + k] = sigmoid(sum);
+        }
+}
+
 void PathTree::find_outputs() {
     const int n_outputs = tree_->n_outputs;
     scores_.resize(tree_->n_nodes * n_outputs);
@@ -87,7 +115,8 @@ void PathTree::find_outputs() {
         if (!models.load(node)) continue;
         double* own = scores_.data() + std::int64_t{node} * n_outputs;
         for (int k = 0; k < n_outputs; ++k)
-            own[k] = models.has_slopes() ? models.score(k, means(node)) : models.intercept(k);
+            own[k] =
+                models.has_slopes() ? models.score(k, units_.empty() ? means(node) : units(node)) : models.intercept(k);
         models.finish(own, outputs_.data() + std::int64_t{node} * n_outputs);
     }
 }
@@ -177,6 +206,7 @@ void PathDependent::add_tree(const PathTree& tree, double weight) {
              .weight = weight,
              .n_rows = n_rows_ > 8 ? kPathRows : 8};
     make_room(tree.deepest() + 1, rule_.n);
+    if (tree.tree().kind == ModelKind::kHidden) find_row_units(tree.tree());
     path_.clear();
     n_off_path_ = static_cast<int>(off_path_.size());
     visit(0, 0);
@@ -238,8 +268,57 @@ void PathDependent::put_on_path(std::int32_t player) {
     }
 }
 
+void PathDependent::find_row_units(const TreeView& tree) {
+    double *sums = unit_sums_.get(std::int64_t{tree.n_inputs} * kPathRows),
+           *units = units_.get(std::int64_t{tree.n_inputs} * kPathRows);
+    for (std::int32_t k = 0; k < tree.n_inputs; ++k, sums += kPathRows, units += kPathRows) {
+        std::fill_n(sums, kPathRows, tree.hidden[k]);
+        for (std::int64_t j = 0; j < tree.n_model_features; ++j) {
+            const double weight = tree.hidden[(1 + j) * tree.n_inputs + k];
+            for (int l = 0; l < kPathRows; ++l) sums[l] += weight * inputs_.data()[j * kPathRows + l];
+        }
+        for (int l = 0; l < kPathRows; ++l) units[l] = sigmoid(sums[l]);
+    }
+}
+
+// What inputs change of the scores where every unit is the line between its values at the means and at the row.
+void PathDependent::add_unit_lines(std::int32_t node) {
+    const TreeView& tree = tree_->tree();
+    const std::int64_t n_units = tree.n_inputs, n_inputs = tree.n_model_features;
+    const double *means = tree_->means(node), *at_means = tree_->units(node), *sums = tree_->unit_sums(node);
+    double* secants = secants_.get(n_units * kPathRows);
+    for (std::int64_t k = 0; k < n_units; ++k)
+        for (std::int64_t l = k * kPathRows; l < (k + 1) * kPathRows; ++l)
+            secants[l] = secant(sums[k], unit_sums_.data()[l], at_means[k], units_.data()[l]);
+    const bool is_clipped = models_->shape() == Shape::kClipped;
+    for (int output = 0; output < n_outputs_; ++output) {
+        const double* slopes = models_->slopes(output);
+        double *line = line_.data() + output * std::int64_t{input_width_} * kPathRows,
+               *change = change_.data() + output * kPathRows, *bend = bend_.data() + output * kPathRows;
+        std::fill_n(change, kPathRows, 0.0);
+        for (std::int64_t j = 0; j < n_inputs; ++j, line += kPathRows) {
+            std::fill_n(line, kPathRows, 0.0);
+            for (std::int64_t k = 0; k < n_units; ++k) {
+                const double slope = slopes[k] * tree.hidden[(1 + j) * n_units + k];
+                for (int l = 0; l < kPathRows; ++l) line[l] += slope * secants[k * kPathRows + l];
+            }
+            for (int l = 0; l < kPathRows; ++l) {
+                line[l] *= inputs_.data()[j * kPathRows + l] - means[j];
+                change[l] += line[l];
+            }
+        }
+        const double score = tree_->scores(node)[output], from = tree_->outputs(node)[output];
+        for (int l = 0; l < kPathRows; ++l) {
+            double to = score + change[l];
+            if (is_clipped) to = std::min(std::max(to, models_->lower()), models_->upper());
+            bend[l] = change[l] != 0 ? (to - from) / change[l] : 0.0;
+        }
+    }
+}
+
 void PathDependent::add_model(std::int32_t node, int depth) {
     const bool has_slopes = models_->has_slopes(), is_clipped = models_->shape() == Shape::kClipped;
+    const bool has_units = tree_->tree().kind == ModelKind::kHidden;
     const bool is_bent = has_slopes && (models_->shape() == Shape::kSigmoid || models_->shape() == Shape::kSoftmax);
     const int n = has_slopes ? static_cast<int>(players_.of_input.size()) : 0;
     PathModel model{.slopes = nullptr,
@@ -251,7 +330,8 @@ void PathDependent::add_model(std::int32_t node, int depth) {
                     .product = product(depth),
                     .below = nullptr};
     const std::int64_t per_output = std::int64_t{input_width_} * kPathRows;
-    for (int k = 0; k < n_outputs_ && is_bent; ++k) {
+    if (has_units) add_unit_lines(node);
+    for (int k = 0; k < n_outputs_ && is_bent && !has_units; ++k) {
         model.slopes = models_->slopes(k);
         model.score = model.output = tree_->scores(node)[k];
         kernels().path_line(model, inputs_.data(), n, line_.data() + k * per_output, change_.data() + k * kPathRows,
@@ -265,9 +345,10 @@ void PathDependent::add_model(std::int32_t node, int depth) {
         model.output = tree_->outputs(node)[k];
         model.below = below(depth) + k * n_points_ * kPathRows;
         kernels().path_model(rule_, model, path_.data(), has_slopes ? static_cast<int>(path_.size()) : 0,
-                             has_slopes && !is_bent ? inputs_.data() : nullptr, n, line_.data() + k * per_output,
-                             change_.data() + k * kPathRows, bend_.data() + k * kPathRows, off_path_.data(),
-                             has_slopes ? n_off_path_ : 0, players_.of_input.data(), values_.data() + k * kPathRows,
+                             has_slopes && !is_bent && !has_units ? inputs_.data() : nullptr, n,
+                             line_.data() + k * per_output, change_.data() + k * kPathRows,
+                             bend_.data() + k * kPathRows, off_path_.data(), has_slopes ? n_off_path_ : 0,
+                             players_.of_input.data(), values_.data() + k * kPathRows,
                              std::int64_t{n_outputs_} * kPathRows);
     }
 }

@@ -4,7 +4,7 @@
 // With q = 1 if the row meets the conditions on a column and else 0, r the share of the training rows that do, and
 // u = t q + (1 - t) r, the values are integrals over t of products of u: polynomials, so that a Gauss–Legendre rule is
 // exact. A model whose output bends (clipped, or a probability) counts as the line between its outputs at the means and
-// at the row, so that the values add up.
+// at the row, so that the values add up; units of a hidden layer do the same.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "../base/buffer.hpp"
 #include "../kernels/kernels.hpp"
+#include "../models/hidden_layer.hpp"
 #include "node_models.hpp"
 #include "players.hpp"
 #include "prepared_rows.hpp"
@@ -36,20 +37,27 @@ class PathTree {
     const double* scores(std::int32_t node) const { return scores_.data() + std::int64_t{node} * tree_->n_outputs; }
     const double* outputs(std::int32_t node) const { return outputs_.data() + std::int64_t{node} * tree_->n_outputs; }
 
+    // Of a tree with a hidden layer: its units at these means, and their sums before the sigmoid.
+    const double* units(std::int32_t node) const { return units_.data() + mean_[node] * n_units(); }
+    const double* unit_sums(std::int32_t node) const { return unit_sums_.data() + mean_[node] * n_units(); }
+    std::int64_t n_units() const { return hidden_width(tree_->n_inputs); }
+
     // Adds what the tree gives when nothing is known, times weight, to n_outputs values.
     void add_base(double weight, double* base) const;
 
    private:
     void find_paths(const Players& players);
     void find_means(const PreparedRows& background);
+    void find_units();
     void find_outputs();
 
     const TreeView* tree_;
     Link link_;
     int width_, deepest_ = 0, n_columns_ = 0;
-    std::vector<double> shares_, reach_;    // per node: share of the training rows at its parent, and of all of them
-    std::vector<std::int32_t> mean_;        // per node: which of the means below
-    std::vector<double> means_;             // inputs of the background rows at a node, width_ each
+    std::vector<double> shares_, reach_;  // per node: share of the training rows at its parent, and of all of them
+    std::vector<std::int32_t> mean_;      // per node: which of the means below
+    std::vector<double> means_;           // inputs of the background rows at a node, width_ each
+    std::vector<double> units_, unit_sums_;
     std::vector<double> scores_, outputs_;  // per node; 0 without a model
 };
 
@@ -69,6 +77,8 @@ class PathDependent {
     void visit(std::int32_t node, int depth);
     void step(std::int32_t node, std::int32_t next, int depth);
     void add_model(std::int32_t node, int depth);
+    void find_row_units(const TreeView& tree);
+    void add_unit_lines(std::int32_t node);
     void bend_one(std::int32_t node);
     void bend_many(std::int32_t node);
     void put_on_path(std::int32_t player);
@@ -96,6 +106,7 @@ class PathDependent {
     std::vector<std::int32_t> off_place_;  // per input: its place there
     Buffer<double> line_, change_, bend_;  // per output: what inputs change, all of them, and the slope of the output
     std::vector<double> to_, at_row_;      // of one row: scores and outputs
+    Buffer<double> units_, unit_sums_, secants_;  // per unit of a hidden layer, see PathTree; slopes of their lines
 };
 
 }  // namespace boostforest

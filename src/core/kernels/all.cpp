@@ -6,6 +6,7 @@
 
 #include "boost.hpp"
 #include "cubes.hpp"
+#include "effects.hpp"
 #include "explain.hpp"
 #include "gram.hpp"
 #include "hidden.hpp"
@@ -86,6 +87,11 @@ const Kernels kTable = {
     .clipped_coalitions = clipped_coalitions,
     .mixed_games = mixed_games,
     .clipped_cubes = clipped_cubes,
+    .line_sums = line_sums,
+    .unit_curves = unit_curves,
+    .curve_sums = curve_sums,
+    .add_sigmoids = add_sigmoids,
+    .add_curve = add_curve,
     .cube_lanes = kLaneBits,
     .path_step = path_step,
     .path_return = path_return,

@@ -35,17 +35,6 @@ template <bool kOneEach>  // column j has input j
     return change;
 }
 
-// Bits of the lanes that are all ones.
-inline std::uint32_t lane_bits(VecMask mask) {
-#if defined(__AVX512F__)
-    return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask));
-#elif defined(__AVX__)
-    return static_cast<std::uint32_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(mask)));
-#else
-    return static_cast<std::uint32_t>((mask[0] & 1) | (mask[1] & 2));
-#endif
-}
-
 // Adds the games of the lanes that `bits` names.
 inline void list_lanes(const double* differences, std::uint32_t bits, OpenCubes& open) {
 #if defined(__AVX512F__)
@@ -108,16 +97,25 @@ template <bool kOneEach>
 #endif
 }
 
+// The nearest value no further than `most` from 0.
+inline Vec near_zero(Vec value, Vec most) {
+#if defined(__AVX512DQ__)
+    return _mm512_range_pd(value, most, 0b0010);  // the smaller size, the sign of the value: one instruction
+#else
+    return within(value, -most, most);
+#endif
+}
+
 // Adds the clipped scores of a block to its sums: depth first, so that few of them are held at a time.
 template <int kLevel, int kPlace, int kBits>
-[[gnu::always_inline]] inline void clipped_scores(Vec score, const double* differences, Vec low, Vec high, Vec one,
+[[gnu::always_inline]] inline void clipped_scores(Vec score, const double* differences, Vec most, Vec one,
                                                   Vec (&sums)[1 << kBits]) {
     if constexpr (kLevel == 0) {
-        sums[kPlace] = plus(sums[kPlace], within(score, low, high), one);
+        sums[kPlace] = plus(sums[kPlace], near_zero(score, most), one);
     } else {
-        clipped_scores<kLevel - 1, kPlace, kBits>(score, differences, low, high, one, sums);
-        const Vec next = plus(score, splat<Vec>(differences[(kLevel - 1) * kLanes]), one);
-        clipped_scores<kLevel - 1, kPlace + (1 << (kLevel - 1)), kBits>(next, differences, low, high, one, sums);
+        clipped_scores<kLevel - 1, kPlace, kBits>(score, differences, most, one, sums);
+        const Vec next = score + splat<Vec>(differences[(kLevel - 1) * kLanes]);
+        clipped_scores<kLevel - 1, kPlace + (1 << (kLevel - 1)), kBits>(next, differences, most, one, sums);
     }
 }
 
@@ -137,19 +135,21 @@ template <int kBits>
 void add_cubes(const CubeGames& games, const OpenCubes& open) {
     const std::int32_t* strides = games.columns->stride + kLaneBits;
     const int n_top = games.columns->n - kLaneBits - kBits;
-    const Vec low = splat<Vec>(games.lower), high = splat<Vec>(games.upper), one = rounded(splat<Vec>(1));
+    const double middle = 0.5 * (games.lower + games.upper);
+    const Vec most = splat<Vec>(games.upper - middle), one = rounded(splat<Vec>(1));
     const Vec weight = load<Vec>(games.lane_weights);
     for (int top = 0; top < 1 << n_top; ++top) {
         double* table = games.table;
         for_bits(top, [&](int j) { table += strides[kBits + j]; });
-        Vec sums[1 << kBits] = {};
+        Vec sums[1 << kBits];
+        unrolled<0, 1 << kBits>([&]<int k>() { sums[k] = splat<Vec>(static_cast<double>(open.n) * middle); });
         for (Index i = 0; i < open.n; ++i) {
             const double* own = open.at[i];
-            Vec score = splat<Vec>(own[games.columns->n * kLanes]);
+            Vec score = splat<Vec>(own[games.columns->n * kLanes] - middle);
             unrolled<0, kLaneBits>(
                 [&]<int j>() { score += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j * kLanes]) : Vec{}; });
             for_bits(top, [&](int j) { score += splat<Vec>(own[(kLaneBits + kBits + j) * kLanes]); });
-            clipped_scores<kBits, 0, kBits>(score, own + kLaneBits * kLanes, low, high, one, sums);
+            clipped_scores<kBits, 0, kBits>(score, own + kLaneBits * kLanes, most, one, sums);
         }
         add_block<kBits, 0, kBits>(table, strides, weight, sums);
     }

@@ -96,6 +96,27 @@ struct CubeGames {
     double* table;                       // values of coalitions, from that with the columns of x alone on
 };
 
+// The model of a node over a range of values of one number, see explain/effect_lines.hpp: rows differ in its start, the
+// score where the number is 0.
+struct RangeLine {
+    double slope, lower, upper;
+    double least, most;  // of slope times a value
+};
+// Sums of weights of rows, and of their weighted starts.
+struct LineSums {
+    double weight, start;  // where no value meets a bound
+    double below, above;   // weights where all values do: the lower one, and the upper one
+};
+
+// The model of a node on a hidden layer, at points of a curve: see explain/effect_curves.hpp.
+struct CurveModel {
+    double intercept;
+    const double* slopes;  // per unit
+    int n_units, n_points;
+    double lower, upper;
+    double between;  // how far a score may go beyond those at the points
+};
+
 // Along the path to a node, kPathRows rows side by side: see explain/path_dependent.hpp for q, r and u.
 constexpr int kPathRows = 16;
 struct PathRule {
@@ -362,6 +383,36 @@ struct Kernels {
     // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions, and else
     // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
     void (*clipped_cubes)(const CubeGames& games, double* differences);
+
+    // Adds up rows whose lines are within the bounds, or beyond one of them; lists the others, and returns their
+    // number. Room for eight more.
+    std::int64_t (*line_sums)(const RangeLine& line, const double* starts, const double* weights, std::int64_t n,
+                              LineSums& sums, std::int32_t* bent);
+
+    // Units of a hidden layer (see hidden_units, n_units rounded up) at n_points points, a multiple of 8, of curves of
+    // n rows: out has rows × units × points. moves: per unit and point what its sum moves by, or, where `most` is not
+    // 0, e to the power of minus that; sums count as at most so far from 0 then. powers: room for the units.
+    void (*unit_curves)(const double* x, std::int64_t n, int width, int d, const double* layer, int n_units,
+                        const double* moves, int n_points, double most, double* powers, double* out);
+
+    // Adds the weighted curves of rows to sums where they are within the bounds, or beyond one of them, and lists the
+    // others with their scores at the points; returns their number. Row i has its units at units + (rows[i] -
+    // first_row) * per_row and its sums at sums + rows[i] * stride; weights null: all are 1. Room for one more.
+    std::int64_t (*curve_sums)(const CurveModel& model, const double* units, std::int64_t per_row,
+                               std::int64_t first_row, const std::int32_t* rows, std::int64_t n, const double* weights,
+                               double* sums, std::int64_t stride, double* scores, std::int32_t* bent);
+
+    // Adds weight × weights[i] (null: 1) times the sigmoids of what starts at starts[i], which is changed, and moves as
+    // in unit_curves over n_moves values, to those at out + rows[i] * stride (null: at out). Moves have room for 32
+    // more, 0.
+    void (*add_sigmoids)(double* starts, std::int64_t n, const double* moves, std::int64_t n_moves, double most,
+                         const double* weights, double weight, const std::int32_t* rows, std::int64_t stride,
+                         double* out);
+
+    // Adds weight times the values begin … end - 1 of a curve, kept within the bounds: Σ over points of at_points ×
+    // basis, of which whole vectors are read.
+    void (*add_curve)(const double* at_points, int n_points, const double* basis, std::int64_t stride,
+                      std::int64_t begin, std::int64_t end, double lower, double upper, double weight, double* out);
 
     // How many columns the lanes of clipped_cubes differ in.
     int cube_lanes;

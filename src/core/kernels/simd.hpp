@@ -170,6 +170,17 @@ inline VecMask first(Index m) {
     return kPlaces < m;
 }
 
+// Bits of the lanes that are all ones.
+inline std::uint32_t lane_bits(VecMask mask) {
+#if defined(__AVX512F__)
+    return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask));
+#elif defined(__AVX__)
+    return static_cast<std::uint32_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(mask)));
+#else
+    return static_cast<std::uint32_t>((mask[0] & 1) | (mask[1] & 2));
+#endif
+}
+
 inline void store_first(double* p, Vec v, Index m) {
     if (m >= kVec) return store(p, v);
 #if defined(__AVX512F__)
