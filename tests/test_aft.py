@@ -13,7 +13,7 @@ import twin
 from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text, load_model
 from boostforest._losses import AcceleratedFailureTime
 from boostforest._losses.aft import _MEDIANS, DISTRIBUTIONS, concordance, read_times
-from test_against_twin import assert_same, fit_pair
+from test_against_twin import compare
 
 NOISE = {"normal": norm, "logistic": logistic, "extreme_value": gumbel_l}
 
@@ -65,9 +65,8 @@ def test_a_forest_of_depth_0_is_the_likeliest_linear_model(distribution):
     options = {"xatol": 1e-11, "fatol": 1e-13, "maxiter": 20000, "maxfev": 20000}
     found = minimize(negative_log_likelihood, found.x, method="Nelder-Mead", options=options)
     settings = {"min_samples_leaf": 1000, "reg_lambda": 0.0, "clip": False, "scale": False}
-    forest = BoostForestRegressor(
-        1, preset="paper", bootstrap=False, loss="aft", distribution=distribution, **settings
-    ).fit(X, y)
+    forest = BoostForestRegressor(1, preset="paper", bootstrap=False, loss="aft", distribution=distribution, **settings)
+    forest.fit(X, y)
     assert forest._model.loss.spread == pytest.approx(np.exp(found.x[0]), rel=1e-6)
     median = np.exp(A @ found.x[1:] + np.exp(found.x[0]) * noise.median())
     assert_allclose(forest.predict(X), median, rtol=1e-6)
@@ -83,8 +82,7 @@ def test_tree_equals_twin(monkeypatch, distribution, setting):
     y[:, 0] /= 10
     make = partial(BoostTreeRegressor, loss="aft", distribution=distribution)
     of_twin = {"spread": 0.8, "family": family, **setting}
-    est, roots, params = fit_pair(make, X, y, "times", of_twin, None, lambda _: (X, read_times(y), np.ones(150)))
-    assert_same(est, roots, params, X)
+    compare(make, X, y, "times", of_twin, None, lambda _: (X, read_times(y), np.ones(150)))
 
 
 # ------------------------------------------------------------------------------
@@ -95,9 +93,8 @@ def test_tree_equals_twin(monkeypatch, distribution, setting):
 @pytest.mark.parametrize("preset", ["paper", "best"])
 def test_forest_orders_times_and_predicts_about_their_median(preset, distribution):
     X, y = table(600, distribution)
-    forest = BoostForestRegressor(
-        40, preset=preset, loss="aft", distribution=distribution, random_state=0, oob_score=True
-    ).fit(X[:400], y[:400])
+    settings = {"loss": "aft", "distribution": distribution, "random_state": 0, "oob_score": True}
+    forest = BoostForestRegressor(40, preset=preset, **settings).fit(X[:400], y[:400])
     assert forest.score(X[400:], y[400:]) > 0.6
     assert forest.oob_score_ > 0.55
     median = 2 + X @ [0.5, -0.3, 0.0] + 0.5 * (X[:, 2] > 0) + 0.7 * NOISE[distribution].median()
@@ -191,19 +188,15 @@ def test_bad_targets_are_refused_and_the_fitted_model_stays(y, says):
     assert_array_equal(tree.predict(X), before)
 
 
-def test_intervals_are_refused():
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "predict_interval needs targets that are known"),
+        ({"oob_score": "r2"}, "oob_score must be True or False with loss='aft'"),
+        ({"distribution": "gumbel"}, "distribution must be one of 'normal', 'logistic', 'extreme_value'"),
+    ],
+)
+def test_what_censored_times_do_not_have_is_refused(settings, says):
     X, y = table(80)
-    with pytest.raises(ValueError, match="predict_interval needs targets that are known"):
-        BoostForestRegressor(40, loss="aft", random_state=0).fit(X, y).predict_interval(X)
-
-
-def test_other_scores_out_of_bag_are_refused():
-    X, y = table(60)
-    with pytest.raises(ValueError, match="oob_score must be True or False with loss='aft'"):
-        BoostForestRegressor(5, loss="aft", oob_score="r2").fit(X, y)
-
-
-def test_unknown_distributions_are_refused():
-    X, y = table(60)
-    with pytest.raises(ValueError, match="distribution must be one of 'normal', 'logistic', 'extreme_value'"):
-        BoostTreeRegressor(loss="aft", distribution="gumbel").fit(X, y)
+    with pytest.raises(ValueError, match=says):
+        BoostForestRegressor(40, loss="aft", random_state=0, **settings).fit(X, y).predict_interval(X)

@@ -16,7 +16,7 @@ from boostforest._base.arrays import mean_and_deviation
 from boostforest._features import imputer as _fill
 from model_files import with_tensors
 from models import FORESTS, assert_same_trees
-from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same, assert_same_predictions, fit_pair
+from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same_predictions, compare
 from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from twin import example_data
 
@@ -230,8 +230,7 @@ def test_tree_of_filled_values_equals_twin(task, criterion, setting, monkeypatch
     fill = TREES[task](scale=False, random_state=0).fit(X, y).fill_
     covariance = np.linalg.inv(fill[1:])
     monkeypatch.setattr(twin, "filled", lambda X: np.array([expected_row(row, fill[0], covariance) for row in X]))
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
-    assert_same(est, roots, all_params, X)
+    est, roots, all_params = compare(TREES[task], X, y, task, settings)
     new = np.where(rng.random(X.shape) < 0.5, np.nan, rng.normal(size=X.shape))
     assert_same_predictions(est, roots, all_params, new)
 

@@ -241,22 +241,19 @@ def test_bad_offsets_are_refused_and_the_fitted_model_stays(offset, says):
     assert_array_equal(tree.predict(X), before)
 
 
-def test_an_offset_whose_exponential_is_no_number_is_refused():
-    X, y, offset = table("poisson")
-    with pytest.raises(ValueError, match=r"offset must be from -300 to 300 for loss='poisson'.*; got one of size 1000"):
-        BoostTreeRegressor(loss="poisson").fit(X, y, offset=np.append(offset[1:], -1e3))
-
-
-def test_an_offset_of_several_classes_has_a_column_for_each():
-    X, y, offset = classes(3)
-    with pytest.raises(ValueError, match=r"a number per row and output, shape \(400, 3\); got shape \(400,\)"):
-        BoostTreeClassifier().fit(X, y, offset=offset[:, 0])
-
-
-def test_forests_of_other_estimators_refuse_an_offset():
-    X, y, offset = table("squared_error")
-    with pytest.raises(ValueError, match="PoolForestRegressor takes no offset"):
-        PoolForestRegressor(DecisionTreeRegressor()).fit(X, y, offset=offset)
+@pytest.mark.parametrize(
+    ("model", "offset", "says"),
+    [
+        (BoostTreeRegressor(loss="poisson"), np.r_[np.zeros(399), -1e3],
+         r"offset must be from -300 to 300 for loss='poisson'.*; got one of size 1000"),
+        (BoostTreeClassifier(), np.zeros(400), r"a number per row and output, shape \(400, 3\); got shape \(400,\)"),
+        (PoolForestRegressor(DecisionTreeRegressor()), np.zeros(400), "PoolForestRegressor takes no offset"),
+    ],
+)  # fmt: skip
+def test_offsets_that_a_model_cannot_have_are_refused(model, offset, says):
+    X, y, _ = classes(3)
+    with pytest.raises(ValueError, match=says):
+        model.fit(X, y, offset=offset)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])

@@ -24,7 +24,7 @@ from boostforest import (
 from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
 from model_files import with_metadata
-from test_against_twin import assert_same, fit_pair
+from test_against_twin import compare
 from twin import example_data
 
 FORESTS = [BoostForestRegressor, BoostForestClassifier]
@@ -197,9 +197,8 @@ TWIN_SETTINGS = [
 def test_tree_equals_twin(node_model, n_targets, setting):
     X, Y = numbers_of_twin(160, 5, n_targets)
     settings = {"node_model": node_model, "n_targets": n_targets, **setting}
-    est, roots, params = fit_pair(BoostTreeRegressor, X, Y, "several", settings)
+    _, roots, _ = compare(BoostTreeRegressor, X, Y, "several", settings)
     assert len(twin.nodes_by_path(roots[0])) >= 5
-    assert_same(est, roots, params, X)
 
 
 @pytest.mark.parametrize("n_targets", [3, 5])
@@ -207,7 +206,7 @@ def test_tree_equals_twin(node_model, n_targets, setting):
 def test_wide_tree_equals_twin(n, d, n_targets):
     X, Y = numbers_of_twin(n, d, n_targets)
     settings = {"n_targets": n_targets, "batch_size": 100}
-    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings), X)
+    compare(BoostTreeRegressor, X, Y, "several", settings)
 
 
 def test_weighted_tree_of_missing_values_and_one_hot_columns_equals_twin():
@@ -216,11 +215,10 @@ def test_weighted_tree_of_missing_values_and_one_hot_columns_equals_twin():
     X[rng.random(X.shape) < [0.0, 0.05, 0.3, 0.0, 0.1]] = np.nan
     weight = rng.uniform(0.5, 1.5, size=len(X))
     weight /= weight.mean()
-    pair = fit_pair(BoostTreeRegressor, X, Y, "several", {"n_targets": 3}, weight, lambda seed: (X, Y, weight))
-    assert_same(*pair, X)
+    compare(BoostTreeRegressor, X, Y, "several", {"n_targets": 3}, weight)
     X = np.hstack([np.eye(9)[rng.integers(0, 9, 200)], np.nan_to_num(X), np.eye(7)[rng.integers(0, 7, 200)]])
     settings = {"n_targets": 3, "max_depth": 3}
-    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings, weight, lambda seed: (X, Y, weight)), X)
+    compare(BoostTreeRegressor, X, Y, "several", settings, weight)
 
 
 def numbers_of_twin(n, d, n_targets):
