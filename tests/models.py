@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 
@@ -51,3 +52,9 @@ def assert_refused(make, X, y, match, params=None, error=ValueError, /, **data):
         estimator.set_params(**good)
     assert not any(hasattr(fresh, name) for name in ("n_features_in_", "forest_", "estimators_"))
     np.testing.assert_array_equal(fitted.predict(X), expected)
+
+
+def all_checks(estimators, expected_failed_checks):
+    """Return scikit-learn's mark, its argument values as a list: 1.6 gives a generator, of which pytest 9 warns."""
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
+    return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)

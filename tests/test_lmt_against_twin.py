@@ -97,18 +97,3 @@ def test_every_instruction_set_gives_the_same_trees(name, n_classes):
     finally:
         _core.select_kernels(before)
     assert_allclose(tree.decision_function(X), expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("column", "values"),
-    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]), ("params", [0.0])],
-)
-def test_damaged_columns_are_refused(column, values):
-    x = np.arange(40.0)[:, None]
-    tree = LMTClassifier(n_iter=0, prune=False).fit(x, x[:, 0] > 19)
-    columns = {name: getattr(tree.tree_, name).reshape(-1) for name in ("feature", "threshold", "left", "model")}
-    columns["params"] = tree.tree_.params.reshape(-1)
-    assert len(columns["feature"]) == 3
-    columns[column] = np.array(values, dtype=columns[column].dtype)
-    with pytest.raises(ValueError, match="damaged tree"):
-        _core.LogisticTree(**columns, mean=np.zeros(1), scale=np.ones(1), n_outputs=1)

@@ -11,25 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_friedman1
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest_paper.baselines import GBDTPLClassifier, GBDTPLRegressor
 from boostforest_paper.baselines.gbdt_pl_bins import make_bins
-
-_mark = parametrize_with_checks(
-    [
-        GBDTPLRegressor(10),
-        GBDTPLRegressor(10, min_samples_leaf=2, max_leaf_nodes=4, reg_alpha=0.1, n_jobs=2),
-        GBDTPLClassifier(10),
-        GBDTPLClassifier(10, min_samples_leaf=2, max_leaf_nodes=4, max_var=0),
-    ]
-)
-
-
-@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
-@pytest.mark.parametrize(_mark.args[0], list(_mark.args[1]), **_mark.kwargs)
-def test_scikit_learns_check_passes(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")

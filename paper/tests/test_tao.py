@@ -10,33 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest import _core
 from boostforest_paper.baselines import BaggedTAOClassifier, TAOClassifier
-
-
-def expected_failed_checks(estimator):
-    """Return the check that bootstrap cannot pass, as scikit-learn says of its own forests."""
-    if not getattr(estimator, "bootstrap", False):
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "weights are the probabilities to be drawn"}
-
-
-_mark = parametrize_with_checks(
-    [
-        TAOClassifier(),
-        TAOClassifier(max_depth=2, init="random", loss="zero_one", class_weight="balanced"),
-        BaggedTAOClassifier(4, max_depth=2, random_state=0),
-    ],
-    expected_failed_checks=expected_failed_checks,
-)
-
-
-@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
-@pytest.mark.parametrize(_mark.args[0], list(_mark.args[1]), **_mark.kwargs)
-def test_scikit_learns_check_passes(estimator, check):
-    check(estimator)
 
 
 def objective(tree, X, y, weight):
