@@ -349,6 +349,9 @@ def wavy(n=700, seed=0):
     return X, y
 
 
+X, y = wavy()
+
+
 @pytest.fixture(scope="module")
 def regressor():
     X, y = wavy()
@@ -396,7 +399,6 @@ def test_boosted_forests_come_back_from_files_and_pickles(which, request, tmp_pa
 
 
 def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regressor):
-    X, y = wavy()
     model, sampling = regressor._model, Sampling(bootstrap=True, n_draws=len(y))
     total, complete = np.zeros(len(y)), np.ones(len(y), dtype=bool)
     for members, step in zip(model.stages.members(model.seeds), model.stages.steps, strict=True):
@@ -412,7 +414,6 @@ def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regr
 
 
 def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
-    X, y = wavy()
     sampling = Sampling(bootstrap=True, n_draws=len(y))
     outputs, seen = regressor._model.out_of_bag_outputs(X, sampling, 1)
     assert seen.all()  # some bags leave each row out
@@ -657,7 +658,6 @@ def keep_all_bags(monkeypatch):
 
 
 def test_boosted_stages_have_as_few_bags_as_their_noise_allows(monkeypatch):
-    X, y = wavy()
     few = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
     keep_all_bags(monkeypatch)
     all_bags = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
@@ -673,14 +673,12 @@ def test_boosted_stages_have_as_few_bags_as_their_noise_allows(monkeypatch):
 
 
 def test_bags_are_kept_where_fewer_would_raise_the_loss(monkeypatch):
-    X, y = wavy()
     monkeypatch.setattr(trim, "TOLERANCE", 1e-9)
     forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
     assert forest.stages_.units[-1] == boosted.number_of_bags(SquaredError(), len(y))
 
 
 def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeypatch):
-    X, y = wavy()
     keep_all_bags(monkeypatch)
     short = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
     monkeypatch.setattr(trim, "TOLERANCE", -np.inf)
@@ -695,7 +693,6 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
 
 
 def test_a_part_whose_bags_have_a_tree_each_is_rounded_as_the_whole():
-    X, y = wavy()
     model = BoostForestRegressor(60, boost=True, preset="paper", dtype="float64", random_state=0).fit(X, y)._model
     first, stages = model.stages.parts[-1][0], model.stages
     of_part = Stages((*stages.ends[:-1], first + 1), stages.steps, (*stages.counts[:-1], 1))

@@ -44,6 +44,9 @@ def table(task="regression", n=150, n_towns=12, seed=0):
     return frame, score if task == "regression" else np.digitize(score, [3] if task == "binary" else [2, 4])
 
 
+frame, y = table()
+
+
 def fit(task="regression", n_estimators=5, data=None, **params):
     """Return a small forest and its table."""
     frame, y = data or table(task)
@@ -185,7 +188,6 @@ def test_a_level_stands_for_its_own_effect_and_not_for_its_company():
 
 
 def test_columns_of_more_levels_than_the_regression_has_room_for_get_means_of_what_it_leaves_over(monkeypatch):
-    frame, y = table()
     monkeypatch.setattr(levels, "MAX_COEFFICIENTS", 7)  # numbers, flag and colour, but no town
     (j,) = fit(data=(frame, y))[0].encoder_.categories.keys() - {1, 4}
     column = fit(data=(frame, y))[0].encoder_.columns[j]
@@ -204,7 +206,6 @@ def test_columns_of_more_levels_than_the_regression_has_room_for_get_means_of_wh
 
 
 def test_means_of_levels_are_the_same_however_many_rows_are_taken_at_once(monkeypatch):
-    frame, y = table()
     at_once = fit(data=(frame, y))[0].encoder_.columns[3].means
     monkeypatch.setattr(levels, "_BLOCK", 32)
     assert_allclose(fit(data=(frame, y))[0].encoder_.columns[3].means, at_once, rtol=1e-12)
@@ -273,7 +274,6 @@ def test_levels_without_meaning_do_not_fool_the_out_of_bag_score(n_levels):
 
 
 def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_count():
-    frame, y = table()
     weight = np.r_[np.ones(100), np.zeros(50)]
     rest = np.where(weight > 0, y, 1e9)
     given = ((y, weight), (y, 1e-6 * weight), (rest, weight))
@@ -337,7 +337,6 @@ def test_trees_take_categories_too(cls):
 
 
 def test_columns_may_be_named_numbered_or_masked():
-    frame, y = table()
     codes = frame.assign(town=frame["town"].str[-2:].astype(int))
     by_type, *_ = fit(data=(codes.astype({"town": "category"}), y))
     names = ["colour", "town", "flag"]
@@ -351,7 +350,6 @@ def test_columns_may_be_named_numbered_or_masked():
 
 
 def test_numbers_of_an_array_may_be_categories():
-    frame, y = table()
     codes = np.column_stack([frame["size"], frame["town"].str[-2:].astype(int)])
     forest = BoostForestRegressor(5, random_state=0, categorical_features=[1], preset="paper").fit(codes, y)
     named = frame[["size", "town"]]
@@ -383,7 +381,6 @@ def test_numbers_of_an_array_may_be_categories():
     ids=str,
 )
 def test_categorical_features_that_make_no_sense_are_refused(categorical, message):
-    frame, y = table()
     with pytest.raises(ValueError, match=f"categorical_features .*{message}"):
         BoostForestRegressor(2, categorical_features=categorical, preset="paper").fit(frame, y)
     with pytest.raises(ValueError, match="X has no names"):

@@ -30,6 +30,9 @@ def table(n_columns=5, seed=0, n=N):
     return X, y
 
 
+X, y = table()
+
+
 def classes(y, n):
     return np.searchsorted(np.quantile(y, np.arange(1, n) / n), y)
 
@@ -60,7 +63,6 @@ REGRESSORS = {
 
 @pytest.mark.parametrize("settings", REGRESSORS.values(), ids=REGRESSORS)
 def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
-    X, y = table()
     forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings, preset="paper").fit(X, y)
     explanation = forest.explain(X[:4], X[20:30])
     compare(explanation, forest.predict, X[:4], X[20:30])
@@ -78,7 +80,6 @@ def test_few_columns_have_the_values_of_all_coalitions(n_columns, n_background):
 @pytest.mark.parametrize("settings", [{}, {"node_model": "constant"}, {"node_model": "elm"}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings):
-    X, y = table()
     forest = BoostForestClassifier(4, random_state=0, **settings, preset="paper").fit(X, classes(y, n_classes))
     explanation = forest.explain(X[:3], X[20:26])
     assert explanation.values.shape == (3, 5, n_classes)
@@ -89,7 +90,6 @@ def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings)
 
 @pytest.mark.parametrize("settings", [{}, {"clip": False, "node_model": "constant"}], ids=str)
 def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
-    X, y = table()
     counts = np.random.default_rng(0).poisson(np.exp(y / 4))
     forest = BoostForestRegressor(4, loss="poisson", random_state=0, **settings, preset="paper").fit(X, counts)
     compare(forest.explain(X[:3], X[20:26]), forest.predict, X[:3], X[20:26])
@@ -103,7 +103,6 @@ def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
 
 
 def test_monotone_values_of_a_classifier_are_those_of_all_coalitions():
-    X, y = table()
     forest = BoostForestClassifier(4, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(
         X, classes(y, 2)
     )
@@ -237,7 +236,6 @@ def secant(function, start, end):
 @pytest.mark.parametrize("output", ["probability", "score"])
 @pytest.mark.parametrize("settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}], ids=str)
 def test_two_classes_are_rescaled_for_each_background_row(settings, output):
-    X, y = table()
     forest = BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(X, classes(y, 2))
     model, rows, others = forest._model, X[:3], X[20:30]
     end = model.stages.ends[0]
@@ -260,7 +258,6 @@ def test_two_classes_are_rescaled_for_each_background_row(settings, output):
 
 
 def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
-    X, y = table()
     forest = BoostForestClassifier(8, random_state=0, preset="paper").fit(X, classes(y, 3))
     explanation = forest.explain(X[:2], X[20:24], output="score")
     for i in range(2):
@@ -271,7 +268,6 @@ def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
 
 
 def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
-    X, y = table()
     forest = BoostForestClassifier(40, random_state=0, n_stages=2, calibrate="temperature", preset="paper").fit(
         X, classes(y, 3)
     )
@@ -296,7 +292,6 @@ def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
 
 
 def test_a_forest_without_splits_has_the_values_of_a_linear_model():
-    X, y = table()
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=N, clip=False, preset="paper").fit(X, y)
     assert (forest.n_nodes_ == 1).all()
@@ -400,7 +395,6 @@ def test_values_are_the_same_on_every_instruction_set(n_columns):
 
 
 def test_interactions_are_those_of_all_coalitions():
-    X, y = table()
     labels = classes(y, 2)
     forests = [
         (BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y), "predict"),
@@ -418,7 +412,6 @@ def test_interactions_are_those_of_all_coalitions():
 
 
 def test_interactions_add_up_to_contributions():
-    X, y = table()
     for forest in (
         BoostForestRegressor(40, random_state=0, n_stages=2, preset="paper").fit(X, y),
         BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper").fit(X, classes(y, 2)),
@@ -440,7 +433,6 @@ def test_interactions_of_many_columns_need_no_enumeration_where_scores_are_linea
 
 
 def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
-    X, y = table()
     forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
     again = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
     rows = forest._model.known.background.table
@@ -457,7 +449,6 @@ def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
 
 
 def test_no_file_and_no_pickle_holds_the_background(tmp_path):
-    X, y = table()
     forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
     forest.save_model(tmp_path / "forest.safetensors")
     for loaded in (load_model(tmp_path / "forest.safetensors"), pickle.loads(pickle.dumps(forest))):
@@ -468,7 +459,6 @@ def test_no_file_and_no_pickle_holds_the_background(tmp_path):
 
 def test_frames_keep_their_names_and_values():
     pd = pytest.importorskip("pandas")
-    X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(b=np.where(X[:, 1] > 0, "high", "low"))
     forest = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, classes(y, 3))
     wider = frame.iloc[:2].assign(more=1)[["more", *"edcba"]]
@@ -494,7 +484,6 @@ def test_one_class_has_nothing_to_explain():
 
 
 def test_progress_is_drawn_if_asked_for(capsys):
-    X, y = table()
     forest = (
         BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper")
         .fit(X, classes(y, 2))

@@ -14,6 +14,9 @@ def table(n_columns=5, seed=0, n=160):
     return X, y
 
 
+X, y = table()
+
+
 def game_of_tree(forest, tree, row, means, shape):
     """Return what a tree gives for each set of known columns; models are lines between means and the row."""
     start = forest.tree_start[tree]
@@ -62,7 +65,6 @@ def node_means(forest, X):
     "settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2, "n_estimators": 40}], ids=str
 )
 def test_values_are_those_of_the_recursion_over_the_tree(settings):
-    X, y = table()
     model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings, preset="paper").fit(
         X, y
     )
@@ -79,7 +81,6 @@ def test_values_are_those_of_the_recursion_over_the_tree(settings):
 
 
 def test_probabilities_are_lines_between_means_and_the_row():
-    X, y = table()
     model = BoostForestClassifier(5, random_state=0, scale=False, preset="paper").fit(X, y > 0)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
@@ -130,7 +131,6 @@ def shap_trees(model):
 @pytest.mark.parametrize("algorithm", ["interventional", "path"])
 def test_forests_of_constants_have_the_values_of_shap(algorithm):
     shap = pytest.importorskip("shap", reason="needs shap")
-    X, y = table()
     model = BoostForestRegressor(8, random_state=0, node_model="constant", scale=False, preset="paper").fit(X, y)
     if algorithm == "path":
         explainer = shap.TreeExplainer(shap_trees(model), feature_perturbation="tree_path_dependent")
@@ -145,7 +145,6 @@ def test_forests_of_constants_have_the_values_of_shap(algorithm):
 @pytest.mark.filterwarnings("ignore")
 def test_values_are_those_of_shap_over_all_coalitions():
     shap = pytest.importorskip("shap", reason="needs shap")
-    X, y = table()
     model = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
     explainer = shap.KernelExplainer(model.predict, X[20:40])
     expected = explainer.shap_values(X[:3], nsamples=2**5 - 2, l1_reg=False, silent=True)

@@ -206,10 +206,12 @@ def frame_data(task, n=80):
     return frame, 50 + 7 * y if task == "regression" else np.array(["no", "maybe", "yes"])[y]
 
 
+X, y = frame_data("regression")
+
+
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("clip", [True, False])
 def test_a_regression_forest_can_be_followed_in_its_table(clip, scale):
-    X, y = frame_data("regression")
     forest = make_forest("regression", clip=clip, scale=scale).fit(X, y)
     nodes = forest.to_dataframe()
     has_model = nodes["intercept"].notna()
@@ -220,7 +222,6 @@ def test_a_regression_forest_can_be_followed_in_its_table(clip, scale):
 @pytest.mark.parametrize("clip", [True, False])
 @pytest.mark.filterwarnings("ignore:min_samples_leaf:UserWarning")
 def test_a_tree_of_one_leaf_can_be_followed_in_its_table(clip):
-    X, y = frame_data("regression")
     tree = BoostTreeRegressor(min_samples_leaf=41, clip=clip).fit(X, y)
     far = X * 3 - 2 * X.mean()
     assert_allclose(scores_from_table(tree.to_dataframe(), far)[0], tree.predict(far), rtol=1e-9)
@@ -267,7 +268,6 @@ def test_columns_without_names_are_numbered():
 
 
 def test_the_root_of_a_clipped_tree_stands_for_the_mean_of_the_target():
-    X, y = frame_data("regression")
     root = BoostTreeRegressor().fit(X, y).to_dataframe().iloc[0]
     assert_allclose(root["intercept"], y.mean())
     assert_array_equal(root[["slope_age", "slope_room"]].astype(float), 0)
@@ -282,7 +282,6 @@ def test_without_pandas_the_table_says_what_to_install(monkeypatch):
 
 
 def test_a_single_ridge_leaf_is_a_ridge_regression():
-    X, y = frame_data("regression")
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         tree = BoostTreeRegressor(min_samples_leaf=41, reg_lambda=0.5, clip=False).fit(X, y)
     Z, z = (X - X.mean()) / X.std(ddof=0), (y - y.mean()) / y.std()

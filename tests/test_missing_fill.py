@@ -28,6 +28,9 @@ def related_columns(n=300, d=5, share=0.3, seed=0):
     return np.where(rng.random(whole.shape) < share, np.nan, whole), whole
 
 
+X, whole = related_columns()
+
+
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
 def test_a_table_without_gaps_gives_the_trees_of_the_plain_path(task):
     X, y = example_data(task, n=150)
@@ -193,7 +196,6 @@ def test_long_tables_are_sampled_and_the_same_seed_draws_the_same_rows():
 
 
 def test_only_gaps_bring_a_distribution_and_only_in_tables_of_some_columns(monkeypatch):
-    X, whole = related_columns()
     y = whole[:, 0]
     assert BoostTreeRegressor().fit(whole, y).fill_ is None
     assert BoostTreeRegressor(missing_fill="mean").fit(X, y).fill_ is None
@@ -247,7 +249,6 @@ def test_what_is_missing_is_learnt_from_the_other_columns(forest):
 
 
 def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
-    X, whole = related_columns()
     forest = BoostForestRegressor(20, oob_score=True, max_samples=0.5, random_state=0, preset="paper").fit(
         X, whole[:, 0]
     )
@@ -264,7 +265,6 @@ def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
 
 
 def test_models_in_python_get_filled_values():
-    X, whole = related_columns()
     y = whole[:, 0]
     settings = {"random_state": 0, "max_leaf_nodes": 5, "min_samples_leaf": 30}
     in_core = BoostTreeRegressor(reg_lambda=0.1, **settings).fit(X, y)
@@ -299,7 +299,6 @@ def damaged(change):
     ids=["short", "type", "nan", "asymmetric", "negative"],
 )
 def test_a_damaged_distribution_is_refused(damage, reason, tmp_path):
-    X, whole = related_columns()
     tree = BoostTreeRegressor(random_state=0).fit(X, whole[:, 0])
     tree.save_model(tmp_path / "a")
     content = (tmp_path / "a").read_bytes()

@@ -19,6 +19,8 @@ from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticC
 from models import assert_refused, output
 from weka_lmt import checkerboard, piecewise, steps
 
+X, y = piecewise()
+
 BOTH = [SimpleLogisticClassifier, LMTClassifier]
 ALL = [SimpleLogisticClassifier(random_state=3), LMTClassifier(random_state=3), M5PRegressor(prune=False)]
 
@@ -54,7 +56,6 @@ def test_the_seed_decides_the_folds_and_nothing_else_is_random(estimator, cancer
 
 
 def test_fits_on_threads_give_the_same_trees():
-    X, y = piecewise()
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(lambda seed: LMTClassifier(random_state=seed % 2).fit(X, y), range(8)))
     for tree in trees[2:]:
@@ -89,7 +90,6 @@ def test_missing_values_count_as_the_mean_of_the_training_rows(estimator):
 @settings(max_examples=20, deadline=None)
 @given(power=st.integers(-30, 30), shift=st.integers(-1000, 1000))
 def test_units_do_not_matter(power, shift):
-    X, y = piecewise()
     unit = 2.0**power
     expected = LMTClassifier(n_iter=3, shuffle=False).fit(X, y).predict_proba(X)
     tree = LMTClassifier(n_iter=3, shuffle=False).fit((X + shift) * unit, y)
@@ -97,7 +97,6 @@ def test_units_do_not_matter(power, shift):
 
 
 def test_sizes_of_nodes_are_kept():
-    X, y = piecewise()
     for split, leaf in ((16, 2), (40, 2), (16, 12), (300, 2), (301, 2)):
         tree = LMTClassifier(n_iter=1, prune=False, min_samples_split=split, min_samples_leaf=leaf).fit(X, y).tree_
         inner = tree.feature >= 0
@@ -107,13 +106,11 @@ def test_sizes_of_nodes_are_kept():
 
 
 def test_pruning_makes_the_tree_smaller():
-    X, y = piecewise()
     whole, pruned = (LMTClassifier(prune=p, random_state=0).fit(X, y) for p in (False, True))
     assert 1 < pruned.n_leaves_ < whole.n_leaves_
 
 
 def test_thresholds_are_values_of_the_table():
-    X, y = piecewise()
     tree = LMTClassifier(prune=False).fit(X, y).tree_
     inner = tree.feature >= 0
     assert all(t in X[:, j] for j, t in zip(tree.feature[inner], tree.threshold[inner], strict=True))
@@ -121,7 +118,6 @@ def test_thresholds_are_values_of_the_table():
 
 @pytest.mark.parametrize("estimator", [LMTClassifier, M5PRegressor])
 def test_apply_leads_to_the_leaves(estimator):
-    X, y = piecewise()
     tree = estimator(prune=False).fit(X, y)
     leaves, counts = np.unique(tree.apply(X), return_counts=True)
     assert (tree.tree_.feature[leaves] == -1).all()
@@ -179,7 +175,6 @@ def test_deep_trees_are_no_problem():
 
 
 def test_class_weights_multiply_the_weights_of_rows():
-    X, y = piecewise()
     weights = {0: 1.0, 1: 4.0, 2: 0.5}
     by_class = SimpleLogisticClassifier(n_iter=10, class_weight=weights).fit(X, y)
     by_row = SimpleLogisticClassifier(n_iter=10).fit(X, y, np.array([1.0, 4.0, 0.5])[y])
@@ -278,7 +273,6 @@ def read_functions(model_lines, x):
 
 
 def test_the_text_says_what_the_leaves_predict():
-    X, y = piecewise()
     frame = pd.DataFrame(X, columns=list("abcde"))
     tree = LMTClassifier(n_iter=3, random_state=0).fit(frame, np.array(["low", "mid", "high"])[y])
     branches, *models = export_text(tree, digits=15).split("\n\n")

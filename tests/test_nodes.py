@@ -18,6 +18,8 @@ from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
 from models import FORESTS
 from twin import example_data
 
+X, y = example_data("regression")
+
 
 def one_leaf(node_model, X, y, **params):
     """Return a tree of one leaf: the node model alone."""
@@ -44,7 +46,6 @@ def test_an_object_is_copied_compared_and_shown_by_its_parameters(model):
 
 
 def test_names_are_the_same_models_with_the_same_forests():
-    X, y = example_data("regression")
     for name, model in {"ridge": Ridge(), "constant": Constant(), "elm": ELM(), "svr": LinearSVR()}.items():
         by_name, by_object = (BoostTreeRegressor(node_model=m, random_state=0).fit(X, y) for m in (name, model))
         assert_array_equal(by_name.predict(X), by_object.predict(X))
@@ -88,7 +89,6 @@ def test_pools_of_a_model_leave_all_other_draws_alone():
 
 
 def test_own_penalty_is_for_the_models_and_that_of_the_tree_for_the_gain():
-    X, y = example_data("regression")
     settings = {"max_leaf_nodes": 2, "random_state": 0}
     both = BoostTreeRegressor(reg_lambda=5.0, **settings).fit(X, y)
     own = BoostTreeRegressor(node_model=Ridge(5.0), reg_lambda=0.1, **settings).fit(X, y)
@@ -105,7 +105,6 @@ def test_grid_search_reaches_the_parameters_of_a_model():
 
 
 def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
-    X, y = example_data("regression")
     forest = BoostForestRegressor(4, node_model=["elm", "svr"], bootstrap=False, random_state=0, preset="paper").fit(
         X, y
     )
@@ -290,7 +289,6 @@ def test_a_forest_with_hidden_layers_can_be_followed_in_its_table(task, node_mod
 
 
 def test_slope_importances_are_those_of_linear_models_only():
-    X, y = example_data("regression")
     assert not hasattr(BoostForestRegressor(2, node_model="elm", preset="paper").fit(X, y), "slope_importances_")
     with pytest.raises(AttributeError, match="slope_importances_ needs node models with slopes"):
         _ = BoostTreeRegressor(node_model="elm").fit(X, y).slope_importances_

@@ -34,6 +34,8 @@ from boostforest._pools.members import share_out
 from models import output
 from twin import example_data
 
+X, y = example_data("regression")
+
 LEAVES = {"min_samples_leaf": range(5, 16)}
 MIXTURES = {
     "regression": ([ExtraTreeRegressor(), Ridge(), BoostTreeRegressor()], [LEAVES, {"alpha": [0.1, 1.0]}, LEAVES]),
@@ -71,7 +73,6 @@ def test_members_are_the_estimators_fitted_to_the_rows_that_their_seeds_draw(tas
 
 
 def test_the_draws_are_those_of_a_boost_forest():
-    X, y = example_data("regression")
     ours, theirs = (
         PoolForestRegressor(Ridge(), 9, random_state=3),
         BoostForestRegressor(9, random_state=3, preset="paper"),
@@ -80,13 +81,11 @@ def test_the_draws_are_those_of_a_boost_forest():
 
 
 def test_a_mean_of_members_is_the_prediction():
-    X, y = example_data("regression")
     forest = mixture("regression").fit(X, y)
     assert_allclose(forest.predict(X), np.mean([member.predict(X) for member in forest.estimators_], axis=0))
 
 
 def test_without_bootstrap_members_see_all_rows_and_get_the_weights():
-    X, y = example_data("regression")
     weight = np.random.default_rng(0).uniform(0, 2, len(y))
     forest = PoolForestRegressor(Ridge(), 3, bootstrap=False).fit(X, y, weight)
     assert_allclose(forest.predict(X), Ridge().fit(X, y, weight).predict(X))
@@ -94,7 +93,6 @@ def test_without_bootstrap_members_see_all_rows_and_get_the_weights():
 
 
 def test_rows_of_weight_zero_are_never_drawn():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 5, random_state=0).fit(X, y, np.arange(len(y)) < 50)
     assert max(rows.max() for rows in forest.estimators_samples_) < 50
 
@@ -133,7 +131,6 @@ def test_members_get_columns_of_their_own():
 
 
 def test_pools_may_be_values_sequences_and_distributions_of_nested_parameters():
-    X, y = example_data("regression")
     pools = {
         "ridge__alpha": stats.loguniform(1e-3, 1e3),
         "ridge__fit_intercept": [True, False],
@@ -148,7 +145,6 @@ def test_pools_may_be_values_sequences_and_distributions_of_nested_parameters():
 
 
 def test_the_draws_of_one_pool_do_not_depend_on_the_others():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(ExtraTreeRegressor(), 20, pools=LEAVES, random_state=0).fit(X, y)
     other = clone(forest).set_params(pools={"max_depth": [3, 4, 5], **LEAVES}).fit(X, y)
     assert [p["min_samples_leaf"] for p in other.member_params_] == [
@@ -157,7 +153,6 @@ def test_the_draws_of_one_pool_do_not_depend_on_the_others():
 
 
 def test_a_pool_may_hold_estimators_and_each_member_gets_its_own():
-    X, y = example_data("regression")
     parts = [Ridge(alpha=5.0), ExtraTreeRegressor(max_depth=2)]
     pipeline = make_pipeline(StandardScaler(), LinearRegression())
     forest = PoolForestRegressor(pipeline, 12, pools={"linearregression": parts}, random_state=0).fit(X, y)
@@ -169,7 +164,6 @@ def test_a_pool_may_hold_estimators_and_each_member_gets_its_own():
 
 
 def test_members_get_seeds_of_their_own_also_inside_pipelines():
-    X, y = example_data("regression")
     for estimator in (ExtraTreeRegressor(random_state=5), make_pipeline(StandardScaler(), ExtraTreeRegressor())):
         forest = PoolForestRegressor(estimator, 10, random_state=0).fit(X, y)
         trees = [m if isinstance(m, ExtraTreeRegressor) else m[-1] for m in forest.estimators_]
@@ -187,7 +181,6 @@ def test_every_first_part_of_a_mixture_keeps_to_the_weights(weights, n):
 def test_equal_kinds_take_turns_and_weights_are_shares():
     assert share_out([1, 1, 1], 7).tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert np.bincount(share_out([1, 2, 7], 250)).tolist() == [25, 50, 175]
-    X, y = example_data("regression")
     forest = PoolForestRegressor([Ridge(), ExtraTreeRegressor()], 9, weights=[1, 2], random_state=0).fit(X, y)
     assert sum(isinstance(member, Ridge) for member in forest.estimators_) == 3
 
@@ -254,7 +247,6 @@ def test_out_of_bag_figures_equal_a_slow_recomputation(task):
 
 
 def test_the_out_of_bag_score_takes_any_metric_and_warns_of_rows_without():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 2, oob_score=mean_absolute_error, random_state=0)
     with pytest.warns(UserWarning, match="rows were drawn by every member") as caught:
         forest.fit(X, y)
@@ -264,7 +256,6 @@ def test_the_out_of_bag_score_takes_any_metric_and_warns_of_rows_without():
 
 
 def test_importances_are_mean_shares_of_the_columns():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(ExtraTreeRegressor(), 10, max_features=3, random_state=0).fit(X, y)
     expected = np.zeros(4)
     for member, columns in zip(forest.estimators_, forest.estimators_features_, strict=True):
@@ -307,7 +298,6 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
 
 
 def test_a_warm_start_on_other_rows_has_no_samples_to_name():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 3, warm_start=True).fit(X[:100], y[:100])
     forest.set_params(n_estimators=6).fit(X, y)
     assert not hasattr(forest, "estimators_samples_") and len(forest.estimators_) == 6
@@ -329,7 +319,6 @@ def test_forests_are_cloned_and_pickled_whole(task):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_progress_is_drawn_to_the_end(capsys, n_jobs):
-    X, y = example_data("regression")
     PoolForestRegressor(ExtraTreeRegressor(), 40, verbose=1, n_jobs=n_jobs).fit(X, y)
     drawn = capsys.readouterr().err
     assert "40/40 members" in drawn and drawn.count("\r") > 10

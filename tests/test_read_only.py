@@ -16,6 +16,8 @@ from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticC
 from boostforest.nodes import ELM
 from twin import example_data
 
+X, y = example_data("regression", n=80)
+
 ROLES = {"split_features": [0, 1], "model_features": [0, 2], "monotonic_cst": [1, 0, 0, 0]}
 MODELS = {
     "tree": (BoostTreeRegressor(random_state=0), "regression", "forest_"),
@@ -85,7 +87,6 @@ def test_columns_are_read_only_however_a_model_came_to_be(name, tmp_path):
 
 
 def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
-    X, y = example_data("regression", n=80)
     forest = BoostForestRegressor(3, random_state=0, node_model=["ridge", ELM(3)], warm_start=True, preset="paper").fit(
         X, y
     )
@@ -101,7 +102,6 @@ def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
 
 
 def test_writing_to_a_checked_column_is_refused_before_prediction_could_follow_it():
-    X, y = example_data("regression", n=80)
     forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
     expected = forest.predict(X)
     for value in (10**9, 0, -1):
@@ -111,7 +111,6 @@ def test_writing_to_a_checked_column_is_refused_before_prediction_could_follow_i
 
 
 def test_the_users_own_arrays_stay_writable():
-    X, y = example_data("regression", n=80)
     roles = {name: np.array(value) for name, value in ROLES.items()}
     weight = np.ones(80)
     forest = BoostForestRegressor(3, random_state=0, **roles, preset="paper").fit(X, y, weight)
@@ -123,7 +122,6 @@ def test_the_users_own_arrays_stay_writable():
 
 
 def test_a_pickle_of_columns_that_were_writable_is_read_only_as_well():
-    X, y = example_data("regression", n=80)
     columns = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).forest_
     state = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in vars(columns).items()}
     restored = ForestColumns.__new__(ForestColumns)

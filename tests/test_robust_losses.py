@@ -42,6 +42,9 @@ def table(n=300, seed=0):
     return X, X @ [1.0, -0.5, 0.3, 0.0] + (X[:, 3] > 0) + 0.5 * rng.standard_t(3, size=n)
 
 
+X, y = table()
+
+
 # ------------------------------------------------------------------------------
 # The losses.
 
@@ -87,7 +90,6 @@ def test_weighted_quantile_is_that_of_repeated_values():
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.filterwarnings("ignore:min_samples_leaf")
 def test_a_forest_of_depth_0_has_the_penalised_least_loss(name, reg_lambda):
-    X, y = table()
     settings = {"min_samples_leaf": 1000, "reg_lambda": reg_lambda, "clip": False, "scale": False}
     forest = forest_of(name, 1, bootstrap=False, **settings).fit(X, y)
     params = twin.Params("robust", **LOSSES[name][1])
@@ -106,7 +108,6 @@ def test_a_forest_of_depth_0_has_the_penalised_least_loss(name, reg_lambda):
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
 @pytest.mark.filterwarnings("ignore:min_samples_leaf")
 def test_a_forest_of_depth_0_is_nearly_the_linear_quantile_regression(quantile):
-    X, y = table()
     settings = {"min_samples_leaf": 1000, "reg_lambda": 0.0, "clip": False}
     forest = BoostForestRegressor(1, preset="paper", bootstrap=False, loss="quantile", quantile=quantile, **settings)
     forest.fit(X, y)
@@ -180,7 +181,6 @@ def test_quantiles_hold_their_share_of_the_rows(quantile):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_units_of_the_target_do_not_matter(name):
-    X, y = table()
     small, large = (forest_of(name, 10).fit(X, t).predict(X) for t in (y, 1024 * y + 64))
     assert_allclose(large, 1024 * small + 64, rtol=1e-6, atol=1e-6)
 
@@ -196,7 +196,6 @@ def test_a_target_that_is_mostly_one_value_is_scaled_by_its_standard_deviation()
     ("name", "figure"), [("huber", "root of Huber loss"), ("median", "MAE"), ("quantile 0.9", "pinball loss")]
 )
 def test_words_of_a_tree_name_the_loss(name, figure):
-    X, y = table()
     tree = BoostTreeRegressor(**LOSSES[name][0], max_leaf_nodes=2, random_state=0).fit(X, y)
     assert f"{figure} 0." in export_text(tree) and "y = " in export_text(tree)
 

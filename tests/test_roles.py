@@ -29,6 +29,9 @@ def frame(task, n=120):
     return pd.DataFrame(X * [1.0, 100.0, 0.01, 3.0, 1.0] + [0.0, 5.0, -2.0, 1e3, 1.0], columns=NAMES), y
 
 
+X, y = frame("regression")
+
+
 def fit(task, X, y, **params):
     """Return a small forest."""
     return FORESTS[task](**{"n_estimators": 6, "random_state": 0, **params}).fit(X, y)
@@ -86,7 +89,6 @@ def test_without_model_features_nodes_are_constants(task):
 
 
 def test_max_features_counts_the_columns_that_may_be_cut():
-    X, y = frame("regression")
     pool = [None, 1.0, 0.5, "sqrt", 2, 9]
     forest = BoostForestRegressor(40, max_features=pool, split_features=NAMES[:3], random_state=0, preset="paper").fit(
         X, y
@@ -146,7 +148,6 @@ def test_any_node_model_sees_its_columns_alone(task, node_model):
 
 
 def test_python_models_in_a_forest_get_the_columns_that_trees_of_the_core_get():
-    X, y = frame("regression")
     roles = {"split_features": ["age"], "model_features": ["dose", "height"]}
     forest = fit("regression", X, y, node_model=KNeighborsRegressor(3), **roles)
     assert {own.n_features_in_ for model in forest.forest_.models if model is not None for own in model} == {2}
@@ -156,7 +157,6 @@ def test_python_models_in_a_forest_get_the_columns_that_trees_of_the_core_get():
 
 
 def test_columns_are_found_by_name_whatever_their_order():
-    X, y = frame("regression")
     forest = fit("regression", X, y, **ROLES, monotonic_cst={"height": 1})
     assert_array_equal(forest.predict(X[NAMES[::-1]]), forest.predict(X))
     with pytest.raises(ValueError, match="feature names"):
@@ -207,7 +207,6 @@ def test_a_warm_start_keeps_the_roles(change):
 
 @pytest.mark.parametrize("clip", [True, False])
 def test_a_forest_with_roles_can_be_followed_in_its_table(clip):
-    X, y = frame("regression")
     forest = fit("regression", X, y, **ROLES, clip=clip)
     nodes = forest.to_dataframe()
     assert set(nodes["feature"].dropna()) == {"age", "dose"}
@@ -216,7 +215,6 @@ def test_a_forest_with_roles_can_be_followed_in_its_table(clip):
 
 
 def test_a_file_keeps_names_that_came_as_an_index_of_a_table(tmp_path):
-    X, y = frame("regression")
     forest = fit("regression", X, y, split_features=X.columns[:2], model_features=pd.Series(NAMES[2:]))
     forest.save_model(tmp_path / "forest")
     loaded = load_model(tmp_path / "forest")
@@ -284,7 +282,6 @@ def test_constraints_that_are_none_are_refused(cls):
 
 
 def test_a_name_that_the_table_lacks_is_refused():
-    X, y = frame("regression")
     for name, given in [("split_features", ["age", "x"]), ("model_features", ["x"]), ("monotonic_cst", {"x": 1})]:
         with pytest.raises(ValueError, match=f"^{name} names the column 'x', which X does not have"):
             fit("regression", X, y, **{name: given})
@@ -300,14 +297,12 @@ def test_constraints_on_more_than_two_classes_are_refused(kind):
 
 @pytest.mark.parametrize("node_model", ["elm", LinearSVR(), LinearRegression()], ids=str)
 def test_node_models_that_cannot_keep_constraints_are_refused(node_model):
-    X, y = frame("regression")
     with pytest.raises(ValueError, match=r"^monotonic_cst needs node_model 'constant' or 'ridge'; got (ELM|Linear)"):
         fit("regression", X, y, monotonic_cst=[1, 0, 0, 0, 0], node_model=["constant", node_model])
     fit("regression", X, y, monotonic_cst=[1, 0, 0, 0, 0], node_model=[Ridge(reg_lambda=2.0), "constant"])
 
 
 def test_models_in_python_need_a_column():
-    X, y = frame("regression")
     with pytest.raises(ValueError, match=r"^model_features must name at least one column for node_model=LinearRegr"):
         fit("regression", X, y, model_features=[], node_model=LinearRegression())
 

@@ -38,6 +38,9 @@ def make_numbers(n=150, d=5, seed=0):
     return X, Y + rng.normal(0, 0.1, Y.shape)
 
 
+X, Y = make_numbers()
+
+
 def make_classes(n=150, seed=0):
     X, Y = make_numbers(n, seed=seed)
     return X, np.column_stack([Y[:, 0] > 0, np.digitize(Y[:, 1], [95, 105]), Y[:, 2] > 1]).astype(int)
@@ -52,7 +55,6 @@ def small(cls, **settings):
 
 @pytest.mark.parametrize("reg_lambda", [0.5, 20.0])
 def test_a_tree_of_one_node_is_a_ridge_regression_of_each_target(reg_lambda):
-    X, Y = make_numbers()
     with pytest.warns(match="every tree is a single node model"):
         tree = BoostTreeRegressor(min_samples_leaf=150, reg_lambda=reg_lambda, scale=False).fit(X, Y)
     for k in range(3):
@@ -81,14 +83,12 @@ def test_equal_columns_are_equal_for_any_number_of_them_and_in_batches(n_targets
 
 @pytest.mark.parametrize("n_targets", [2, 3, 4, 5, 9])
 def test_equal_targets_make_the_forest_of_one(n_targets):
-    X, Y = make_numbers()
     one = small(BoostForestRegressor).fit(X, Y[:, 0])
     several = small(BoostForestRegressor).fit(X, np.repeat(Y[:, :1], n_targets, axis=1))
     np.testing.assert_allclose(several.predict(X)[:, -1], one.predict(X), rtol=1e-7)
 
 
 def test_equal_columns_are_equal_with_one_hot_columns_missing_values_and_weights():
-    X, Y = make_numbers()
     frame = pd.DataFrame(X).assign(c=pd.Categorical(np.where(X[:, 0] > 0, "a", "b")))
     frame.columns = frame.columns.astype(str)
     frame.iloc[::7, 1] = np.nan
@@ -98,7 +98,6 @@ def test_equal_columns_are_equal_with_one_hot_columns_missing_values_and_weights
 
 
 def test_a_column_vector_is_one_target_as_ever():
-    X, Y = make_numbers()
     with pytest.warns(match="column-vector"):
         column = small(BoostForestRegressor).fit(X, Y[:, [0]]).predict(X)
     assert np.array_equal(column, small(BoostForestRegressor).fit(X, Y[:, 0]).predict(X))
@@ -117,27 +116,23 @@ def test_several_targets_are_predicted_about_as_well_as_each_alone(preset):
 
 
 def test_units_of_a_target_do_not_matter():
-    X, Y = make_numbers()
     first = small(BoostForestRegressor).fit(X, Y).predict(X)
     second = small(BoostForestRegressor).fit(X, Y * [1.0, 1000.0, 0.01]).predict(X)
     np.testing.assert_allclose(first * [1.0, 1000.0, 0.01], second, rtol=1e-6)
 
 
 def test_frames_and_lists_of_targets_are_read():
-    X, Y = make_numbers()
     expected = small(BoostForestRegressor).fit(X, Y).predict(X)
     for y in (pd.DataFrame(Y, columns=["a", "b", "c"]), Y.tolist(), np.asfortranarray(Y)):
         assert np.array_equal(small(BoostForestRegressor).fit(X, y).predict(X), expected)
 
 
 def test_the_number_of_threads_does_not_matter():
-    X, Y = make_numbers()
     one, two = (small(BoostForestRegressor, n_jobs=n).fit(X, Y).predict(X) for n in (1, 2))
     assert np.array_equal(one, two)
 
 
 def test_an_offset_has_a_column_for_each_target():
-    X, Y = make_numbers()
     offset = np.column_stack([X[:, 0], 10 * X[:, 1], X[:, 2]])
     forest = small(BoostForestRegressor).fit(X, Y, offset=offset)
     plain = small(BoostForestRegressor).fit(X, Y - offset)
@@ -146,7 +141,6 @@ def test_an_offset_has_a_column_for_each_target():
 
 
 def test_out_of_bag_predictions_have_a_column_for_each_target():
-    X, Y = make_numbers()
     forest = BoostForestRegressor(30, preset="paper", oob_score=True, random_state=0).fit(X, Y)
     assert forest.oob_prediction_.shape == Y.shape
     assert forest.oob_score_ == pytest.approx(r2_score(Y, forest.oob_prediction_))
@@ -154,7 +148,6 @@ def test_out_of_bag_predictions_have_a_column_for_each_target():
 
 
 def test_warm_start_goes_on_with_several_targets():
-    X, Y = make_numbers()
     forest = small(BoostForestRegressor, warm_start=True).fit(X, Y)
     forest.set_params(n_estimators=12).fit(X, Y)
     whole = BoostForestRegressor(12, preset="paper", random_state=0).fit(X, Y)
@@ -308,7 +301,6 @@ def test_multilabel_scores_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_model_of_one_target_predicts_its_column(preset):
-    X, Y = make_numbers()
     forest = BoostForestRegressor(40, preset=preset, oob_score=True, random_state=0).fit(X, Y)
     for k in range(3):
         own = forest.get_target(k)
@@ -323,7 +315,6 @@ def test_the_model_of_one_target_predicts_its_column(preset):
 
 
 def test_one_target_has_explanations_effects_intervals_and_files(tmp_path):
-    X, Y = make_numbers()
     forest = BoostForestRegressor(40, random_state=0).fit(X, Y)
     own = forest.get_target(1)
     explanation = own.explain(X[:3])
@@ -379,7 +370,6 @@ def test_sets_of_classes_need_one_target():
 @pytest.mark.parametrize("dtype", [None, "float32", "int8"])
 @pytest.mark.parametrize("preset", ["paper", "best"])
 def test_files_keep_several_targets(tmp_path, preset, dtype):
-    X, Y = make_numbers()
     frame = pd.DataFrame(X).assign(c=pd.Categorical(np.array(list("abcdefghijkl"))[np.arange(len(X)) % 12]))
     frame.columns = frame.columns.astype(str)
     labels = make_classes()[1].astype(object)
@@ -397,7 +387,6 @@ def test_files_keep_several_targets(tmp_path, preset, dtype):
 
 
 def test_trees_and_pickles_keep_several_targets(tmp_path):
-    X, Y = make_numbers()
     tree = BoostTreeRegressor(random_state=0).fit(X, Y)
     tree.save_model(tmp_path / "tree.safetensors")
     for other in (load_model(tmp_path / "tree.safetensors"), pickle.loads(pickle.dumps(tree))):
@@ -409,7 +398,6 @@ def test_trees_and_pickles_keep_several_targets(tmp_path):
 
 
 def test_a_smaller_forest_and_importances_judge_all_targets():
-    X, Y = make_numbers()
     forest = BoostForestRegressor(30, preset="paper", random_state=0).fit(X, Y)
     compressed = forest.compress(X=X, y=Y)
     assert compressed.model_size_ < forest.model_size_
@@ -535,7 +523,6 @@ def test_equal_columns_are_equal_in_boosted_stages(n_targets):
 
 
 def test_interactions_are_kept_for_several_targets():
-    X, Y = make_numbers()
     forest = small(BoostForestRegressor, interaction_cst="no_interactions").fit(X, Y)
     moved = X.copy()
     moved[:, 0] += 1
