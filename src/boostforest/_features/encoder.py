@@ -14,14 +14,13 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from .._base.typing import Floats, Longs, Mask
 from .calendar import CalendarColumn
 from .levels import LevelMeans, leading_directions
 from .text import N_HASHED, LeftOutColumn, TextColumn
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Ints = Longs
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means of levels
@@ -132,7 +131,7 @@ class TableEncoder:
         return {j: c for j, c in enumerate(self.columns) if not isinstance(c, NumberColumn | CategoryColumn)}
 
     @property
-    def is_categorical(self) -> npt.NDArray[np.bool_]:
+    def is_categorical(self) -> Mask:
         """Which columns are categories."""
         return np.isin(np.arange(len(self.columns)), list(self.categories))
 
@@ -289,7 +288,7 @@ def count_features(
     return n_columns - len(categories) - len(special) + sum(found) + others
 
 
-def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
+def _to_mark(X: Floats, missing_indicator: bool | str) -> Mask:
     """Return the columns that get a missing indicator; "auto": those whose known values are all the same."""
     gaps = np.isnan(X)
     marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))

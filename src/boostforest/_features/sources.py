@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Labels
+from .._base.typing import Labels, Longs
 
-Rows = npt.NDArray[np.int64]
+Rows = Longs
 
 
 class RowSource(ABC):

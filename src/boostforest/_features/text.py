@@ -9,10 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import murmurhash3_32
 
-Floats = npt.NDArray[np.float64]
+from .._base.typing import Floats
 
 N_HASHED = 64  # features of a text; part of model files
 WORD = re.compile(r"\w+")

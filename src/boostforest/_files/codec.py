@@ -17,9 +17,8 @@ from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import TreeParams
+from .._base.typing import Array, Bytes, Longs, TreeParams
 from .._base.validation import classes_as_numbers
 from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
@@ -171,7 +170,7 @@ def _converted(columns: ForestColumns, dtype: str) -> ForestColumns:
     return short
 
 
-def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+def _shorten(params: Array, dtype: str) -> Array:
     """Return the coefficients in another type, or say that one does not fit."""
     with np.errstate(over="ignore"):
         short = params.astype(dtype, copy=False)
@@ -269,7 +268,7 @@ def _encode_loss(loss: Loss) -> dict[str, Any] | None:
     return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
 
 
-def _kind_of_labels(classes: npt.NDArray[Any]) -> str:
+def _kind_of_labels(classes: Array) -> str:
     return "str" if classes.dtype.kind == "U" else str(classes.dtype)
 
 
@@ -471,7 +470,7 @@ def _decode_several(content: Content) -> Loss:
     return loss
 
 
-def _decode_labels(told: Any) -> npt.NDArray[Any]:
+def _decode_labels(told: Any) -> Array:
     """Return the labels of one of several targets, ascending."""
     kind, labels = next(iter(told.items())) if isinstance(told, dict) and len(told) == 1 else ("", None)
     types = {"str": str, "object": str, "bool": bool, "float64": float, "float32": float, "float16": float}
@@ -548,7 +547,7 @@ def _decode_sparse(t: Tensors) -> SparseColumns:
     return SparseColumns(**parts | {"coef": parts["coef"].reshape(len(parts["deviation"]), -1)})
 
 
-def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:
+def _decode_texts(text: Bytes, end: Longs) -> list[str]:
     content = text.tobytes()
     bounds = [0, *end.tolist()]
     try:

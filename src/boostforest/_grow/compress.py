@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
@@ -251,7 +250,7 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
     return order
 
 
-def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, Mask]:
     """Return trees × rows × outputs, and which rows each tree has not drawn: trees × rows × 1."""
     n_trees, n_rows = model.n_trees, len(judge.X)
     rows: Mask = np.ones((n_trees, n_rows), dtype=bool)

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base.memory import available_memory
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Seeds, TreeParams
+from .._base.typing import Floats, Ints, Longs, Seeds, TreeParams
 from .._features.sources import RowSource
 from .data import TrainingData
 
@@ -43,9 +42,9 @@ class Drawn:
             of_all = np.bincount(draws, minlength=sampling.n_all)
             self.rows = np.flatnonzero(of_all)
             counts = of_all[self.rows]
-        self.counts: npt.NDArray[np.int32] = counts.astype(np.int32)
+        self.counts: Ints = counts.astype(np.int32)
 
-    def within(self, first: int, end: int) -> npt.NDArray[np.int64]:
+    def within(self, first: int, end: int) -> Longs:
         """Return the rows of a part, counted from its first."""
         a, b = np.searchsorted(self.rows, (first, end))
         return self.rows[a:b] - first
@@ -128,7 +127,7 @@ def join_in_place(trees: Iterable[dict[str, Any]], n_trees: int) -> dict[str, An
     return joined.columns()
 
 
-def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: npt.NDArray[np.int32]) -> TrainingData:
+def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: Ints) -> TrainingData:
     """Return the data of one tree, which has drawn these rows so often."""
     sampling = replace(data.sampling, drawn=counts, rows=None, n_all=0)
     return replace(data, X=X, y=y, sampling=sampling, source=None, kept=None)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr
 
-from .._base.typing import Floats
+from .._base.typing import Array, Floats, Mask
 from .._core import Link, LossCode
 from .loss import OutOfBag
 from .regression import RegressionLoss
@@ -42,7 +41,7 @@ def read_times(y: Any) -> Floats:
     return _signed(values[:, 0], values[:, 1])
 
 
-def _fields(y: Any, names: tuple[str, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _fields(y: Any, names: tuple[str, ...]) -> tuple[Array, Array]:
     events = [name for name in names if y.dtype[name].kind == "b"]
     times = [name for name in names if y.dtype[name].kind in "iuf"]
     if len(names) != 2 or len(events) != 1 or len(times) != 1:
@@ -186,7 +185,7 @@ class AcceleratedFailureTime(RegressionLoss):
         return np.clip((self.targets(y)[:, 0] - scores) / self.spread, -_FARTHEST, _FARTHEST)
 
 
-def _terms(z: Floats, event: npt.NDArray[np.bool_], family: int) -> tuple[Floats, Floats, Floats]:
+def _terms(z: Floats, event: Mask, family: int) -> tuple[Floats, Floats, Floats]:
     """Return what rows at some distances tell, as in the core, and its derivatives."""
     if family == 1:
         tail = log_ndtr(-z)

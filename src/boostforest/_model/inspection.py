@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._base.typing import Floats, Indices, Ints
 from .._core import ModelKind
 from .columns import ForestColumns
 
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
     from .model import Model
 
-Floats = npt.NDArray[np.float64]
 
 _MAX_CONDITIONS = 10**8  # gigabytes of text
 _DEEP = 1000  # levels: such a tree is a chain, whose conditions grow with the square of its depth
 
 
-def gain_importances(
-    forest: ForestColumns, weights: Floats | None, member: npt.NDArray[np.intp] | None = None
-) -> Floats:
+def gain_importances(forest: ForestColumns, weights: Floats | None, member: Indices | None = None) -> Floats:
     """Return the share of every feature in the gain of a tree, averaged over the trees that have splits.
 
     Shares first: where few rows are left, a small λ lets the gain of a single split exceed all others in the forest.
@@ -100,7 +97,7 @@ def slope_importances(model: Model) -> Floats:
     return effects.ravel() if len(effects) == 1 else root_mean_square
 
 
-def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+def decision_paths(forest: ForestColumns, leaves: Ints) -> sparse.csr_matrix:
     """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
     node = (leaves + forest.tree_start[:-1]).reshape(-1)
     row = np.repeat(np.arange(len(leaves)), leaves.shape[1])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.declare import argument, declared
+from .._base.typing import Floats
 from .._estimator.snapshot import on_snapshot
 from ._logistic import LogisticTreeClassifier
-from ._model_tree import Floats
 
 
 @declared

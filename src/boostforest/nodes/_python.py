@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base.threads import ONE_BLAS_THREAD
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+from .._base.typing import Floats, Ints
 
 _MAX_NAME = 120  # characters of a model's repr in a message
 
