@@ -9,13 +9,10 @@ from inspect import isgeneratorfunction
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from .._product import on_snapshot
+from .._product import Floats, Labels, on_snapshot
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DOC = """{}
