@@ -1,7 +1,9 @@
-"""Settings that must stand before the tests are read: of SciPy, and of the property-based tests."""
+"""Settings that must stand before the tests are read, of SciPy and of the property-based tests; a table of exports."""
 
 import os
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its check of array API input
@@ -10,3 +12,13 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its che
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("random", deadline=None, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Return numbers with missing values, some of which depend on each other, a smooth target, and three classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4)) + 1
+    y = X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=300)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X, y, np.digitize(y, np.quantile(y, [0.3, 0.7]))

@@ -17,6 +17,16 @@ FORESTS = {
 }
 
 
+def forest_for(n_classes, *arguments, **settings):
+    """Return a forest for so many classes, 0 for regression."""
+    return (BoostForestClassifier if n_classes else BoostForestRegressor)(*arguments, **settings)
+
+
+def target_for(n_classes, y, labels):
+    """Return the target of such a forest, given numbers and labels."""
+    return np.minimum(labels, n_classes - 1) if n_classes else y
+
+
 def output(model, X):
     """Return predictions, or probabilities."""
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
