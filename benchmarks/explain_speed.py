@@ -8,8 +8,6 @@ values; it is timed with as few coalitions (a quarter, half or all of them) as b
 ``explain`` is. Needs shap.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

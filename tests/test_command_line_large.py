@@ -1,7 +1,5 @@
 """The command line on Parquet files that are read in parts."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Forests of Dask collections: the same for any partitions and workers, and those of a source of rows."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Fits and predictions inside joblib's contexts of Dask, Ray and Spark: the local forest, byte for byte."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

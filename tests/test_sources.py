@@ -1,7 +1,5 @@
 """Forests of tables that do not fit into memory: parts do not matter, files or memory do not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Ours are oblivious, LightGBM's grow leaf by leaf.
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import product
 from pathlib import Path

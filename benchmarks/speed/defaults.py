@@ -4,8 +4,6 @@ Other programs may run on the machine: time is that of the process, and learners
 Extra-Trees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from collections.abc import Iterator

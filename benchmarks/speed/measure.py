@@ -1,7 +1,5 @@
 """What is measured of one fitted model: seconds, peak memory, size."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -1,7 +1,5 @@
 """Synthetic data of any size: the same seed gives the same table."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

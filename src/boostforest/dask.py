@@ -4,8 +4,6 @@ The forest does not depend on partitions or workers. Its features are fitted to 
 bag; every tree gets the rows that it has drawn from wherever they are.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from ._base.dask_engine import DaskEngine

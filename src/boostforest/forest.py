@@ -1,7 +1,5 @@
 """BoostForest: bootstrap replicas, a BoostTree with its own random parameters on each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Bagged networks: PyTorch networks on bootstrap replicas, many of them trained as one on a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What bagged networks share: arguments, fitting, the outputs of all networks."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """What the boosted classifiers share: the training table, members, and predictions stage by stage."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """DeepBoost: boosting of trees of several depths, where larger trees have to pay for their size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Extreme learning machines: ridge regression on one hidden layer of random units."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

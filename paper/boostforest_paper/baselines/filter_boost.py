@@ -1,7 +1,5 @@
 """FilterBoost: boosting from a stream of examples, of which a filter picks those that matter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass

@@ -4,8 +4,6 @@ A filter draws examples one by one and accepts each with the probability ``q = 1
 ensemble is unsure of, or wrong about. When it rejects very many in a row, few such examples are left.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """GBDT-PL: gradient boosting of piecewise linear trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fitting and prediction of boosted piecewise linear trees."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """Bins of features: what the histograms of piecewise linear trees are made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LogitBoost: additive logistic regression by Newton steps, each fitted by a regressor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """MultiBoost: wagged committees of AdaBoost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass

@@ -1,7 +1,5 @@
 """What estimators predict, from what they compute for rows: scores or probabilities of classes, or numbers."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """TAO: an oblique decision tree with linear leaves, by alternating optimisation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bagged TAO trees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tree alternating optimisation: one node after another, the others fixed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._product import Floats, Indices, _core

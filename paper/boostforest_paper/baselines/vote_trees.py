@@ -1,7 +1,5 @@
 """Trees that vote -1 or 1, cut at any depth: what DeepBoost chooses from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

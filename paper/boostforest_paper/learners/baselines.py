@@ -1,7 +1,5 @@
 """The paper's other ensembles, which ``boostforest_paper.baselines`` holds as they are written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from boostforest_paper.learners import Settings, grids, imported, learner, variant

@@ -1,7 +1,5 @@
 """Comparisons over datasets: ranks, paired t-tests with Benjamini–Hochberg, Friedman with Nemenyi, Elo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

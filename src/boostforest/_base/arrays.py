@@ -1,7 +1,5 @@
 """Arrays: weights of rows, figures of columns, and columns that must stay as they were checked."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 

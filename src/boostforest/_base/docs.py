@@ -1,7 +1,5 @@
 """One filler for docstrings: words in braces, sections that follow from declared arguments, what all methods take."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """How the members of a forest get their rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Types that every part uses."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Warnings at the line of the caller, and checks of labels and coverages."""
 
-from __future__ import annotations
-
 import numbers
 import sys
 import warnings

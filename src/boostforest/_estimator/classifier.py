@@ -1,7 +1,5 @@
 """What all classifiers do: their labels, and what follows from the probabilities of classes."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """How trees and forests explain their predictions."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -3,8 +3,6 @@
 Metrics are imported where they are used: they take as long as the rest of the package, and most fits need none.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Several targets: reading them, and what can be had of one target alone."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 

@@ -5,8 +5,6 @@ one the number behind the last, an unknown one NaN; a date is in seconds; a colu
 and the hashed words of the columns of text stand behind all columns.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

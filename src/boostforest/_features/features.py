@@ -4,8 +4,6 @@ A table is read into a float64 matrix of its columns: an array of numbers by sci
 and in arrays with categories, a category becomes the number of its level, a date its seconds (see ``encoder``).
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tables as users have them, frames above all, read column by column."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import numbers

@@ -1,7 +1,5 @@
 """Tables that do not fit into memory: parts that are read one after the other."""
 
-from __future__ import annotations
-
 import glob
 import os
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Several targets: reading them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

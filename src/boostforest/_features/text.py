@@ -1,7 +1,5 @@
 """Columns of free text as features, and columns that no feature is made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What a file says is checked by ``schema``; here are the checks that take the who
 are checked by the core.
 """
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import math

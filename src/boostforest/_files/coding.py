@@ -6,8 +6,6 @@ the metadata; they are compared with the bytes that are there before memory is t
 details.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

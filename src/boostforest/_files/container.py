@@ -4,8 +4,6 @@ What is read may come from anyone, so every number is checked before it is used;
 a file, without naming it. ``docs/dev/format.md`` describes the bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

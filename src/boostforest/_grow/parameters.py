@@ -4,8 +4,6 @@ To add one: append it to ``TreeArguments`` (the position numbers its pool draws,
 ``src/bindings/training_table.cpp``. Estimators, docstrings and files have it from here.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Iterable, Set

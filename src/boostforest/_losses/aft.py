@@ -1,7 +1,5 @@
 """Times until an event, some of them censored: accelerated failure times."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Losses with a log link, of targets that are not negative: Poisson, gamma and what is between them."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """What the losses of numbers share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 

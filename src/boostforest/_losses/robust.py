@@ -1,7 +1,5 @@
 """Losses that far-off targets cannot ruin: Huber, absolute error, and quantiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Squared error: the mean of a number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

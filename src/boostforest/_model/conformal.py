@@ -7,8 +7,6 @@ weights, the number of equally weighted rows that would tell as much, (Σ w)² /
 weight of a row that is drawn by weight, Σ w² / Σ w. Without weights q is the ⌈c (n + 1)⌉-th smallest error.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._base.typing import Floats, Indices, Mask

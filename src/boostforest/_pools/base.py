@@ -1,7 +1,5 @@
 """Fitting and prediction of pool forests: bagging with random parameters over any scikit-learn estimators."""
 
-from __future__ import annotations
-
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self

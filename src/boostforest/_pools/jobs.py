@@ -5,8 +5,6 @@ fitted on copies of the drawn rows, not on row counts as weights: most estimator
 matters (``min_samples_leaf``), and forests came out worse with counts (docs/pool_forests.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

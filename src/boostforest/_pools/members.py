@@ -1,7 +1,5 @@
 """The members of a pool forest: which kinds there are, what each member draws, how one is made."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import math

@@ -1,7 +1,5 @@
 """What trees give: the models of the nodes that rows reach, added up over trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

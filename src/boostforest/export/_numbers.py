@@ -1,7 +1,5 @@
 """Numbers in the fewest digits that hold them exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._base.typing import Array, Floats

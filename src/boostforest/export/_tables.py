@@ -1,7 +1,5 @@
 """Trees with few different splits as tables: bits that say where a row goes by each split find its leaf."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The walk down the trees: TreeEnsemble of ai.onnx.ml, which gives the number of a leaf or adds up constants."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._base.typing import Bytes, Floats, Longs, Mask

@@ -1,7 +1,5 @@
 """LMT: a decision tree with logistic models at its leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What LMT and SimpleLogistic share: fitting through the core, and prediction with a tree of logistic models."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

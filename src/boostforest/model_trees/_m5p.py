@@ -1,7 +1,5 @@
 """M5': a regression tree with linear models at its leaves."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What the model trees share: fitting aside, the checks of their rows."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, Self
 

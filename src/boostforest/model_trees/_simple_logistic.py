@@ -1,7 +1,5 @@
 """SimpleLogistic: logistic regression by LogitBoost, one feature at a time."""
 
-from __future__ import annotations
-
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.declare import argument, declared

@@ -1,7 +1,5 @@
 """Models in Python at the nodes: what a tree asks of them, whoever they are."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

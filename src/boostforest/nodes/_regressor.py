@@ -1,7 +1,5 @@
 """Any regressor with ``fit`` and ``predict`` at the nodes."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from typing import Any
