@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from boostforest import load_model
+
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its check of array API input
 
 # The same examples in every run, unless `make test-random` asks for others; no time limits, no examples kept on disk.
@@ -22,3 +24,14 @@ def rows():
     y = X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=300)
     X[rng.random(X.shape) < 0.15] = np.nan
     return X, y, np.digitize(y, np.quantile(y, [0.3, 0.7]))
+
+
+@pytest.fixture
+def reloaded(tmp_path):
+    """Return a function that saves a model and loads it again."""
+
+    def reloaded(model, **options):
+        model.save_model(tmp_path / "reloaded", **options)
+        return load_model(tmp_path / "reloaded")
+
+    return reloaded

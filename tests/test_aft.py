@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import gumbel_l, logistic, norm
 
 import twin
-from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text, load_model
+from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text
 from boostforest._losses import AcceleratedFailureTime
 from boostforest._losses.aft import _MEDIANS, DISTRIBUTIONS, concordance, read_times
 from test_against_twin import compare
@@ -118,7 +118,7 @@ def test_structured_arrays_are_the_same_as_two_columns():
     assert tree.score(X, y) == tree.score(X, other)
 
 
-def test_offsets_weights_files_words_and_explanations(tmp_path):
+def test_offsets_weights_files_words_and_explanations(reloaded):
     X, y = table()
     offset = np.random.default_rng(0).normal(size=300)
     forest = BoostForestRegressor(40, loss="aft", distribution="logistic", random_state=0)
@@ -126,8 +126,7 @@ def test_offsets_weights_files_words_and_explanations(tmp_path):
     plain = BoostForestRegressor(40, loss="aft", distribution="logistic", random_state=0).fit(X, y)
     assert np.median(np.abs(np.log(forest.predict(X) / plain.predict(X)))) < 0.05
     assert_allclose(forest.predict(X, offset), np.exp(offset) * forest.predict(X))
-    forest.save_model(tmp_path / "f.safetensors")
-    loaded = load_model(tmp_path / "f.safetensors")
+    loaded = reloaded(forest)
     assert_array_equal(loaded.predict(X), forest.predict(X))
     assert loaded.distribution == "logistic"
     found = forest.explain(X[:3], X[:20])

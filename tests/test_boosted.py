@@ -389,10 +389,9 @@ def test_a_prediction_is_the_sum_over_stages(which, request):
 
 
 @pytest.mark.parametrize("which", ["regressor", "classifier"])
-def test_boosted_forests_come_back_from_files_and_pickles(which, request, tmp_path):
+def test_boosted_forests_come_back_from_files_and_pickles(which, request, reloaded):
     forest, (X, _) = request.getfixturevalue(which), wavy(40, seed=2)
-    forest.save_model(tmp_path / "model.bf")
-    for other in (load_model(tmp_path / "model.bf"), pickle.loads(pickle.dumps(forest))):
+    for other in (reloaded(forest), pickle.loads(pickle.dumps(forest))):
         assert other.stages_ == forest.stages_ and other.boost is True
         assert_array_equal(other.predict(X), forest.predict(X))
         assert_array_equal(other.feature_importances_, forest.feature_importances_)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification
 from sklearn.metrics import log_loss
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, _core, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, _core
 from models import FORESTS
 from twin import example_data
 
@@ -118,13 +118,12 @@ def test_without_out_of_bag_figures_there_are_no_intervals_or_sets():
 @pytest.mark.parametrize(
     "settings", [{"preset": "best"}, {"n_stages": 2, "calibrate": "isotonic"}, {"oob_score": True}]
 )
-def test_files_keep_stages_calibration_intervals_and_sets(task, settings, tmp_path):
+def test_files_keep_stages_calibration_intervals_and_sets(task, settings, reloaded):
     X, y = example_data(task)
     kind = FORESTS[task]
     settings = {k: v for k, v in settings.items() if task != "regression" or k != "calibrate"}
     forest = kind(80, random_state=0, **settings).fit(X, y)
-    forest.save_model(tmp_path / "f.safetensors")
-    loaded = load_model(tmp_path / "f.safetensors")
+    loaded = reloaded(forest)
     assert loaded.stages_ == forest.stages_ and loaded.calibration_.factor == forest.calibration_.factor
     assert_array_equal(getattr(loaded, "oob_losses_", 0), getattr(forest, "oob_losses_", 0))
     if task == "regression":

@@ -18,7 +18,6 @@ from boostforest import (
     BoostForestRegressor,
     BoostTreeClassifier,
     BoostTreeRegressor,
-    load_model,
 )
 from boostforest._base.draws import fold_numbers
 from boostforest._features import encoder, levels
@@ -468,11 +467,10 @@ def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
 
 
 @pytest.mark.usefixtures("few_features")
-def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
+def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(reloaded):
     frame, y = many_classes()
     forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(frame, y)
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest)
     assert_array_equal(loaded.encoder_.basis, forest.encoder_.basis)
     assert_array_equal(loaded.predict_proba(frame), forest.predict_proba(frame))
     assert_array_equal(pickle.loads(pickle.dumps(forest)).encoder_.basis, forest.encoder_.basis)

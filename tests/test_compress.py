@@ -198,10 +198,9 @@ def test_training_rows_with_weights_are_judged_out_of_bag_by_them(weighted):
     assert forest.compress(X=others[0], y=others[1], sample_weight=np.ones(len(others[1]))).compression_report_
 
 
-def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
+def test_a_loaded_forest_knows_its_training_rows(reloaded: Path):
     forest, training, _ = fitted("regression")
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest)
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
     assert judge_of(loaded._model, *training, 1, loaded._draws_of_fit).sampling is not None

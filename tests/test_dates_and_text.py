@@ -146,14 +146,13 @@ def test_missing_dates_are_missing_values():
     assert_array_equal(marked.predict(gaps), marked.predict(pa.Table.from_pandas(gaps)))
 
 
-def test_a_column_of_dates_is_one_player(tmp_path):
+def test_a_column_of_dates_is_one_player(reloaded):
     fitted = tree().fit(FRAME.assign(gap=WHEN.where(NUMBERS < 1)), Y)
     rows = FRAME.assign(gap=WHEN)[:5]
     explained = fitted.explain(rows)
     assert explained.values.shape == (5, 3)
     assert_allclose(explained.values.sum(axis=1) + explained.base_values, fitted.predict(rows))
-    fitted.save_model(tmp_path / "tree.safetensors")
-    loaded = boostforest.load_model(tmp_path / "tree.safetensors")
+    loaded = reloaded(fitted)
     assert_array_equal(loaded.predict(rows), fitted.predict(rows))
     assert loaded._model.feature_names == fitted._model.feature_names
     assert fitted.slope_importances_.shape == (3,)
@@ -218,12 +217,11 @@ def test_free_text_is_left_out_with_a_warning_that_names_it():
     assert_array_equal(fitted.predict(frame.assign(note=3)), fitted.predict(frame))
 
 
-def test_words_are_hashed_by_choice(tmp_path):
+def test_words_are_hashed_by_choice(reloaded):
     frame = pl.DataFrame({"note": [None, *NOTES[1:]], "x": NUMBERS})
     forest = BoostForestRegressor(20, preset="paper", text="hash", oob_score=True, random_state=0).fit(frame, LIKES)
     assert forest.oob_score_ > 0.6 and len(forest._model.feature_names) == N_HASHED + 1
-    forest.save_model(tmp_path / "forest.safetensors")
-    assert_array_equal(boostforest.load_model(tmp_path / "forest.safetensors").predict(frame), forest.predict(frame))
+    assert_array_equal(reloaded(forest).predict(frame), forest.predict(frame))
     explained = forest.explain(frame[:4])
     assert explained.values.shape == (4, 2)
     assert_allclose(explained.values.sum(axis=1) + explained.base_values, forest.predict(frame[:4]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest._base.device import device_for_prediction, find_device
 from boostforest._grow import on_device
 
@@ -275,14 +275,13 @@ def test_what_a_gpu_cannot_do_is_said(arguments, message):
 
 
 @pytest.mark.skipif(CUDA, reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_an_error_in_a_fit_and_the_cpu_elsewhere(tmp_path):
+def test_a_gpu_that_is_not_there_is_an_error_in_a_fit_and_the_cpu_elsewhere(reloaded):
     with pytest.raises(ValueError, match="device='cuda' needs a GPU that PyTorch can use"):
         BoostForestRegressor(2, preset="paper", device="cuda").fit(X, y)
     fitted = BoostForestRegressor(2, preset="paper", device="auto", random_state=0).fit(X, y)
     expected = fitted.predict(X)
     np.testing.assert_array_equal(fitted.set_params(device="cuda:1").predict(X), expected)
-    fitted.save_model(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
+    loaded = reloaded(fitted)
     assert loaded.device == "cuda:1"
     np.testing.assert_array_equal(loaded.predict(X), expected)
 
@@ -306,13 +305,12 @@ def test_auto_leaves_small_tables_to_the_cpu(monkeypatch):
     assert asked == [False, False, True]
 
 
-def test_models_from_a_gpu_are_ordinary_ones(tmp_path):
+def test_models_from_a_gpu_are_ordinary_ones(reloaded):
     fitted = BoostForestRegressor(3, preset="paper", device=DEVICE, random_state=0).fit(X, y)
     expected = fitted.predict(X)
     copied = pickle.loads(pickle.dumps(fitted)).set_params(device="cpu")
     np.testing.assert_allclose(copied.predict(X), expected, rtol=1e-9)
-    fitted.save_model(tmp_path / "model")
-    np.testing.assert_allclose(load_model(tmp_path / "model").predict(X), expected, rtol=1e-9)
+    np.testing.assert_allclose(reloaded(fitted).predict(X), expected, rtol=1e-9)
 
 
 def test_too_little_memory_gives_smaller_groups_then_a_sentence(monkeypatch):

@@ -381,11 +381,10 @@ def test_trees_of_models_in_python_are_joined_with_others(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 @pytest.mark.parametrize("task", ["regression", "binary"])
-def test_forests_in_stages_and_adaptive_pools_have_it_too(task, dtype, tmp_path):
+def test_forests_in_stages_and_adaptive_pools_have_it_too(task, dtype, reloaded):
     forest, X = fit(task, dtype, n_estimators=80, n_stages=2, pool="adaptive", oob_score=True)
     assert forest.forest_.dtype == dtype
-    forest.save_model(tmp_path / "a")
-    assert_array_equal(output(load_model(tmp_path / "a"), X), output(forest, X))
+    assert_array_equal(output(reloaded(forest), X), output(forest, X))
 
 
 def test_a_tree_of_the_forest_has_its_type():
@@ -420,10 +419,9 @@ def test_a_file_of_another_type_is_read_as_the_models_own(own, written, tmp_path
     assert_array_equal(loaded.forest_.lower, forest.forest_.lower)
 
 
-def test_a_file_of_int8_is_read_as_int8(tmp_path):
+def test_a_file_of_int8_is_read_as_int8(reloaded):
     forest, X = fit("multiclass", "float64")
-    forest.save_model(tmp_path / "a", dtype="int8")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest, dtype="int8")
     assert loaded.forest_.dtype == "int8" and loaded.dtype == "float64"
     assert_allclose(output(loaded, 2 * X), output(rounded(forest, "int8"), 2 * X), rtol=1e-11)
 
@@ -519,10 +517,9 @@ def test_auto_judges_all_stages_together():
     assert clone(forest).set_params(dtype="auto").fit(X, y).forest_.dtype == "int8"
 
 
-def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(tmp_path):
+def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(reloaded):
     forest, _ = fit("regression", "float32")
-    forest.set_params(dtype="float64").save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest.set_params(dtype="float64"))
     assert loaded.dtype == "float64" and loaded.forest_.dtype == "float32"
 
 
@@ -560,10 +557,9 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, tmp_path):
+def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, reloaded):
     forest, X = fit("multiclass", "int8")
-    forest.save_model(tmp_path / "a", dtype=dtype)
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest, dtype=dtype)
     assert loaded.forest_.dtype == dtype
     assert_allclose(output(loaded, X), output(forest, X), rtol=1e-12)
 

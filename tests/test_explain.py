@@ -448,10 +448,9 @@ def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
     assert forest.get_tree(0).explain(X[:3]).values.shape == (3, 5)
 
 
-def test_no_file_and_no_pickle_holds_the_background(tmp_path):
+def test_no_file_and_no_pickle_holds_the_background(reloaded):
     forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest.safetensors")
-    for loaded in (load_model(tmp_path / "forest.safetensors"), pickle.loads(pickle.dumps(forest))):
+    for loaded in (reloaded(forest), pickle.loads(pickle.dumps(forest))):
         with pytest.raises(ValueError, match="background is needed: a model that was loaded has no training rows"):
             loaded.explain(X[:3])
         np.testing.assert_array_equal(loaded.explain(X[:3], X[9:20]).values, forest.explain(X[:3], X[9:20]).values)

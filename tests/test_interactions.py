@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, nodes
 
 RNG = np.random.default_rng(0)
@@ -119,7 +118,7 @@ def test_missing_values_do_not_speak_for_other_columns():
     assert np.abs(change).max() < 1e-9
 
 
-def test_columns_go_by_name_and_categories_are_one_column(tmp_path):
+def test_columns_go_by_name_and_categories_are_one_column(reloaded):
     frame = FRAME.assign(town=[f"t{i % 7}" for i in range(N)], kind=["x", "y", "z", "z"] * (N // 4))
     y = Y + (frame["town"] == "t3") * X[:, 0]
     sets = [{"a", "town"}, {"b", "kind"}]
@@ -128,8 +127,7 @@ def test_columns_go_by_name_and_categories_are_one_column(tmp_path):
     numbered = [[rest.index(name) for name in group] for group in sets]
     again = BoostTreeRegressor(interaction_cst=numbered, random_state=0).fit(frame, y)
     assert_array_equal(tree.predict(frame), again.predict(frame))
-    tree.save_model(tmp_path / "tree.safetensors")
-    loaded = boostforest.load_model(tmp_path / "tree.safetensors")
+    loaded = reloaded(tree)
     assert_array_equal(loaded.predict(frame), tree.predict(frame))
     assert [set(group) for group in loaded.interaction_cst] == sets
 

@@ -188,11 +188,10 @@ def test_a_writer_that_is_killed_leaves_the_old_file_whole(tmp_path):
 # What can be fitted can be saved.
 
 
-def test_pools_of_node_models_with_many_trees_come_back(tmp_path):
+def test_pools_of_node_models_with_many_trees_come_back(reloaded):
     pool = [ELM((2, 3)), Ridge([0.1, 1.0]), Constant(), LinearSVR(C=[0.5, 1])]
     fitted, X = fit("regression", n_estimators=600, node_model=pool, min_samples_leaf=40)
-    fitted.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(fitted)
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
     assert loaded.tree_params_ == fitted.tree_params_
 

@@ -248,7 +248,7 @@ def test_what_is_missing_is_learnt_from_the_other_columns(forest):
     assert scores[0] > scores[1] + 0.02
 
 
-def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
+def test_out_of_bag_staged_and_copied_forests_fill_alike(reloaded):
     forest = BoostForestRegressor(20, oob_score=True, max_samples=0.5, random_state=0, preset="paper").fit(
         X, whole[:, 0]
     )
@@ -257,8 +257,7 @@ def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
     assert_array_equal(np.concatenate([forest.predict(X[i : i + 1]) for i in range(20)]), expected[:20])
     assert forest.oob_score_ > 0.7
     assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(X), expected)
-    forest.save_model(tmp_path / "a")
-    assert_array_equal(load_model(tmp_path / "a").predict(X), expected)
+    assert_array_equal(reloaded(forest).predict(X), expected)
     tree = forest.get_tree(3)
     assert_array_equal(tree.apply(X), forest.apply(X)[:, 3])
     assert tree.fill_ is forest.fill_

@@ -15,7 +15,6 @@ from boostforest import (
     BoostTreeClassifier,
     BoostTreeRegressor,
     _core,
-    load_model,
 )
 from boostforest._grow.parameters import encode_tree_params
 from test_core import any_kernels, kernels  # noqa: F401 - fixtures
@@ -131,12 +130,11 @@ def test_constraints_hold_with_roles_and_in_every_form_of_the_model(seed, signs,
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dtype, tmp_path):
+def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dtype, reloaded):
     X, y = example_data("regression", n=300, d=5)
     signs = [1, -1, 1, 0, 1]
     forest = BoostForestRegressor(5, monotonic_cst=signs, random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest", dtype=dtype)
-    assert_monotone(load_model(tmp_path / "forest").predict, X, signs, np.random.default_rng(0))
+    assert_monotone(reloaded(forest, dtype=dtype).predict, X, signs, np.random.default_rng(0))
 
 
 def test_a_warm_start_keeps_the_promise():

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
 from models import FORESTS
 from twin import example_data
@@ -298,11 +298,10 @@ def test_slope_importances_are_those_of_linear_models_only():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, tmp_path):
+def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, reloaded):
     X, y = load_diabetes(return_X_y=True)
     forest = BoostForestRegressor(10, node_model="elm", random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest", dtype=dtype)
-    loaded = load_model(tmp_path / "forest")
+    loaded = reloaded(forest, dtype=dtype)
     assert_array_equal(loaded.forest_.hidden, forest.forest_.hidden)
     assert_allclose(loaded.predict(X), forest.predict(X), rtol=1e-5 if dtype == "float32" else 0.05)
     assert not np.array_equal(loaded.predict(X), forest.predict(X))

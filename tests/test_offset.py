@@ -14,7 +14,6 @@ from boostforest import (
     BoostTreeClassifier,
     BoostTreeRegressor,
     PoolForestRegressor,
-    load_model,
 )
 
 LOSSES = ["squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"]
@@ -173,11 +172,10 @@ def test_categories_stand_for_rates_and_not_for_exposures():
 # Everything else.
 
 
-def test_files_predict_with_an_offset(tmp_path):
+def test_files_predict_with_an_offset(reloaded):
     X, y, offset = table("poisson")
     forest = BoostForestRegressor(40, loss="poisson", random_state=0).fit(X, y, offset=offset)
-    forest.save_model(tmp_path / "forest.safetensors")
-    assert_array_equal(load_model(tmp_path / "forest.safetensors").predict(X, offset), forest.predict(X, offset))
+    assert_array_equal(reloaded(forest).predict(X, offset), forest.predict(X, offset))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss, root_mean_squared_error
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
 from boostforest._base.sampling import Sampling
 from boostforest._model.model import Places
 
@@ -136,13 +136,12 @@ def test_repeated_rows_are_weights():
         own.permutation_importances(X[:150], y[:150])
 
 
-def test_which_rows_are_those_of_the_fit(tmp_path):
+def test_which_rows_are_those_of_the_fit(reloaded):
     forest = BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
     assert forest.permutation_importances(X, y, n_repeats=1).out_of_bag
     assert not forest.permutation_importances(X[::-1], y, n_repeats=1).out_of_bag, "the targets alone do not tell"
     assert not forest.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
-    forest.save_model(tmp_path / "m.safetensors")
-    loaded = load_model(tmp_path / "m.safetensors")
+    loaded = reloaded(forest)
     assert loaded.permutation_importances(X, y, n_repeats=1).out_of_bag, "files keep a hash of the target"
     assert not loaded.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
     for other in (BoostTreeRegressor(random_state=0), BoostForestRegressor(5, bootstrap=False, random_state=0)):

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._model.columns import ForestColumns
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
 from boostforest.nodes import ELM
@@ -86,12 +86,11 @@ def test_columns_are_read_only_however_a_model_came_to_be(name, tmp_path):
         assert_array_equal(model.predict(X), fitted.predict(X), err_msg=way)
 
 
-def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
+def test_columns_are_read_only_after_files_parts_and_warm_starts(reloaded):
     forest = BoostForestRegressor(3, random_state=0, node_model=["ridge", ELM(3)], warm_start=True, preset="paper").fit(
         X, y
     )
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest)
     columns = forest.forest_
     grown = copy.deepcopy(forest).set_params(n_estimators=5).fit(X, y)
     joined = columns.concatenate([columns, columns])

@@ -208,9 +208,8 @@ def test_rows_that_the_fit_has_not_seen_show_intervals_and_their_own_names():
     assert "100 rows; those of this report are others" in page.text
 
 
-def test_a_model_from_a_file_knows_the_rows_of_its_fit_by_their_target(forest, tmp_path):
-    forest.save_model(tmp_path / "m.bf")
-    page = said(load_model(tmp_path / "m.bf"), X, y)
+def test_a_model_from_a_file_knows_the_rows_of_its_fit_by_their_target(forest, reloaded):
+    page = said(reloaded(forest), X, y)
     assert "out of bag" in page.text
     assert any(table[0] == ["column", "value", "", "adds"] for table in page.tables), (
         "the rows are compared with each other"

@@ -168,14 +168,13 @@ def test_columns_are_found_by_name_whatever_their_order():
 
 
 @pytest.mark.parametrize("task", FORESTS)
-def test_trees_with_roles_travel_and_grow_on(task, tmp_path):
+def test_trees_with_roles_travel_and_grow_on(task, reloaded):
     X, y = frame(task)
     roles = ROLES if task == "multiclass" else {**ROLES, "monotonic_cst": {"age": 1, "height": -1, "dose": 1}}
     models = ["ridge", "constant"] if "monotonic_cst" in roles else ["ridge", "elm", "svr"]
     pools = {**roles, "node_model": models, "oob_score": True, "n_estimators": 30}
     forest = fit(task, X, y, **pools | {"warm_start": True, "n_estimators": 20})
-    forest.save_model(tmp_path / "forest")
-    loaded = load_model(tmp_path / "forest")
+    loaded = reloaded(forest)
     whole = fit(task, X, y, **pools)
     for grown in (forest, loaded, pickle.loads(pickle.dumps(forest))):
         grown.set_params(n_estimators=30).fit(X, y)
@@ -187,8 +186,7 @@ def test_trees_with_roles_travel_and_grow_on(task, tmp_path):
     means = np.mean([output(tree, X) for tree in trees], axis=0)
     assert_allclose(means, output(whole, X), rtol=1e-12)
     for tree in trees[:3]:
-        tree.save_model(tmp_path / "tree")
-        assert contents(load_model(tmp_path / "tree")) == contents(tree)
+        assert contents(reloaded(tree)) == contents(tree)
 
 
 @pytest.mark.parametrize(
@@ -214,10 +212,9 @@ def test_a_forest_with_roles_can_be_followed_in_its_table(clip):
     assert_allclose(scores_from_table(nodes, X).mean(axis=0), forest.predict(X), rtol=1e-6)
 
 
-def test_a_file_keeps_names_that_came_as_an_index_of_a_table(tmp_path):
+def test_a_file_keeps_names_that_came_as_an_index_of_a_table(reloaded):
     forest = fit("regression", X, y, split_features=X.columns[:2], model_features=pd.Series(NAMES[2:]))
-    forest.save_model(tmp_path / "forest")
-    loaded = load_model(tmp_path / "forest")
+    loaded = reloaded(forest)
     assert loaded.split_features == NAMES[:2] and loaded.model_features == NAMES[2:]
     assert contents(loaded.fit(X, y)) == contents(forest)
 

@@ -314,7 +314,7 @@ def test_the_model_of_one_target_predicts_its_column(preset):
         assert own.classes_.tolist() == classifier.classes_[k].tolist()
 
 
-def test_one_target_has_explanations_effects_intervals_and_files(tmp_path):
+def test_one_target_has_explanations_effects_intervals_and_files(reloaded):
     forest = BoostForestRegressor(40, random_state=0).fit(X, Y)
     own = forest.get_target(1)
     explanation = own.explain(X[:3])
@@ -323,8 +323,7 @@ def test_one_target_has_explanations_effects_intervals_and_files(tmp_path):
     ends = own.predict_interval(X, coverage=0.9)
     assert ((ends[:, 0] <= Y[:, 1]) & (Y[:, 1] <= ends[:, 1])).mean() > 0.85
     assert own.predict_quantiles(X, [0.1, 0.9]).shape == (150, 2)
-    own.save_model(tmp_path / "one.safetensors")
-    assert np.array_equal(load_model(tmp_path / "one.safetensors").predict(X), own.predict(X))
+    assert np.array_equal(reloaded(own).predict(X), own.predict(X))
     assert "model_predict" in to_c(own)
 
 
@@ -386,10 +385,9 @@ def test_files_keep_several_targets(tmp_path, preset, dtype):
             assert all(np.array_equal(a, b) for a, b in zip(loaded.classes_, forest.classes_, strict=True))
 
 
-def test_trees_and_pickles_keep_several_targets(tmp_path):
+def test_trees_and_pickles_keep_several_targets(reloaded):
     tree = BoostTreeRegressor(random_state=0).fit(X, Y)
-    tree.save_model(tmp_path / "tree.safetensors")
-    for other in (load_model(tmp_path / "tree.safetensors"), pickle.loads(pickle.dumps(tree))):
+    for other in (reloaded(tree), pickle.loads(pickle.dumps(tree))):
         assert np.array_equal(other.predict(X), tree.predict(X))
     forest = small(BoostForestRegressor).fit(X, Y)
     each = np.mean([forest.get_tree(i).predict(X) for i in range(8)], axis=0)
@@ -581,14 +579,13 @@ def test_damaged_labels_in_files_are_refused(tmp_path, labels):
         load_model(tmp_path / "bad.safetensors")
 
 
-def test_stages_of_classes_that_count_more_than_once_are_saved(tmp_path):
+def test_stages_of_classes_that_count_more_than_once_are_saved(reloaded):
     X, Y = make_classes()
     forest = BoostForestClassifier(40, random_state=0).fit(X, Y)
     model = forest._model
     forest._model = replace(model, stages=Stages((20, model.n_trees), (1.0, 2.5)), calibration=Calibration())
     forest._model = replace(forest._model, known=replace(model.known, losses=np.array([1.0, 0.9])))
-    forest.save_model(tmp_path / "model.safetensors")
-    assert np.array_equal(load_model(tmp_path / "model.safetensors").predict_proba(X)[0], forest.predict_proba(X)[0])
+    assert np.array_equal(reloaded(forest).predict_proba(X)[0], forest.predict_proba(X)[0])
 
 
 @pytest.fixture

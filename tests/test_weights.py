@@ -322,11 +322,10 @@ def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
     assert forest.set_params(oob_score="roc_auc_ovr").fit(X, y).oob_score_ > 0.5
 
 
-def test_files_keep_the_name_of_a_scorer(tmp_path):
+def test_files_keep_the_name_of_a_scorer(reloaded):
     X, y = example_data("binary", n=80)
     forest = BoostForestClassifier(30, oob_score="neg_log_loss", random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "f")
-    loaded = load_model(tmp_path / "f")
+    loaded = reloaded(forest)
     assert loaded.oob_score == "neg_log_loss" and loaded.oob_score_ == forest.oob_score_ < 0
 
 
