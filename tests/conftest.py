@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from boostforest import load_model
+from boostforest import _core, load_model
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its check of array API input
 
@@ -35,3 +35,14 @@ def reloaded(tmp_path):
         return load_model(tmp_path / "reloaded")
 
     return reloaded
+
+
+@pytest.fixture(params=["generic", "avx2", "avx512"])
+def kernels(request):
+    """Use one instruction set after another."""
+    before = _core.kernels()
+    if not _core.select_kernels(request.param):
+        pytest.skip(f"no {request.param} here")
+    assert _core.kernels() == request.param
+    yield
+    assert _core.select_kernels(before)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
 #: The paper's forests.
@@ -15,6 +15,18 @@ FORESTS = {
     "binary": partial(BoostForestClassifier, preset="paper"),
     "multiclass": partial(BoostForestClassifier, preset="paper"),
 }
+
+
+def on_every_instruction_set(compute):
+    """Return what a function gives on each instruction set that the processor has."""
+    before, found = _core.kernels(), []
+    try:
+        for name in ("generic", "avx2", "avx512"):
+            if _core.select_kernels(name):
+                found.append(compute())
+    finally:
+        assert _core.select_kernels(before)
+    return found
 
 
 def forest_for(n_classes, *arguments, **settings):

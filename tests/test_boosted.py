@@ -15,6 +15,7 @@ from boostforest._grow import adaptive, boosted, rounding, staged, trim
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, OutOfBag, SquaredError, SquaredErrors
 from boostforest._model.model import Stages
+from models import on_every_instruction_set
 
 RULES = {
     "max_leaves": 8, "reg_lambda": 1.0, "learning_rate": 0.3, "feature_share": 1.0, "max_rounds": 3, "patience": 10,
@@ -196,17 +197,11 @@ def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(n_class
 def test_bags_are_the_same_for_any_instruction_set(n_targets, row_share):
     X, y = table(300, 0, missing=0.1)
     y = several(n_targets, X, y) if n_targets > 1 else y
-    seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
-    rules = {"max_rounds": 20, "feature_share": 0.7, "row_share": row_share}
-    try:
-        for name in ("generic", "avx2", "avx512"):
-            if _core.select_kernels(name):
-                found.append(boost(core_table(X, y, 0), len(y), seeds, **rules))
-    finally:
-        _core.select_kernels(before)
-    for other in found[1:]:
+    seeds, rules = np.arange(3, dtype=np.uint64), {"max_rounds": 20, "feature_share": 0.7, "row_share": row_share}
+    first, *others = on_every_instruction_set(lambda: boost(core_table(X, y, 0), len(y), seeds, **rules))
+    for other in others:
         for name in ("feature", "threshold", "params"):
-            assert_array_equal(found[0][name], other[name])
+            assert_array_equal(first[name], other[name])
 
 
 def test_two_bags_leave_a_row_out_and_the_others_have_it_once():

@@ -21,7 +21,6 @@ from boostforest._model.columns import DTYPES, ForestColumns, clip_range_dtype
 from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
 from models import FORESTS, out_of_bag, output
-from test_core import TABLES
 from twin import example_data
 
 SHORT = ("float32", "float16")
@@ -255,9 +254,9 @@ def test_quantising_refuses_sizes_that_do_not_fit(sizes, groups, n_nodes, messag
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
+@pytest.mark.usefixtures("kernels")
+def test_every_instruction_set_reads_the_same_numbers(dtype, d):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(90, d))
     exact, _ = fit("regression", "float64", data=(X, X[:, 0] * rng.normal(size=90)))
@@ -267,14 +266,8 @@ def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
     short = copy.copy(exact)
     short._model = replace(short._model, columns=exact.forest_.astype(dtype))
     gaps = np.where(rng.uniform(size=X.shape) < 0.2, np.nan, X)
-    before = _core.kernels()
-    try:
-        if not _core.select_kernels(table):
-            pytest.skip(f"no {table} here")
-        for rows in (X, X[:1], gaps):
-            assert_allclose(short.predict(rows), rounded(exact, dtype).predict(rows), rtol=1e-11, atol=1e-13)
-    finally:
-        assert _core.select_kernels(before)
+    for rows in (X, X[:1], gaps):
+        assert_allclose(short.predict(rows), rounded(exact, dtype).predict(rows), rtol=1e-11, atol=1e-13)
 
 
 def stored_value(value, dtype):

@@ -13,10 +13,10 @@ from boostforest import (
     BoostForestRegressor,
     BoostTreeClassifier,
     BoostTreeRegressor,
-    _core,
     load_model,
 )
 from coalitions import game, interaction, shapley
+from models import on_every_instruction_set
 
 DATA = Path(__file__).parent / "data"
 N = 160
@@ -381,16 +381,14 @@ def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
 def test_values_are_the_same_on_every_instruction_set(n_columns):
     X, y = table(n_columns)
     forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
-    before, found = _core.kernels(), []
-    try:
-        for name in ("generic", "avx2", "avx512"):
-            if _core.select_kernels(name):
-                own = [forest.explain(X[:3], X[20:43], algorithm=how).values for how in ("interventional", "path")]
-                found.append([*own, forest.effects(X, 0).average])
-    finally:
-        assert _core.select_kernels(before)
-    for other in found[1:]:
-        for values, expected in zip(other, found[0], strict=True):
+
+    def explained():
+        own = [forest.explain(X[:3], X[20:43], algorithm=how).values for how in ("interventional", "path")]
+        return [*own, forest.effects(X, 0).average]
+
+    first, *others = on_every_instruction_set(explained)
+    for other in others:
+        for values, expected in zip(other, first, strict=True):
             np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 

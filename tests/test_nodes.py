@@ -120,23 +120,17 @@ def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
 
 
 @pytest.mark.parametrize("n_hidden", [1, 4, 7, 8, 30, 130])
-@pytest.mark.parametrize("kernels", ["generic", "avx2", "avx512"])
-def test_an_elm_is_ridge_regression_on_its_hidden_layer(kernels, n_hidden):
-    before = _core.kernels()
-    if not _core.select_kernels(kernels):
-        pytest.skip(f"no {kernels} here")
-    try:
-        X, y = example_data("regression", n=90, d=6)
-        tree = one_leaf(ELM(n_hidden, reg_lambda=0.03), X, y, random_state=0)
-        biases, weights = tree.forest_.hidden_layer(0)
-        H = expit(biases + X @ weights)
-        expected = linear_model.Ridge(alpha=0.03, solver="svd").fit(H, y)
-        assert_allclose(tree.forest_.params, [expected.intercept_, *expected.coef_], rtol=1e-7, atol=1e-7)
-        assert_allclose(tree.predict(X), expected.predict(H), rtol=1e-9, atol=1e-9)
-        new = 5 * np.random.default_rng(1).normal(size=(33, 6))
-        assert_allclose(tree.predict(new), expected.predict(expit(biases + new @ weights)), rtol=1e-7, atol=1e-7)
-    finally:
-        assert _core.select_kernels(before)
+@pytest.mark.usefixtures("kernels")
+def test_an_elm_is_ridge_regression_on_its_hidden_layer(n_hidden):
+    X, y = example_data("regression", n=90, d=6)
+    tree = one_leaf(ELM(n_hidden, reg_lambda=0.03), X, y, random_state=0)
+    biases, weights = tree.forest_.hidden_layer(0)
+    H = expit(biases + X @ weights)
+    expected = linear_model.Ridge(alpha=0.03, solver="svd").fit(H, y)
+    assert_allclose(tree.forest_.params, [expected.intercept_, *expected.coef_], rtol=1e-7, atol=1e-7)
+    assert_allclose(tree.predict(X), expected.predict(H), rtol=1e-9, atol=1e-9)
+    new = 5 * np.random.default_rng(1).normal(size=(33, 6))
+    assert_allclose(tree.predict(new), expected.predict(expit(biases + new @ weights)), rtol=1e-7, atol=1e-7)
 
 
 def test_projections_are_standardised_and_units_bend_within_the_data():

@@ -1,5 +1,7 @@
 """LogitBoost, MultiBoost and DeepBoost against slow twins, scikit-learn and what their papers promise."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,6 +18,7 @@ from boostforest_paper.baselines import (
     LogitBoostClassifier,
     MultiBoostClassifier,
 )
+from models import assert_refused
 
 ALL = [LogitBoostClassifier, MultiBoostClassifier, FilterBoostClassifier, DeepBoostClassifier]
 STUMP = DecisionTreeClassifier(max_depth=1)
@@ -96,12 +99,8 @@ def test_members_without_weights_are_refused_as_scikit_learn_does(noisy):
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(noisy):
-    X, y = noisy
-    model = DeepBoostClassifier(n_estimators=3, random_state=0).fit(X, y)
-    before = model.decision_function(X)
-    with pytest.raises(ValueError, match="Only binary"):
-        model.fit(X, np.arange(len(y)) % 3)
-    assert_array_equal(model.decision_function(X), before)
+    make = partial(DeepBoostClassifier, n_estimators=3, random_state=0)
+    assert_refused(make, *noisy, "Only binary", y=np.arange(200) % 3)
 
 
 # ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostforest import _core
 from boostforest_paper.baselines import BaggedTAOClassifier, TAOClassifier
+from models import assert_refused
 
 
 def objective(tree, X, y, weight):
@@ -144,14 +145,8 @@ def test_a_single_class_is_predicted_with_a_warning():
     ],
 )
 def test_a_bad_parameter_is_named(name, value, message):
-    X, y = load_iris(return_X_y=True)
-    tree = TAOClassifier(random_state=0).fit(X, y)
-    before = tree.predict_proba(X)
-    with pytest.raises(ValueError, match=message):
-        tree.set_params(**{name: value}).fit(X, y)
-    assert_array_equal(tree.predict_proba(X), before)
-    with pytest.raises(ValueError, match=message):
-        BaggedTAOClassifier(2, **{name: value}).fit(X, y)
+    for make in (TAOClassifier, lambda: BaggedTAOClassifier(2)):
+        assert_refused(make, *load_iris(return_X_y=True), message, {name: value})
 
 
 def test_missing_values_are_refused():
