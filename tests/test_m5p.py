@@ -68,9 +68,7 @@ def test_elimination_drops_features_that_say_nothing_and_features_that_repeat_ot
 # What a user can rely on.
 
 
-@pytest.fixture(scope="module")
-def diabetes():
-    return load_diabetes(return_X_y=True)
+X, y = load_diabetes(return_X_y=True)
 
 
 @pytest.mark.parametrize("arguments", SETTINGS, ids=str)
@@ -97,15 +95,15 @@ def test_a_feature_that_is_always_missing_does_no_harm():
     assert_allclose(M5PRegressor().fit(with_gap, y).predict(with_gap), M5PRegressor().fit(X, y).predict(X), rtol=1e-9)
 
 
-def test_pruning_makes_the_tree_smaller_and_a_larger_least_size_does_too(diabetes):
-    sizes = [M5PRegressor(prune=False, min_samples_leaf=m).fit(*diabetes).n_leaves_ for m in (2, 4, 12, 100, 1000)]
+def test_pruning_makes_the_tree_smaller_and_a_larger_least_size_does_too():
+    sizes = [M5PRegressor(prune=False, min_samples_leaf=m).fit(X, y).n_leaves_ for m in (2, 4, 12, 100, 1000)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
-    assert M5PRegressor().fit(*diabetes).n_leaves_ < sizes[1]
+    assert M5PRegressor().fit(X, y).n_leaves_ < sizes[1]
 
 
-def test_every_leaf_has_two_rows_and_more_than_a_fifth_of_the_node_above(diabetes):
-    tree = M5PRegressor(prune=False).fit(*diabetes).tree_
+def test_every_leaf_has_two_rows_and_more_than_a_fifth_of_the_node_above():
+    tree = M5PRegressor(prune=False).fit(X, y).tree_
     inner = np.flatnonzero(tree.feature >= 0)
     for child in (tree.left[inner], tree.left[inner] + 1):
         assert (tree.n_samples[child] >= 2).all()
