@@ -29,8 +29,7 @@ def table(n=300, distribution="normal", seed=0):
     return X, np.column_stack([np.minimum(time, censored), time <= censored])
 
 
-# ------------------------------------------------------------------------------
-# The loss.
+# ------------------------------------------------------------------------------------------------------------- the loss
 
 
 @pytest.mark.parametrize("family", DISTRIBUTIONS.values())
@@ -86,8 +85,7 @@ def test_tree_equals_twin(monkeypatch, distribution, setting):
     compare(make, X, y, "times", of_twin, None, lambda _: (X, read_times(y), np.ones(150)))
 
 
-# ------------------------------------------------------------------------------
-# What it is for.
+# ------------------------------------------------------------------------------------------------------- what it is for
 
 
 @pytest.mark.parametrize("distribution", NOISE)

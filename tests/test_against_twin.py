@@ -43,8 +43,7 @@ TOLERANCE = {"rtol": 1e-8, "atol": 1e-10}
 SINGLE = 1e-7  # relative error of what is stored in single precision: losses, gains, weights of nodes
 
 
-# ------------------------------------------------------------------------------
-# Helpers.
+# -------------------------------------------------------------------------------------------------------------- helpers
 
 
 def twin_params(est, tree, task, settings):
@@ -195,8 +194,7 @@ def compare(make, X, y, task, settings, sample_weight=None, twin_sample=None, se
     return pair
 
 
-# ------------------------------------------------------------------------------
-# Single trees.
+# --------------------------------------------------------------------------------------------------------- single trees
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -351,8 +349,7 @@ def test_scaled_tree_equals_twin_on_z_scores(task):
         assert_allclose(est.predict_proba(X), twin.predict_proba(root, Z, params), rtol=1e-8)
 
 
-# ------------------------------------------------------------------------------
-# Forests.
+# -------------------------------------------------------------------------------------------------------------- forests
 
 
 @pytest.mark.parametrize("node_model", ["ridge", "constant"])

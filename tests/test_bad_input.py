@@ -33,8 +33,7 @@ def assert_refused(cls, match, params=None, error=ValueError, **data):
     models.assert_refused(lambda: make(cls), X, target(cls), match, params, error, **data)
 
 
-# ------------------------------------------------------------------------------
-# Parameters.
+# ----------------------------------------------------------------------------------------------------------- parameters
 
 
 class Always:
@@ -155,8 +154,7 @@ def test_bad_class_weights_are_refused(cls, class_weight):
     assert_refused(cls, "class_weight", {"class_weight": class_weight})
 
 
-# ------------------------------------------------------------------------------
-# Tables, targets and weights.
+# ------------------------------------------------------------------------------------------ tables, targets and weights
 
 
 def changed(values, value):
@@ -247,8 +245,7 @@ def test_bad_sample_weights_are_refused(cls, weight, match):
     assert_refused(cls, match, sample_weight=weight)
 
 
-# ------------------------------------------------------------------------------
-# After the fit.
+# -------------------------------------------------------------------------------------------------------- after the fit
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "apply", "decision_path")
 
@@ -289,8 +286,7 @@ def test_a_tree_that_is_not_there_is_refused(i):
         make(BoostForestRegressor).fit(X, NUMBERS).get_tree(i)
 
 
-# ------------------------------------------------------------------------------
-# What works, but hardly as meant.
+# -------------------------------------------------------------------------------------- what works, but hardly as meant
 
 
 @pytest.mark.parametrize("cls", ALL)

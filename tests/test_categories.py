@@ -52,8 +52,7 @@ def fit(task="regression", n_estimators=5, data=None, **params):
     return FORESTS[task](n_estimators, random_state=0, **params).fit(frame, y), frame, y
 
 
-# ------------------------------------------------------------------------------
-# One-hot.
+# -------------------------------------------------------------------------------------------------------------- one-hot
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -124,8 +123,7 @@ def test_attributes_speak_of_the_users_columns():
     assert plain.is_categorical_ is None and plain.encoder_ is None
 
 
-# ------------------------------------------------------------------------------
-# Means of the target.
+# -------------------------------------------------------------------------------------------------- means of the target
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -292,8 +290,7 @@ def test_many_classes_take_means_only_where_they_are_fewer_than_the_levels():
     assert forest._model.feature_names[5:8] == ["town:P(0)", "town:P(1)", "town:P(2)"]
 
 
-# ------------------------------------------------------------------------------
-# Everything else goes on working.
+# -------------------------------------------------------------------------------------- everything else goes on working
 
 
 @pytest.mark.filterwarnings("ignore:.* rows were drawn by every tree:UserWarning")
@@ -331,8 +328,7 @@ def test_trees_take_categories_too(cls):
     assert tree.score(frame, y) > (0.5 if cls is BoostTreeRegressor else 0.8)
 
 
-# ------------------------------------------------------------------------------
-# categorical_features.
+# ------------------------------------------------------------------------------------------------- categorical_features
 
 
 def test_columns_may_be_named_numbered_or_masked():
@@ -386,8 +382,7 @@ def test_categorical_features_that_make_no_sense_are_refused(categorical, messag
         BoostForestRegressor(2, categorical_features=["a"], preset="paper").fit(np.ones((30, 2)), np.ones(30))
 
 
-# ------------------------------------------------------------------------------
-# Properties of the encoding.
+# ------------------------------------------------------------------------------------------- properties of the encoding
 
 LEVELS = st.one_of(
     st.sets(st.text(max_size=6), min_size=1, max_size=8),
@@ -426,8 +421,7 @@ def test_columns_are_found_by_name_in_any_order(order, library):
 FITTED = fit()
 
 
-# ------------------------------------------------------------------------------
-# Many classes.
+# --------------------------------------------------------------------------------------------------------- many classes
 
 
 def many_classes(n=400, n_classes=20, seed=0):

@@ -129,8 +129,7 @@ def test_numbers_can_be_named_as_categories(house):
     assert 1 in boostforest.load_model(house / "model.bf").encoder_.categories
 
 
-# ------------------------------------------------------------------------------
-# What goes wrong.
+# ------------------------------------------------------------------------------------------------------ what goes wrong
 
 
 def change(house, column, row, value):

@@ -146,8 +146,7 @@ def test_rows_of_the_fit_are_told_by_their_target():
     assert judge_of(forest._model, *others, 1, forest._draws_of_fit).sampling is None
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(
@@ -209,8 +208,7 @@ def test_a_loaded_forest_knows_its_training_rows(reloaded: Path):
     assert report == forest.compress(X=training[0], y=training[1]).compression_report_
 
 
-# ------------------------------------------------------------------------------
-# Subtrees that are taken off.
+# ------------------------------------------------------------------------------------------ subtrees that are taken off
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,7 @@ def test_an_unknown_instruction_set_is_not_selected():
     assert _core.kernels() == before in TABLES
 
 
-# ------------------------------------------------------------------------------
-# Ridge regression.
+# ----------------------------------------------------------------------------------------------------- ridge regression
 
 # Below, at and above the widths that rows are padded to (4, then multiples of 8); from 64 on BLAS may be used.
 SIZES = [(n, d) for d in (1, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 20, 64, 100, 130) for n in (1, 2, 7, 40, 200)]
@@ -149,8 +148,7 @@ def test_ridge_of_three_classes_without_penalty_is_least_squares():
     assert_allclose(tree.decision_function(X), 2 / 3 * (fitted - fitted.mean(axis=1)[:, None]), atol=1e-8)
 
 
-# ------------------------------------------------------------------------------
-# Losses and probabilities.
+# --------------------------------------------------------------------------------------------- losses and probabilities
 
 TASKS = {"regression": (0, 0, 1), "binary": (1, 2, 1), "multiclass": (2, 4, 4)}  # task, classes, outputs
 CORNERS = [0.0, 1e-9, -1e-9, 30.0, -30.0, 700.0, -700.0, 1e3, -1e3]
@@ -246,8 +244,7 @@ def test_probabilities_equal_scipys(n_outputs, n):
     assert p.min() >= 0 and p.max() <= 1
 
 
-# ------------------------------------------------------------------------------
-# Draws.
+# ---------------------------------------------------------------------------------------------------------------- draws
 
 
 @pytest.mark.parametrize(("n", "b"), [(1, 1), (10, 3), (10, 10), (1001, 1000), (5000, 1000), (2**31 - 1, 50)])
@@ -268,8 +265,7 @@ def test_bootstrap_counts_equal_the_twins(n, n_draws):
             assert weight is None or not counts[weight == 0].any()
 
 
-# ------------------------------------------------------------------------------
-# All together.
+# --------------------------------------------------------------------------------------------------------- all together
 
 
 @pytest.mark.parametrize("d", [3, 5, 70])

@@ -32,8 +32,7 @@ def seconds(*moments):
     return (np.array(moments, dtype="datetime64[us]") - np.datetime64(0, "s")) / np.timedelta64(1, "s")
 
 
-# ------------------------------------------------------------------------------
-# Dates and times.
+# ------------------------------------------------------------------------------------------------------ dates and times
 
 
 def test_the_parts_of_a_date_are_those_of_the_calendar():
@@ -192,8 +191,7 @@ def test_what_cannot_be_read_or_constrained_is_refused():
         boostforest.export.to_c(tree().fit(FRAME, Y))
 
 
-# ------------------------------------------------------------------------------
-# Free text and identifiers.
+# -------------------------------------------------------------------------------------------- free text and identifiers
 
 WORDS = ["red", "green", "blue", "large", "small", "old", "new", "fine"]
 NOTES = [f"{' '.join(RNG.choice(WORDS, 5))} no{i}" for i in range(N)]

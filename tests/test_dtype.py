@@ -100,8 +100,7 @@ def rounded(exact, dtype):
     return forest
 
 
-# ------------------------------------------------------------------------------
-# What is stored, and what is predicted with it.
+# ------------------------------------------------------------------------ what is stored, and what is predicted with it
 
 
 @pytest.mark.parametrize("dtype", SHORT)
@@ -334,8 +333,7 @@ def test_constraints_hold_to_the_last_bit():
         assert (sign * steps >= 0).all()
 
 
-# ------------------------------------------------------------------------------
-# What goes with it: memory, threads, warm starts, other trees, files.
+# -------------------------------------------------- what goes with it: memory, threads, warm starts, other trees, files
 
 
 def test_a_model_takes_half_or_a_third_of_the_memory():
@@ -516,8 +514,7 @@ def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(reloaded):
     assert loaded.dtype == "float64" and loaded.forest_.dtype == "float32"
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize("dtype", [*SHORT, "int8"])

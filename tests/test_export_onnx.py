@@ -101,8 +101,7 @@ def on_thresholds(estimator, X, dtype):
     return np.array(rows, dtype=dtype) if rows else X[:1].astype(dtype)
 
 
-# ------------------------------------------------------------------------------
-# Any table, any settings.
+# ---------------------------------------------------------------------------------------------- any table, any settings
 
 COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -251,8 +250,7 @@ def test_tables_with_text_and_numbers_as_categories(table, words, arguments, max
         assert_same(refer(model, by_column(rows[:6], how["dtype"])), estimator, rows[:6], how["dtype"])
 
 
-# ------------------------------------------------------------------------------
-# What a forest may have beside its trees.
+# ------------------------------------------------------------------------------ what a forest may have beside its trees
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -330,8 +328,7 @@ def test_many_missing_values_are_filled_as_the_core_does():
     assert run(to_onnx(tree), {"X": rows[:0]})["variable"].shape == (0, 1)
 
 
-# ------------------------------------------------------------------------------
-# Categories.
+# ----------------------------------------------------------------------------------------------------------- categories
 
 
 @pytest.fixture(scope="module")
@@ -414,8 +411,7 @@ def test_a_column_that_was_all_missing(table):
     assert_same(run(to_onnx(forest, leaves=True), feed), forest, X, "float64")
 
 
-# ------------------------------------------------------------------------------
-# Files.
+# ---------------------------------------------------------------------------------------------------------------- files
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("v*.safetensors")), ids=lambda path: path.stem)
@@ -577,8 +573,7 @@ def test_other_losses_and_their_stages(rows, loss):
         assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize("convert", [to_onnx, export.to_c])
@@ -615,8 +610,7 @@ def test_trees_beyond_the_whole_numbers_of_floats_need_the_newer_operators(rows,
     to_onnx(tree)
 
 
-# ------------------------------------------------------------------------------
-# Pipelines.
+# ------------------------------------------------------------------------------------------------------------ pipelines
 
 
 @pytest.fixture(scope="module")
@@ -689,8 +683,7 @@ def test_pipelines_refuse_what_to_onnx_refuses(skl2onnx, rows):
         skl2onnx.to_onnx(plain, X[:1], target_opset={"": 12, "ai.onnx.ml": 2})
 
 
-# ------------------------------------------------------------------------------
-# What the documentation shows.
+# ----------------------------------------------------------------------------------------- what the documentation shows
 
 
 @pytest.mark.parametrize("name", ["to_onnx", "save_onnx", "register_skl2onnx"])

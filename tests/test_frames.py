@@ -36,8 +36,7 @@ def column(values, library="pandas"):
     return fitted._read(make(rows))[1][:, 0]
 
 
-# ------------------------------------------------------------------------------
-# What comes through.
+# --------------------------------------------------------------------------------------------------- what comes through
 
 
 @pytest.mark.parametrize(
@@ -137,8 +136,7 @@ def test_a_frame_without_categories_costs_no_encoder():
     assert_array_equal(fitted.forest_.params, tree().fit(X, Y).forest_.params)
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ def make_forest(task, n_estimators=6, **params):
     return FORESTS[task](n_estimators, **{**BOTH_MODELS, **params})
 
 
-# ------------------------------------------------------------------------------
-# Paths.
+# ---------------------------------------------------------------------------------------------------------------- paths
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -58,8 +57,7 @@ def test_paths_of_a_tree_are_those_of_its_forest_of_one(task):
     assert_array_equal(visits.sum(axis=1).A1, tree.forest_.depth[tree.apply(X)] + 1)
 
 
-# ------------------------------------------------------------------------------
-# Importances and sizes.
+# ------------------------------------------------------------------------------------------------ importances and sizes
 
 
 # Small penalties make the gains of a few nodes that are all but certain a thousand times those of all others.
@@ -173,8 +171,7 @@ def test_sizes_count_what_is_there(task):
     assert make_forest(task, 12).fit(X, y).model_size_ > 1.5 * fitted.model_size_
 
 
-# ------------------------------------------------------------------------------
-# The table of nodes.
+# --------------------------------------------------------------------------------------------------- the table of nodes
 
 
 def scores_from_table(nodes, rows, label=""):

@@ -184,8 +184,7 @@ def test_a_writer_that_is_killed_leaves_the_old_file_whole(tmp_path):
         assert left.match(".boostforest-*.tmp")
 
 
-# ------------------------------------------------------------------------------
-# What can be fitted can be saved.
+# -------------------------------------------------------------------------------------- what can be fitted can be saved
 
 
 def test_pools_of_node_models_with_many_trees_come_back(reloaded):
@@ -256,8 +255,7 @@ def test_a_fit_whose_missing_values_cannot_be_filled_says_so(size):
     assert np.isfinite(BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).predict(X)).all()
 
 
-# ------------------------------------------------------------------------------
-# Parameters.
+# ----------------------------------------------------------------------------------------------------------- parameters
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,7 @@ def table(power=1.0, n=300, seed=0, level=0.3):
     return X, y if power == 2 else np.where(rng.random(n) < 0.3, 0.0, y)
 
 
-# ------------------------------------------------------------------------------
-# The losses.
+# ----------------------------------------------------------------------------------------------------------- the losses
 
 
 def loss_problem(power, n):
@@ -131,8 +130,7 @@ def test_a_tree_of_one_node_that_fits_its_mean_steps_to_the_logarithm_of_it():
     assert_allclose(tree.predict(X), y.mean(), rtol=1e-12)
 
 
-# ------------------------------------------------------------------------------
-# Against generalised linear models and the twin.
+# ----------------------------------------------------------------------- against generalised linear models and the twin
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -230,8 +228,7 @@ def test_trees_grown_in_python_are_those_of_the_core_but_for_the_length_of_a_ste
     assert mean_poisson_deviance(y, python.predict(X)) < 0.8 * mean_poisson_deviance(y, np.full(len(y), y.mean()))
 
 
-# ------------------------------------------------------------------------------
-# Forests.
+# -------------------------------------------------------------------------------------------------------------- forests
 
 
 def test_forest_averages_the_means_of_its_trees():
@@ -315,8 +312,7 @@ def test_boosted_stages_join_where_they_lower_the_deviance():
     assert 0.82 < np.mean((ends[:, 0] <= y[400:]) & (y[400:] <= ends[:, 1])) < 0.97
 
 
-# ------------------------------------------------------------------------------
-# Inspection.
+# ----------------------------------------------------------------------------------------------------------- inspection
 
 
 def test_words_of_a_tree_are_on_the_log_scale_with_the_deviance_in_the_users_units():
@@ -339,8 +335,7 @@ def test_coefficients_give_the_logarithm_of_the_prediction():
     assert_allclose(np.log(tree.predict(X)).std(), tree.slope_importances_ @ tree.slope_importances_, rtol=2)
 
 
-# ------------------------------------------------------------------------------
-# Bad input; what all losses share is in test_losses.py.
+# ---------------------------------------------------------------- bad input; what all losses share is in test_losses.py
 
 
 @pytest.mark.parametrize(

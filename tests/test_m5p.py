@@ -21,8 +21,7 @@ SETTINGS = [
 ]
 
 
-# ------------------------------------------------------------------------------
-# Against the twin.
+# ----------------------------------------------------------------------------------------------------- against the twin
 
 
 @pytest.mark.parametrize("arguments", SETTINGS, ids=str)
@@ -64,8 +63,7 @@ def test_elimination_drops_features_that_say_nothing_and_features_that_repeat_ot
     assert_allclose(tree.tree_.slopes[0], twin.root.slopes * twin.y_scale / twin.scale, rtol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What a user can rely on.
+# ---------------------------------------------------------------------------------------------- what a user can rely on
 
 
 X, y = load_diabetes(return_X_y=True)

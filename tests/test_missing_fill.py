@@ -62,8 +62,7 @@ def a_distribution(d=5, seed=1):
     return center, covariance, np.vstack([center, (precision + precision.T) / 2])
 
 
-# ------------------------------------------------------------------------------
-# The core's part.
+# ------------------------------------------------------------------------------------------------------ the core's part
 
 
 def test_gaps_are_filled_with_their_conditional_mean():
@@ -159,8 +158,7 @@ def test_a_wide_table_that_is_mostly_missing_is_filled_in_reasonable_time():
     assert np.isfinite(fill).all()
 
 
-# ------------------------------------------------------------------------------
-# The distribution.
+# ----------------------------------------------------------------------------------------------------- the distribution
 
 
 def test_the_distribution_is_that_of_expectation_maximisation():
@@ -217,8 +215,7 @@ def test_what_is_filled_in_does_not_hang_on_the_scaling(scale):
     assert_allclose(found / deviation, expected / deviation, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# Trees.
+# ---------------------------------------------------------------------------------------------------------------- trees
 
 
 @pytest.mark.parametrize("setting", ["plain", "few-features"])
@@ -271,8 +268,7 @@ def test_models_in_python_get_filled_values():
     assert_allclose(in_python.predict(X), in_core.predict(X), rtol=1e-7, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# Files.
+# ---------------------------------------------------------------------------------------------------------------- files
 
 
 def damaged(change):

@@ -255,8 +255,7 @@ def test_a_long_fit_can_be_interrupted(at):
     assert not hasattr(model, "tree_")
 
 
-# ------------------------------------------------------------------------------
-# As text and as a picture.
+# --------------------------------------------------------------------------------------------- as text and as a picture
 
 
 def read_functions(model_lines, x):

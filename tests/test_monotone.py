@@ -61,8 +61,7 @@ def probability(classifier):
 SIGMOID = 4e-16  # the compiled sigmoid is not monotone in its last bit
 
 
-# ------------------------------------------------------------------------------
-# The promise.
+# ---------------------------------------------------------------------------------------------------------- the promise
 
 
 @examples(80)
@@ -172,8 +171,7 @@ def test_a_constrained_tree_that_starts_from_scores_is_the_tree_of_what_they_lea
         assert_allclose(grown[name], getattr(tree.forest_, name), rtol=1e-7, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What comes of it.
+# ----------------------------------------------------------------------------------------------------- what comes of it
 
 
 @pytest.mark.parametrize("node_model", ["ridge", "constant"])
@@ -281,8 +279,7 @@ def test_names_in_a_dict_are_places_in_a_sequence():
     assert NAMES.index("dose") == 2
 
 
-# ------------------------------------------------------------------------------
-# The regression with bounds, alone.
+# ------------------------------------------------------------------------------------ the regression with bounds, alone
 
 
 def best_slopes(X, z, v, reg_lambda, signs, path_slopes):

@@ -33,8 +33,7 @@ def drawn_models(forest):
     return [tree["node_model"] for tree in forest.tree_params_]
 
 
-# ------------------------------------------------------------------------------
-# The objects, their names and their pools.
+# ----------------------------------------------------------------------------- the objects, their names and their pools
 
 
 @pytest.mark.parametrize("model", [Constant(), Ridge(2.0), ELM(5, reg_lambda=[0.1, 1]), LinearSVR(epsilon=0.0)])
@@ -115,8 +114,7 @@ def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
         assert_array_equal(tree.forest_.hidden, forest.forest_.take(i).hidden)
 
 
-# ------------------------------------------------------------------------------
-# ELM against ridge regression on its own hidden layer.
+# ----------------------------------------------------------------- ELM against ridge regression on its own hidden layer
 
 
 @pytest.mark.parametrize("n_hidden", [1, 4, 7, 8, 30, 130])
@@ -150,8 +148,7 @@ def test_constant_features_leave_units_that_say_nothing():
     assert_allclose(tree.predict(X), 19.5)
 
 
-# ------------------------------------------------------------------------------
-# Linear SVR against scikit-learn's solvers.
+# ---------------------------------------------------------------------------- linear SVR against scikit-learn's solvers
 
 
 def svr_problem(n, d, seed=0):
@@ -240,8 +237,7 @@ def test_the_papers_pools_converge_on_ordinary_data():
             make(25, node_model="svr", random_state=0).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# Later: files, tables, importances, out-of-bag scores, warm starts.
+# ---------------------------------------------------- later: files, tables, importances, out-of-bag scores, warm starts
 
 
 @pytest.mark.parametrize("node_model", ["elm", "svr"])
@@ -301,8 +297,7 @@ def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, reloaded)
     assert not np.array_equal(loaded.predict(X), forest.predict(X))
 
 
-# ------------------------------------------------------------------------------
-# Bad input.
+# ------------------------------------------------------------------------------------------------------------ bad input
 
 
 @pytest.mark.parametrize(

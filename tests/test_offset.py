@@ -43,8 +43,7 @@ def classes(n_classes, n=400, seed=0):
     return X, y, offset if n_classes > 2 else offset[:, 1] - offset[:, 0]
 
 
-# ------------------------------------------------------------------------------
-# Generalised linear models.
+# -------------------------------------------------------------------------------------------- generalised linear models
 
 
 @pytest.mark.parametrize("loss", LOG)
@@ -74,8 +73,7 @@ def test_depth_0_of_squared_error_is_the_ridge_regression_of_the_rest():
     assert_allclose(tree.predict(X, offset), model.predict(X) + offset, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What an offset means.
+# ------------------------------------------------------------------------------------------------- what an offset means
 
 
 @pytest.mark.parametrize(
@@ -168,8 +166,7 @@ def test_categories_stand_for_rates_and_not_for_exposures():
     assert means.min() > 0.3 and means.max() < 0.8  # without the offset from 0.18 to 10
 
 
-# ------------------------------------------------------------------------------
-# Everything else.
+# ------------------------------------------------------------------------------------------------------ everything else
 
 
 def test_files_predict_with_an_offset(reloaded):

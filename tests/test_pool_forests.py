@@ -55,8 +55,7 @@ def outputs(forest, X):
     return forest.predict(X) if is_regressor(forest) else forest.predict_proba(X)
 
 
-# ------------------------------------------------------------------------------
-# What a member is fitted to.
+# ------------------------------------------------------------------------------------------- what a member is fitted to
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -126,8 +125,7 @@ def test_members_get_columns_of_their_own():
     assert_allclose(forest.predict(X), np.mean([m.predict(X[:, columns]) for m, columns in members], axis=0))
 
 
-# ------------------------------------------------------------------------------
-# What a member draws.
+# -------------------------------------------------------------------------------------------------- what a member draws
 
 
 def test_pools_may_be_values_sequences_and_distributions_of_nested_parameters():
@@ -185,8 +183,7 @@ def test_equal_kinds_take_turns_and_weights_are_shares():
     assert sum(isinstance(member, Ridge) for member in forest.estimators_) == 3
 
 
-# ------------------------------------------------------------------------------
-# How predictions are joined.
+# ------------------------------------------------------------------------------------------- how predictions are joined
 
 
 def test_probabilities_are_those_of_the_classes_that_a_member_has_seen_and_votes_without():
@@ -266,8 +263,7 @@ def test_importances_are_mean_shares_of_the_columns():
         _ = forest.feature_importances_
 
 
-# ------------------------------------------------------------------------------
-# The same forest, wherever it is fitted and in however many steps.
+# ----------------------------------------------------- the same forest, wherever it is fitted and in however many steps
 
 
 @pytest.mark.parametrize(("task", "backend"), [("regression", "threading"), ("multiclass", "loky")])
@@ -348,8 +344,7 @@ def test_missing_values_reach_members_that_take_them():
     assert not PoolForestRegressor([BoostTreeRegressor(), Ridge()]).__sklearn_tags__().input_tags.allow_nan
 
 
-# ------------------------------------------------------------------------------
-# Named forests.
+# -------------------------------------------------------------------------------------------------------- named forests
 
 
 @pytest.mark.parametrize(

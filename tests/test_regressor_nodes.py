@@ -60,8 +60,7 @@ class Duck:
         return np.full((len(X), 1), self.mean)
 
 
-# ------------------------------------------------------------------------------
-# Learning.
+# ------------------------------------------------------------------------------------------------------------- learning
 
 
 @pytest.mark.parametrize("model", [STUMPS, KernelRidge(kernel="rbf"), KNeighborsRegressor(3)], ids=repr)
@@ -103,8 +102,7 @@ def test_parameters_of_the_node_model_can_be_searched():
     assert search.fit(*NUMBERS).best_params_ == {"node_model__alpha": 0.1}
 
 
-# ------------------------------------------------------------------------------
-# Weights and random numbers.
+# ------------------------------------------------------------------------------------------- weights and random numbers
 
 
 def test_who_takes_weights_gets_them():
@@ -160,8 +158,7 @@ def test_nested_random_states_are_set():
     assert isinstance(model.random_state, int) and model.estimator.random_state not in (7, model.random_state)
 
 
-# ------------------------------------------------------------------------------
-# The same for any number of processes, and after pickling.
+# ------------------------------------------------------------- the same for any number of processes, and after pickling
 
 
 def test_the_forest_does_not_depend_on_the_number_of_processes():
@@ -217,8 +214,7 @@ def test_everything_a_forest_offers_works():
     assert clone(forest).node_model.max_depth == 2
 
 
-# ------------------------------------------------------------------------------
-# What cannot work.
+# ----------------------------------------------------------------------------------------------------- what cannot work
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), Ridge, object(), StandardScaler()], ids=range(4))

@@ -45,8 +45,7 @@ def table(n=300, seed=0):
 X, y = table()
 
 
-# ------------------------------------------------------------------------------
-# The losses.
+# ----------------------------------------------------------------------------------------------------------- the losses
 
 
 @pytest.mark.parametrize("name", CODES)
@@ -82,8 +81,7 @@ def test_weighted_quantile_is_that_of_repeated_values():
         assert weighted_quantile(values, weight.astype(float), quantile) == expected
 
 
-# ------------------------------------------------------------------------------
-# Linear models.
+# -------------------------------------------------------------------------------------------------------- linear models
 
 
 @pytest.mark.parametrize("reg_lambda", [0.0, 1.0, 30.0])
@@ -116,8 +114,7 @@ def test_a_forest_of_depth_0_is_nearly_the_linear_quantile_regression(quantile):
     assert least <= own < 1.005 * least
 
 
-# ------------------------------------------------------------------------------
-# Against the twin.
+# ----------------------------------------------------------------------------------------------------- against the twin
 
 
 @pytest.mark.parametrize(
@@ -143,8 +140,7 @@ def test_bootstrap_forest_equals_twin(name):
     compare(make, X, y, "robust", LOSSES[name][1], None, sample)
 
 
-# ------------------------------------------------------------------------------
-# What they are for.
+# ---------------------------------------------------------------------------------------------------- what they are for
 
 
 @pytest.mark.parametrize("loss", ["huber", "absolute_error"])

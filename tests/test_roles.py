@@ -37,8 +37,7 @@ def fit(task, X, y, **params):
     return FORESTS[task](**{"n_estimators": 6, "random_state": 0, **params}).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# What the roles do.
+# ---------------------------------------------------------------------------------------------------- what the roles do
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -163,8 +162,7 @@ def test_columns_are_found_by_name_whatever_their_order():
         forest.predict(X.rename(columns={"dose": "dosis"}))
 
 
-# ------------------------------------------------------------------------------
-# What goes on from a fit.
+# ---------------------------------------------------------------------------------------------- what goes on from a fit
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -247,8 +245,7 @@ def test_damaged_roles_in_a_file_are_refused(content, damage, reason, tmp_path):
         load_model(tmp_path / "model")
 
 
-# ------------------------------------------------------------------------------
-# What is refused. X of test_bad_input has four columns and no names.
+# --------------------------------------------------- what is refused. X of test_bad_input has four columns and no names
 
 
 @pytest.mark.parametrize("cls", ALL)
@@ -304,8 +301,7 @@ def test_models_in_python_need_a_column():
         fit("regression", X, y, model_features=[], node_model=LinearRegression())
 
 
-# ------------------------------------------------------------------------------
-# Columns of the user, columns of the core.
+# ----------------------------------------------------------------------------- columns of the user, columns of the core
 
 
 ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", "z"), False), NumberColumn()))

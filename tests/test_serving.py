@@ -73,8 +73,7 @@ def as_json(table):
     ]
 
 
-# ------------------------------------------------------------------------------
-# FastAPI.
+# -------------------------------------------------------------------------------------------------------------- FastAPI
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +204,7 @@ def test_a_server_does_not_start_with_columns_that_json_does_not_have(client, ho
         client(BoostForestRegressor(3, random_state=0, preset="paper").fit(table, price))
 
 
-# ------------------------------------------------------------------------------
-# MLflow.
+# --------------------------------------------------------------------------------------------------------------- MLflow
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +248,7 @@ def test_nothing_that_mlflow_keeps_is_a_pickle(saved):
     assert boostforest.load_model(saved / "artifacts" / "houses.bf").classes_.tolist() == ["cheap", "dear"]
 
 
-# ------------------------------------------------------------------------------
-# ONNX Runtime.
+# --------------------------------------------------------------------------------------------------------- ONNX Runtime
 
 
 @pytest.fixture(scope="module")

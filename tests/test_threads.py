@@ -40,8 +40,7 @@ def outputs(forest, X):
     return [getattr(forest, m)(X).tobytes() for m in methods if hasattr(forest, m)]
 
 
-# ------------------------------------------------------------------------------
-# Our own threads.
+# ------------------------------------------------------------------------------------------------------ our own threads
 
 
 @pytest.mark.parametrize("d", [4, MANY])
@@ -69,8 +68,7 @@ def test_predictions_are_the_same_for_any_number_of_threads_and_rows(task):
     assert_array_equal(alone, forest.predict(X)[:200])
 
 
-# ------------------------------------------------------------------------------
-# Python's threads and joblib's processes.
+# ------------------------------------------------------------------------------ Python's threads and joblib's processes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -114,8 +112,7 @@ def test_grid_search_on_two_processes_finds_the_same_as_on_one():
     assert contents(one.best_estimator_) == contents(two.best_estimator_)
 
 
-# ------------------------------------------------------------------------------
-# Ctrl-C.
+# --------------------------------------------------------------------------------------------------------------- Ctrl-C
 
 INTERRUPTED_FIT = """
 import signal, sys, threading, time
@@ -218,8 +215,7 @@ def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
     assert not hasattr(forest, "forest_")
 
 
-# ------------------------------------------------------------------------------
-# BLAS.
+# ----------------------------------------------------------------------------------------------------------------- BLAS
 
 
 def blas_threads():

@@ -65,8 +65,7 @@ def clean_labels(task, n=160):
     return example_data(task, n=n)[1]
 
 
-# ------------------------------------------------------------------------------
-# Out of bag.
+# ----------------------------------------------------------------------------------------------------------- out of bag
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["BoostForest", "PoolForest"])
@@ -155,8 +154,7 @@ def test_an_objective_without_any_weighted_row_says_so():
     assert objective.average(np.array([1, 2, np.inf, np.nan]), np.ones(4, dtype=bool)) == 1.5
 
 
-# ------------------------------------------------------------------------------
-# Limits of errors.
+# ----------------------------------------------------------------------------------------------------- limits of errors
 
 
 def test_effective_rows_are_kishs():
@@ -254,8 +252,7 @@ def test_files_keep_the_weights_of_intervals_and_sets(task, tmp_path):
     assert [name in path.read_bytes() for path in paths] == [True, False, False]
 
 
-# ------------------------------------------------------------------------------
-# Scorers.
+# -------------------------------------------------------------------------------------------------------------- scorers
 
 REGRESSION_SCORES = {
     "neg_mean_absolute_error": lambda y, p, w: -mean_absolute_error(y, p, sample_weight=w),
@@ -337,8 +334,7 @@ def test_every_scorer_of_scikit_learn_can_be_told_from_a_metric():
         assert by_name.oob_score_ == by_object.oob_score_
 
 
-# ------------------------------------------------------------------------------
-# Draws.
+# ---------------------------------------------------------------------------------------------------------------- draws
 
 
 @pytest.mark.parametrize("cls", [BoostForestRegressor, PoolForestRegressor])
@@ -392,8 +388,7 @@ def test_n_jobs_that_no_machine_has_is_named(cls):
         cls(n_estimators=3, n_jobs=2**31).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# The unit of weights.
+# -------------------------------------------------------------------------------------------------- the unit of weights
 
 
 def test_weights_without_a_unit_have_a_mean_of_one_row_and_others_count_rows():

@@ -28,8 +28,7 @@ STUMP = DecisionTreeClassifier(max_depth=1)
 X, y = make_classification(200, 5, n_informative=4, n_redundant=0, flip_y=0.2, random_state=3)
 
 
-# ------------------------------------------------------------------------------
-# All of them.
+# ---------------------------------------------------------------------------------------------------------- all of them
 
 
 @pytest.mark.parametrize("make", ALL)
@@ -98,8 +97,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     assert_refused(make, X, y, "Only binary", y=np.arange(200) % 3)
 
 
-# ------------------------------------------------------------------------------
-# LogitBoost.
+# ----------------------------------------------------------------------------------------------------------- LogitBoost
 
 
 def ridge_by_hand(X, z, w, alpha):
@@ -141,8 +139,7 @@ def test_logit_boost_with_linear_regression_is_logistic_regression():
     assert_allclose(boosted.predict_proba(X), LogisticRegression(C=1e10).fit(X, y).predict_proba(X), atol=1e-3)
 
 
-# ------------------------------------------------------------------------------
-# MultiBoost.
+# ----------------------------------------------------------------------------------------------------------- MultiBoost
 
 
 def test_one_committee_is_adaboost():
@@ -175,8 +172,7 @@ def test_a_member_no_better_than_chance_is_scikit_learns_error():
         MultiBoostClassifier(random_state=0).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# DeepBoost.
+# ------------------------------------------------------------------------------------------------------------ DeepBoost
 
 
 def test_without_penalties_deep_boost_votes_as_adaboost():
