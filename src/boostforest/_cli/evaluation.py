@@ -1,7 +1,5 @@
 """Cross-validation, and the metrics that fit the task."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any
