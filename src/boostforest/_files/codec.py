@@ -263,16 +263,11 @@ def _encode_loss(loss: Loss) -> dict[str, Any] | None:
         return {loss.name: [{_kind_of_labels(part.classes): part.classes.tolist()} for part in loss.parts]}
     if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
         return None
-    return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+    return {loss.name: {name: float(getattr(loss, name)) for name in loss.number_names()}}
 
 
 def _kind_of_labels(classes: Array) -> str:
     return "str" if classes.dtype.kind == "U" else str(classes.dtype)
-
-
-def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
-    """Return the fields of a loss beside the mean and the scale of its target."""
-    return [field.name for field in fields(loss) if field.name not in ("mean", "scale", "function")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -438,8 +433,8 @@ def _decode_loss(content: Content) -> Loss:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
         cls = known_losses[name]
-        if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
-            raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
+        if not isinstance(numbers, dict) or sorted(numbers) != sorted(cls.number_names()):
+            raise ValueError(f"the loss {name!r} keeps the numbers {cls.number_names()}; got {numbers!r}")
         if not all(type(number) is float and number > 0 for number in numbers.values()):
             raise ValueError(f"the numbers of the loss {name!r} must be floats above 0; got {numbers!r}")
         return cls(float(t["target_mean"]), float(t["target_scale"]), **numbers)

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr
 
 from .._base.typing import Array, Floats, Mask
-from .._core import Link, LossCode
+from .._core import LossCode
 from .loss import OutOfBag
-from .regression import RegressionLoss
+from .squared_error import IdentityLink
 
 #: Distributions of the noise of log times, by the numbers that the core and files have for them.
 DISTRIBUTIONS = {"normal": 1, "logistic": 2, "extreme_value": 3}
@@ -56,7 +56,7 @@ def _signed(time: Floats, event: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class AcceleratedFailureTime(RegressionLoss):
+class AcceleratedFailureTime(IdentityLink):
     """-log of the likelihood of times t: log t = F + spread · ε. Encoded labels are below 0 where t is censored.
 
     ``mean`` is the logarithm of the median time at score 0.
@@ -64,7 +64,6 @@ class AcceleratedFailureTime(RegressionLoss):
 
     name = "aft"
     code = LossCode.AFT
-    link = Link.IDENTITY
     predicts_exponential = True
     takes = ("distribution",)
     predicts_mean = False
@@ -81,10 +80,6 @@ class AcceleratedFailureTime(RegressionLoss):
     def distribution(self) -> str:
         """The name of the family."""
         return next(name for name, number in DISTRIBUTIONS.items() if number == self.family)
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.spread, self.family)
 
     @classmethod
     def fit(
@@ -140,12 +135,6 @@ class AcceleratedFailureTime(RegressionLoss):
     @property
     def category_target_names(self) -> list[str]:
         return ["mean log time"]
-
-    def outputs(self, scores: Floats) -> Floats:
-        return scores
-
-    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
-        return outputs
 
     def targets(self, y: Floats) -> Floats:
         return np.log(np.maximum(np.abs(y), np.finfo(np.float64).tiny))[:, None]

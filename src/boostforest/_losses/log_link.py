@@ -35,10 +35,6 @@ class LogLink(RegressionLoss):
     def exponent(self) -> float:
         """The power of the mean that the variance goes with."""
 
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.information,)
-
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
@@ -174,7 +170,3 @@ class Tweedie(LogLink):
     @property
     def exponent(self) -> float:
         return self.power
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.information, self.power)
