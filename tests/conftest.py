@@ -37,6 +37,18 @@ def reloaded(tmp_path):
     return reloaded
 
 
+@pytest.fixture
+def refuses_file(tmp_path):
+    """Return a function that asserts that bytes are not loaded as a model, with such a message."""
+
+    def refuses_file(content, match):
+        (tmp_path / "refused").write_bytes(content)
+        with pytest.raises(ValueError, match=match):
+            load_model(tmp_path / "refused")
+
+    return refuses_file
+
+
 @pytest.fixture(params=["generic", "avx2", "avx512"])
 def kernels(request):
     """Use one instruction set after another."""

@@ -289,21 +289,20 @@ def test_a_tree_that_is_not_there_is_refused(i):
 # -------------------------------------------------------------------------------------- what works, but hardly as meant
 
 
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"min_samples_leaf": 31}, "min_samples_leaf=31 needs at least 62 rows"),
+        ({"min_samples_leaf": 20, "batch_size": 39}, "at least 40 rows to split, and batch_size=39 takes fewer"),
+    ],
+)
 @pytest.mark.parametrize("cls", ALL)
-def test_too_few_rows_for_a_split_are_a_warning_that_points_at_the_caller(cls):
-    with pytest.warns(UserWarning, match="min_samples_leaf=31 needs at least 62 rows") as caught:
-        fitted = make(cls, min_samples_leaf=31).fit(X, target(cls))
+def test_too_few_rows_for_a_split_are_a_warning_that_points_at_the_caller(cls, params, match):
+    with pytest.warns(UserWarning, match=match) as caught:
+        fitted = make(cls, **params).fit(X, target(cls))
     assert [w.filename for w in caught] == [__file__]
     assert_array_equal(fitted.n_leaves_, 1)
     assert np.isfinite(fitted.score(X, target(cls)))
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_batches_too_small_for_a_split_are_a_warning_that_points_at_the_caller(cls):
-    with pytest.warns(UserWarning, match="needs at least 40 rows to split, and batch_size=39 takes fewer") as caught:
-        fitted = make(cls, min_samples_leaf=20, batch_size=39).fit(X, target(cls))
-    assert [w.filename for w in caught] == [__file__]
-    assert_array_equal(fitted.n_leaves_, 1)
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)

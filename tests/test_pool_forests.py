@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
@@ -50,11 +50,6 @@ def mixture(task, n_estimators=12, **params):
     return FORESTS[task](estimators, n_estimators, pools=pools, **{"random_state": 0, **params})
 
 
-def outputs(forest, X):
-    """Return predictions, or probabilities."""
-    return forest.predict(X) if is_regressor(forest) else forest.predict_proba(X)
-
-
 # ------------------------------------------------------------------------------------------- what a member is fitted to
 
 
@@ -72,11 +67,9 @@ def test_members_are_the_estimators_fitted_to_the_rows_that_their_seeds_draw(tas
 
 
 def test_the_draws_are_those_of_a_boost_forest():
-    ours, theirs = (
-        PoolForestRegressor(Ridge(), 9, random_state=3),
-        BoostForestRegressor(9, random_state=3, preset="paper"),
-    )
-    assert_array_equal(ours.fit(X, y).member_seeds_, theirs.fit(X, y).tree_seeds_)
+    ours = PoolForestRegressor(Ridge(), 9, random_state=3).fit(X, y)
+    theirs = BoostForestRegressor(9, random_state=3, preset="paper").fit(X, y)
+    assert_array_equal(ours.member_seeds_, theirs.tree_seeds_)
 
 
 def test_a_mean_of_members_is_the_prediction():
@@ -211,8 +204,8 @@ def test_stages_end_at_the_prediction(task):
     first = clone(forest).set_params(n_estimators=5).fit(X, y)
     stages = list(forest.staged_predict(X) if task == "regression" else forest.staged_predict_proba(X))
     assert len(stages) == 12
-    assert_allclose(stages[4], outputs(first, X))
-    assert_allclose(stages[-1], outputs(forest, X))
+    assert_allclose(stages[4], output(first, X))
+    assert_allclose(stages[-1], output(forest, X))
     assert_array_equal(list(forest.staged_predict(X))[-1].dtype, y.dtype)
 
 
@@ -272,9 +265,9 @@ def test_the_same_seed_gives_the_same_forest_for_any_number_of_jobs(task, backen
     expected = mixture(task, 20, oob_score=True).fit(X, y)
     with joblib.parallel_config(backend=backend):
         forest = mixture(task, 20, oob_score=True, n_jobs=2).fit(X, y)
-    assert_array_equal(outputs(forest, X), outputs(expected, X))
+    assert_array_equal(output(forest, X), output(expected, X))
     assert forest.oob_score_ == expected.oob_score_
-    assert_array_equal(outputs(forest.set_params(n_jobs=1), X), outputs(expected, X))
+    assert_array_equal(output(forest.set_params(n_jobs=1), X), output(expected, X))
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -285,7 +278,7 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
     first = forest.estimators_[0]
     forest.set_params(n_estimators=30, oob_score=True).fit(X, y)
     assert forest.estimators_[0] is first
-    assert_array_equal(outputs(forest, X), outputs(at_once, X))
+    assert_array_equal(output(forest, X), output(at_once, X))
     assert forest.oob_score_ == at_once.oob_score_
     assert forest.member_params_ == at_once.member_params_
     with pytest.warns(UserWarning, match="does not fit new members") as caught:
@@ -305,10 +298,10 @@ def test_a_warm_start_on_other_rows_has_no_samples_to_name():
 def test_forests_are_cloned_and_pickled_whole(task):
     X, y = example_data(task)
     forest = mixture(task).fit(X, y)
-    assert_array_equal(outputs(pickle.loads(pickle.dumps(forest)), X), outputs(forest, X))
+    assert_array_equal(output(pickle.loads(pickle.dumps(forest)), X), output(forest, X))
     again = clone(forest)
     assert not hasattr(again, "estimators_") and again.estimator[0] is not forest.estimator[0]
-    assert_array_equal(outputs(again.fit(X, y), X), outputs(forest, X))
+    assert_array_equal(output(again.fit(X, y), X), output(forest, X))
     nested = PoolForestRegressor(ExtraTreeRegressor()).set_params(estimator__max_depth=3)
     assert nested.get_params()["estimator__max_depth"] == 3
 
@@ -320,8 +313,7 @@ def test_progress_is_drawn_to_the_end(capsys, n_jobs):
     assert "40/40 members" in drawn and drawn.count("\r") > 10
 
 
-# ------------------------------------------------------------------------------
-# Tables: the members decide what they take. (Data frames: test_pool_forest_frames.py.)
+# ------------------------ tables: the members decide what they take (data frames: test_pool_forest_frames.py)
 
 
 def test_sparse_tables_reach_members_that_take_them():
@@ -348,23 +340,20 @@ def test_missing_values_reach_members_that_take_them():
 
 
 @pytest.mark.parametrize(
-    "name", ["ETForestRegressor", "ETForestClassifier", "ModelForestRegressor", "LMForestClassifier"]
+    ("forest", "pool_forest", "tree"),
+    [
+        (boostforest.ETForestRegressor, PoolForestRegressor, ExtraTreeRegressor()),
+        (boostforest.ETForestClassifier, PoolForestClassifier, ExtraTreeClassifier()),
+        (boostforest.ModelForestRegressor, PoolForestRegressor, model_trees.M5PRegressor(prune=False)),
+        (boostforest.LMForestClassifier, PoolForestClassifier, model_trees.LMTClassifier(prune=False)),
+    ],
 )
-def test_a_named_forest_is_the_pool_forest_with_the_papers_settings(name):
-    forest = getattr(boostforest, name)
-    if name.startswith("LM") and not hasattr(model_trees, "LMTClassifier"):
-        pytest.skip("LMTClassifier is not there yet")
-    task, pool_forest, tree = {
-        "ETForestRegressor": lambda: ("regression", PoolForestRegressor, ExtraTreeRegressor()),
-        "ETForestClassifier": lambda: ("multiclass", PoolForestClassifier, ExtraTreeClassifier()),
-        "ModelForestRegressor": lambda: ("regression", PoolForestRegressor, model_trees.M5PRegressor(prune=False)),
-        "LMForestClassifier": lambda: ("multiclass", PoolForestClassifier, model_trees.LMTClassifier(prune=False)),
-    }[name]()
-    X, y = example_data(task)
+def test_a_named_forest_is_the_pool_forest_with_the_papers_settings(forest, pool_forest, tree):
+    X, y = example_data("regression" if pool_forest is PoolForestRegressor else "multiclass")
     assert forest().n_estimators == 250
     ours = forest(15, random_state=0).fit(X, y)
     same = pool_forest(tree, 15, pools=LEAVES, random_state=0).fit(X, y)
-    assert_array_equal(outputs(ours, X), outputs(same, X))
+    assert_array_equal(output(ours, X), output(same, X))
     assert {p["min_samples_leaf"] for p in ours.member_params_} <= set(range(5, 16))
     ours.set_params(min_samples_leaf=7, n_estimators=4, n_jobs=2).fit(X, y)
     assert [tree.min_samples_leaf for tree in ours.estimators_] == [7] * 4

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from boostforest import BoostForestRegressor, load_model
+from boostforest import BoostForestRegressor
 from boostforest._features.encoder import CategoryColumn, NumberColumn, TableEncoder
 from boostforest._features.roles import read_roles
 from boostforest.nodes import ELM, LinearSVR, Ridge
@@ -117,10 +117,9 @@ def test_gaps_are_guessed_from_columns_that_models_see(task):
     X["floor"] += 2 * X["height"] / X["height"].std()
     X = X.mask(np.random.default_rng(0).random(X.shape) < [0.0, 0.3, 0.3, 0.0, 0.0])
     forest = fit(task, X, y, model_features=["height", "dose", "floor"], split_features=["age", "dose"])
-    output = forest.predict if task == "regression" else forest.predict_proba
-    assert_array_equal(output(X.assign(room=0.0)), output(X))  # neither role: not used at all
+    assert_array_equal(output(forest, X.assign(room=0.0)), output(forest, X))  # neither role: not used at all
     gap = X["height"].isna()
-    assert (output(X.assign(floor=X["floor"].where(~gap, 5.0)))[gap] != output(X)[gap]).any()
+    assert (output(forest, X.assign(floor=X["floor"].where(~gap, 5.0)))[gap] != output(forest, X)[gap]).any()
     precision = forest.fill_[1:]
     assert precision[1, 4] != 0 and (precision[[0, 3]][:, [1, 2, 4]] == 0).all()
 
@@ -235,14 +234,12 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("content", "damage", "reason"), DAMAGES.values(), ids=DAMAGES)
-def test_damaged_roles_in_a_file_are_refused(content, damage, reason, tmp_path):
+def test_damaged_roles_in_a_file_are_refused(content, damage, reason, refuses_file):
     tensors = tensors_of(content)
     ((name, value),) = damage.items()
     dtype = tensors[name].dtype
     value = np.where(tensors["feature"] < 0, tensors[name], value) if np.ndim(value) == 0 else value
-    (tmp_path / "model").write_bytes(with_tensors(content, **{name: np.array(value, dtype=dtype)}))
-    with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):
-        load_model(tmp_path / "model")
+    refuses_file(with_tensors(content, **{name: np.array(value, dtype=dtype)}), f"cannot be loaded: .*{reason}")
 
 
 # --------------------------------------------------- what is refused. X of test_bad_input has four columns and no names
@@ -309,13 +306,8 @@ ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", 
 
 def roles_of(encoder=ENCODER, **given):
     """Return the roles of the features that are made from three columns: two, three and one."""
-    parameters = {
-        "split_features": None,
-        "model_features": None,
-        "monotonic_cst": None,
-        "interaction_cst": None,
-    } | given
-    return read_roles(parameters, 3, np.array(["a", "b", "c"], dtype=object), encoder)
+    names = ("split_features", "model_features", "monotonic_cst", "interaction_cst")
+    return read_roles(dict.fromkeys(names) | given, 3, np.array(["a", "b", "c"], dtype=object), encoder)
 
 
 def test_roles_pass_to_all_features_of_a_column_and_order_to_its_values():
