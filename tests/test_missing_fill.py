@@ -17,7 +17,6 @@ from boostforest._features import imputer as _fill
 from model_files import with_tensors
 from models import FORESTS, assert_same_trees
 from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same_predictions, compare
-from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from twin import example_data
 
 
