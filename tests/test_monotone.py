@@ -17,7 +17,6 @@ from boostforest import (
     _core,
 )
 from boostforest._grow.parameters import encode_tree_params
-from test_core import any_kernels, kernels  # noqa: F401 - fixtures
 from test_properties import SEEDS, TARGETS, TREE_SETTINGS, examples, new_rows, tables
 from test_roles import NAMES, frame
 from twin import example_data
