@@ -9,7 +9,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-#: The paper's forests.
+#: The paper's forests, with a seed.
+paper_regressor = partial(BoostForestRegressor, preset="paper", random_state=0)
+paper_classifier = partial(BoostForestClassifier, preset="paper", random_state=0)
+#: And without one.
 FORESTS = {
     "regression": partial(BoostForestRegressor, preset="paper"),
     "binary": partial(BoostForestClassifier, preset="paper"),

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import boostforest
 import boostforest.export
-from boostforest import BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostTreeRegressor
 from boostforest._features.calendar import ALL_PARTS, INDICATOR, CalendarColumn, fit_calendar
 from boostforest._features.text import N_HASHED, TextColumn
+from models import paper_regressor
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -79,10 +80,10 @@ def test_parts_that_never_change_are_no_features(moments, names):
 
 
 def test_trend_season_and_weekdays_are_learnt():
-    forest = BoostForestRegressor(20, preset="paper", oob_score=True, random_state=0)
+    forest = paper_regressor(20, oob_score=True)
     assert forest.fit(FRAME, Y).oob_score_ > 0.95
     number = FRAME.assign(when=seconds(*WHEN))
-    assert BoostForestRegressor(20, preset="paper", oob_score=True, random_state=0).fit(number, Y).oob_score_ < 0.9
+    assert paper_regressor(20, oob_score=True).fit(number, Y).oob_score_ < 0.9
     assert forest.n_features_in_ == 2 and len(forest.feature_importances_) == 2
     assert forest.feature_importances_[0] > 0.9 and forest.is_categorical_ is None
 
@@ -217,7 +218,7 @@ def test_free_text_is_left_out_with_a_warning_that_names_it():
 
 def test_words_are_hashed_by_choice(reloaded):
     frame = pl.DataFrame({"note": [None, *NOTES[1:]], "x": NUMBERS})
-    forest = BoostForestRegressor(20, preset="paper", text="hash", oob_score=True, random_state=0).fit(frame, LIKES)
+    forest = paper_regressor(20, text="hash", oob_score=True).fit(frame, LIKES)
     assert forest.oob_score_ > 0.6 and len(forest._model.feature_names) == N_HASHED + 1
     assert_array_equal(reloaded(forest).predict(frame), forest.predict(frame))
     explained = forest.explain(frame[:4])

@@ -20,7 +20,7 @@ from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import DTYPES, ForestColumns, clip_range_dtype
 from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
-from models import FORESTS, out_of_bag, output
+from models import FORESTS, out_of_bag, output, paper_regressor
 from twin import example_data
 
 SHORT = ("float32", "float16")
@@ -322,9 +322,7 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
 
 def test_constraints_hold_to_the_last_bit():
     X, y = example_data("regression", n=200)
-    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16").fit(X, y)
     grid = np.repeat(X[:40, None], 60, axis=1)
     for j, sign in ((0, 1), (2, -1)):
         rows = grid.copy()
@@ -353,7 +351,7 @@ def test_threads_change_nothing(dtype):
 def test_a_warm_start_goes_on_in_the_same_type():
     whole, X = fit("regression", "float32", n_estimators=6)
     X, y = example_data("regression", n=120, d=5)
-    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True, preset="paper").fit(X, y)
+    grown = paper_regressor(3, dtype="float32", warm_start=True).fit(X, y)
     grown.set_params(n_estimators=6).fit(X, y)
     assert_array_equal(grown.forest_.params, whole.forest_.params)
     with pytest.raises(ValueError, match=r"goes on with the dtype of the first fit, 'float32'; got 'float16'\.$"):
@@ -430,9 +428,7 @@ def test_the_parts_of_an_int8_forest_make_the_whole():
 @pytest.mark.parametrize(("params", "dtype"), [({}, "int8"), ({"bootstrap": False}, "float16")])
 def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dtype):
     X, y = example_data("regression", n=300, d=5)
-    forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(50, dtype="auto", oob_score=not params, **params).fit(X, y)
     assert forest.forest_.dtype == dtype and forest.dtype == "auto"
     exact = clone(forest).set_params(dtype="int8").fit(X, y).forest_  # whose thresholds are as short
     assert_array_equal(forest.forest_.threshold, exact.threshold)
@@ -447,7 +443,7 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
 def test_auto_takes_larger_units_where_the_loss_hardly_tells():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
-    forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
+    forest = paper_regressor(100, dtype="auto").fit(X, rng.normal(size=300))
     sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
     assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
 
@@ -457,7 +453,7 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
     X, y = example_data("regression", n=400, d=5)
     calls = []
     monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
-    BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    paper_regressor(40, dtype="auto").fit(X, y)
     judge = rounding._Judge(*calls[0])
     finer = judge.scores("", rounding.Units())
     bold = 1.02 * finer
@@ -468,9 +464,7 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
 def test_auto_keeps_digits_that_the_loss_needs():
     X = np.random.default_rng(0).normal(size=(200, 2))
     y = X @ [1.0, 1e-3]  # known to six digits: the loss sees all of them
-    forest = BoostForestRegressor(20, dtype="auto", random_state=0, reg_lambda=1e-9, clip=False, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(20, dtype="auto", reg_lambda=1e-9, clip=False).fit(X, y)
     assert forest.forest_.dtype in ("float64", "float32")
 
 
@@ -491,7 +485,7 @@ def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
 
 def test_auto_goes_on_with_the_type_of_the_first_fit():
     X, y = example_data("regression", n=120, d=5)
-    forest = BoostForestRegressor(30, dtype="auto", warm_start=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(30, dtype="auto", warm_start=True).fit(X, y)
     dtype = forest.forest_.dtype
     assert forest.set_params(n_estimators=40).fit(X, y).forest_.dtype == dtype and forest.forest_.n_trees == 40
 
@@ -499,7 +493,7 @@ def test_auto_goes_on_with_the_type_of_the_first_fit():
 def test_auto_judges_all_stages_together():
     X, y = example_data("regression", n=200, d=5)
     params = {"n_stages": 2, "node_model": "constant", "max_leaf_nodes": 4}
-    forest = BoostForestRegressor(80, oob_score=True, random_state=0, **params, preset="paper").fit(X, y)
+    forest = paper_regressor(80, oob_score=True, **params).fit(X, y)
     assert forest.n_stages_ == 2
     model, sampling = forest._model, forest._make_sampling(len(y), None, False, None)
     outputs, seen = model.out_of_bag_outputs(X, sampling, 1)

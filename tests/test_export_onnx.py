@@ -24,7 +24,7 @@ from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeCl
 from boostforest._files import coding
 from boostforest._model.model import Stages
 from boostforest.export import to_onnx
-from models import forest_for, target_for
+from models import forest_for, paper_classifier, paper_regressor, target_for
 
 onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'boostforest[onnx]'")
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -258,7 +258,7 @@ def test_tables_with_text_and_numbers_as_categories(table, words, arguments, max
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_stages_and_calibration(rows, n_classes, calibrate, dtype):
     X, _, y = rows
-    forest = BoostForestClassifier(60, n_stages=2, calibrate=calibrate, random_state=0, preset="paper")
+    forest = paper_classifier(60, n_stages=2, calibrate=calibrate)
     forest.fit(X, np.minimum(y, n_classes - 1))
     assert len(forest._model.stages) > 1 and not forest._model.calibration.is_identity
     X = X.astype(dtype)
@@ -278,7 +278,7 @@ def test_later_stages_add_their_share_to_the_scores(rows, n_classes, node_model,
 
 def test_trees_of_constants_are_added_up_by_the_operator_itself(rows):
     X, y, _ = rows
-    model = to_onnx(BoostForestRegressor(10, node_model="constant", random_state=0, preset="paper").fit(X, y))
+    model = to_onnx(paper_regressor(10, node_model="constant").fit(X, y))
     assert "Gather" not in {node.op_type for node in model.graph.node}
 
 
@@ -297,9 +297,7 @@ def test_no_node_has_a_leaf_and_a_node_of_the_same_number(rows):
 
 def test_roles_of_columns(rows):
     X, y, _ = rows
-    forest = BoostForestRegressor(5, split_features=[0, 3], model_features=[2, 1], random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(5, split_features=[0, 3], model_features=[2, 1]).fit(X, y)
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -308,7 +306,7 @@ def test_labels_come_back_as_they_were(rows, labels):
     X, _, y = rows
     y = np.array(labels)[np.minimum(y, len(labels) - 1)]
     with pytest.warns(UserWarning, match="one class") if len(labels) == 1 else contextlib.nullcontext():
-        forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, y)
+        forest = paper_classifier(3).fit(X, y)
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -384,9 +382,7 @@ def test_categories_are_text_and_numbers_as_in_the_table(table, n_classes, argum
 
 def test_columns_without_names_are_numbered(table):
     X, y = table
-    forest = BoostForestRegressor(3, categorical_features=[2, 3], random_state=0, preset="paper").fit(
-        X.to_numpy(object), y
-    )
+    forest = paper_regressor(3, categorical_features=[2, 3]).fit(X.to_numpy(object), y)
     feed = {f"x{j}": values for j, values in enumerate(by_column(X).values())}
     found = run(to_onnx(forest, leaves=True), feed)
     assert_same(found, forest, X.to_numpy(object), "float64")
@@ -395,9 +391,7 @@ def test_columns_without_names_are_numbered(table):
 def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
     X, y = table
     X = X.assign(zone=X["zone"] + 0.1)
-    forest = BoostForestRegressor(3, categorical_features=["town", "side", "zone"], random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(3, categorical_features=["town", "side", "zone"]).fit(X, y)
     with pytest.raises(ValueError, match=r"'zone' has the category 1\.1, .* float32 cannot be equal to"):
         to_onnx(forest, "float32")
     assert_same(run(to_onnx(forest, leaves=True), by_column(X)), forest, X, "float64")
@@ -406,7 +400,7 @@ def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
 def test_a_column_that_was_all_missing(table):
     X, y = table
     X = X.assign(nothing=np.full(len(X), None, dtype=object))[["area", "nothing"]]
-    forest = BoostForestRegressor(3, categorical_features=["nothing"], random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(3, categorical_features=["nothing"]).fit(X, y)
     feed = {"area": X[["area"]].to_numpy(), "nothing": np.full((len(X), 1), np.nan)}
     assert_same(run(to_onnx(forest, leaves=True), feed), forest, X, "float64")
 
@@ -527,7 +521,7 @@ def test_coefficients_of_one_byte_stay_so(rows, n_classes):
 
 def test_a_saved_file_is_the_model_in_fewer_bytes(tmp_path, rows):
     X, _, y = rows
-    forest = BoostForestClassifier(20, node_model="constant", random_state=0, preset="paper").fit(X, y > 0)
+    forest = paper_classifier(20, node_model="constant").fit(X, y > 0)
     model = to_onnx(forest, leaves=True)
     export.save_onnx(model, str(tmp_path / "model.onnx"))
     assert (tmp_path / "model.onnx").stat().st_size < 0.85 * model.ByteSize()
@@ -558,7 +552,7 @@ def test_a_model_says_where_it_comes_from(rows):
 
 def test_the_same_forest_gives_the_same_bytes(rows):
     X, y, _ = rows
-    forests = [BoostForestRegressor(5, random_state=0, n_jobs=n, preset="paper").fit(X, y) for n in (1, 2)]
+    forests = [paper_regressor(5, n_jobs=n).fit(X, y) for n in (1, 2)]
     first, second = (to_onnx(forest).SerializeToString(deterministic=True) for forest in forests)
     assert first == second
 
@@ -567,7 +561,7 @@ def test_the_same_forest_gives_the_same_bytes(rows):
 def test_other_losses_and_their_stages(rows, loss):
     X, y = np.nan_to_num(rows[0]), np.exp(rows[1] / 4)
     target = np.column_stack([y, y < 1.5]) if loss == "aft" else y
-    forest = BoostForestRegressor(4, loss=loss, random_state=0, preset="paper").fit(X, target)
+    forest = paper_regressor(4, loss=loss).fit(X, target)
     for stages in (forest.stages_, Stages((2, 4), (1.0, 0.5))):
         forest._model = replace(forest._model, stages=stages)
         assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
@@ -584,7 +578,7 @@ def test_what_cannot_be_converted_is_refused(rows, convert):
         ({"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
     ):
         with pytest.raises(ValueError, match=message):
-            convert(BoostForestRegressor(2, random_state=0, preset="paper", **given_settings).fit(X, y))
+            convert(paper_regressor(2, **given_settings).fit(X, y))
 
 
 def test_bad_arguments_are_refused(rows):
@@ -661,7 +655,7 @@ def test_a_forest_that_reads_text_itself(skl2onnx, table):
 
     X, y = table
     X = X[["town", "area"]]
-    forest = BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(5).fit(X, y)
     types = [("town", StringTensorType([None, 1])), ("area", DoubleTensorType([None, 1]))]
     found = run(skl2onnx.convert_sklearn(forest, initial_types=types), by_column(X))
     assert_allclose(found["variable"][:, 0], forest.predict(X), rtol=1e-12)

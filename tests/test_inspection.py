@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 from sklearn.linear_model import Ridge
 
-from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostTreeClassifier, BoostTreeRegressor
 from boostforest._model import inspection as _inspection
-from models import FORESTS, TREES
+from models import FORESTS, TREES, paper_regressor
 from twin import example_data
 
 BOTH_MODELS = {"node_model": ["ridge", "constant"], "random_state": 0}
@@ -85,7 +85,7 @@ def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_standard_d
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         one_leaf = BoostTreeRegressor(min_samples_leaf=151, reg_lambda=1e-8, scale=scale).fit(X, y)
     assert_allclose(one_leaf.slope_importances_, expected, rtol=1e-6, atol=1e-6)
-    forest = BoostForestRegressor(20, scale=scale, reg_lambda=1e-3, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(20, scale=scale, reg_lambda=1e-3).fit(X, y)
     assert_allclose(forest.slope_importances_, expected, rtol=0.02, atol=0.02)
 
 
@@ -142,7 +142,7 @@ def test_slope_importances_of_a_column_of_several_features_join_their_effects():
         ["f", "m"], 300)})  # fmt: skip
     y = -2 * frame["size"] + frame["town"].map({"a": -3.0, "b": 0.0, "c": 3.0}) - (frame["sex"] == "m")
     frame.loc[::7, "size"] = np.nan
-    forest = BoostForestRegressor(5, missing_indicator=True, random_state=0, preset="paper").fit(frame, y)
+    forest = paper_regressor(5, missing_indicator=True).fit(frame, y)
     single = _inspection.mean_slopes(forest.forest_, None)[0] * forest.target_scale_
     expected = [-np.hypot(*single[:2]), np.sqrt((single[2:5] ** 2).sum()), single[5]]
     assert_allclose(forest.slope_importances_, expected)
@@ -311,7 +311,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_columns_are_refused_before_they_are_followed(damage):
     X, y = example_data("regression")
-    fitted = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    fitted = paper_regressor(3).fit(X, y)
     fitted._model = replace(fitted._model, columns=replace(fitted.forest_, **damage(fitted.forest_)))
     with pytest.raises(ValueError, match="damaged model"):
         fitted.predict(X)

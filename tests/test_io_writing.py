@@ -19,6 +19,7 @@ from boostforest._files import files as _io
 from boostforest._files.plain import decode_params, encode_params
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
 from model_files import GOLDEN, split, with_metadata, with_tensors
+from models import paper_regressor
 from test_io import assert_same, fit
 from twin import example_data
 
@@ -198,9 +199,7 @@ def test_pools_of_node_models_with_many_trees_come_back(reloaded):
 def test_names_and_parameters_without_room_in_the_header_stand_behind_it(tmp_path, monkeypatch):
     X, y = example_data("regression", n=60)
     frame = pd.DataFrame(X, columns=["a" * 2**17, "ü😀", "c", "d"])
-    fitted = BoostForestRegressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist(), random_state=0, preset="paper").fit(
-        frame, y
-    )
+    fitted = paper_regressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist()).fit(frame, y)
     fitted.save_model(tmp_path / "roomy")
     monkeypatch.setattr(_safetensors, "MAX_HEADER", 2**17)
     fitted.save_model(tmp_path / "a")
@@ -251,8 +250,8 @@ def test_a_fit_whose_missing_values_cannot_be_filled_says_so(size):
     X[:, 1] *= size
     X[::7] = np.nan
     with pytest.raises(ValueError, match=r"X has values too large or too small to compute with; rescale them, or use"):
-        BoostForestRegressor(2, scale=False, random_state=0, preset="paper").fit(X, y)
-    assert np.isfinite(BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).predict(X)).all()
+        paper_regressor(2, scale=False).fit(X, y)
+    assert np.isfinite(paper_regressor(2).fit(X, y).predict(X)).all()
 
 
 # ----------------------------------------------------------------------------------------------------------- parameters

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
-from models import FORESTS
+from models import FORESTS, paper_classifier, paper_regressor
 from twin import example_data
 
 X, y = example_data("regression")
@@ -52,10 +52,10 @@ def test_names_are_the_same_models_with_the_same_forests():
 
 def test_names_stand_for_the_papers_pools_in_forests_and_for_one_value_in_trees():
     X, y = example_data("regression", n=40)
-    elm = BoostForestRegressor(200, node_model="elm", random_state=0, preset="paper").fit(X, y)
+    elm = paper_regressor(200, node_model="elm").fit(X, y)
     assert {m.n_hidden for m in drawn_models(elm)} == {10, 20, 30, 40}
     assert {m.reg_lambda for m in drawn_models(elm)} == {None}  # that of the tree, as for ridge
-    svr = BoostForestRegressor(200, node_model="svr", random_state=0, preset="paper").fit(X, y)
+    svr = paper_regressor(200, node_model="svr").fit(X, y)
     assert {m.C for m in drawn_models(svr)} == {0.01, 0.1, 1.0, 10.0, 100.0}
     assert {m.epsilon for m in drawn_models(svr)} == {0.1, 0.2, 0.4, 0.8, 1.0}
     assert drawn_models(BoostTreeRegressor(node_model="elm").fit(X, y)) == [ELM(n_hidden=20)]
@@ -79,10 +79,7 @@ def test_parameters_of_a_model_are_drawn_evenly_and_independently():
 
 def test_pools_of_a_model_leave_all_other_draws_alone():
     X, y = example_data("regression", n=60)
-    forests = [
-        BoostForestRegressor(6, node_model=model, random_state=0, preset="paper").fit(X, y)
-        for model in ("ridge", Ridge([0.5, 2.0]))
-    ]
+    forests = [paper_regressor(6, node_model=model).fit(X, y) for model in ("ridge", Ridge([0.5, 2.0]))]
     others = [{k: v for k, v in tree.items() if k != "node_model"} for tree in forests[0].tree_params_]
     assert others == [{k: v for k, v in tree.items() if k != "node_model"} for tree in forests[1].tree_params_]
 
@@ -104,9 +101,7 @@ def test_grid_search_reaches_the_parameters_of_a_model():
 
 
 def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
-    forest = BoostForestRegressor(4, node_model=["elm", "svr"], bootstrap=False, random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(4, node_model=["elm", "svr"], bootstrap=False).fit(X, y)
     for i, model in enumerate(drawn_models(forest)):
         tree = forest.get_tree(i)
         assert tree.node_model == model
@@ -215,13 +210,13 @@ def test_labels_within_the_tube_need_no_model():
 @pytest.mark.parametrize("node_model", ["elm", "svr"])
 def test_classes_are_learned(task, node_model):
     X, y = load_iris(return_X_y=True) if task == "multiclass" else load_breast_cancer(return_X_y=True)
-    forest = BoostForestClassifier(40, node_model=node_model, oob_score=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_classifier(40, node_model=node_model, oob_score=True).fit(X, y)
     assert forest.oob_score_ > 0.94
 
 
 def test_a_fit_that_does_not_converge_says_so_once_with_counts():
     X, y = example_data("multiclass")
-    forest = BoostForestClassifier(3, node_model=LinearSVR(max_iter=2), n_jobs=2, random_state=0, preset="paper")
+    forest = paper_classifier(3, node_model=LinearSVR(max_iter=2), n_jobs=2)
     with pytest.warns(ConvergenceWarning, match=r"LinearSVR failed to converge at \d+ nodes") as caught:
         forest.fit(X, y)
     assert len(caught) == 1 and caught[0].filename == __file__
@@ -282,7 +277,7 @@ def test_slope_importances_are_those_of_linear_models_only():
     assert not hasattr(BoostForestRegressor(2, node_model="elm", preset="paper").fit(X, y), "slope_importances_")
     with pytest.raises(AttributeError, match="slope_importances_ needs node models with slopes"):
         _ = BoostTreeRegressor(node_model="elm").fit(X, y).slope_importances_
-    linear = BoostForestRegressor(5, node_model="svr", random_state=0, preset="paper").fit(X, y)
+    linear = paper_regressor(5, node_model="svr").fit(X, y)
     assert linear.slope_importances_.argmax() in (0, 1)
     assert_allclose(BoostForestRegressor(5, node_model="elm", preset="paper").fit(X, y).feature_importances_.sum(), 1.0)
 
@@ -290,7 +285,7 @@ def test_slope_importances_are_those_of_linear_models_only():
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, reloaded):
     X, y = load_diabetes(return_X_y=True)
-    forest = BoostForestRegressor(10, node_model="elm", random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(10, node_model="elm").fit(X, y)
     loaded = reloaded(forest, dtype=dtype)
     assert_array_equal(loaded.forest_.hidden, forest.forest_.hidden)
     assert_allclose(loaded.predict(X), forest.predict(X), rtol=1e-5 if dtype == "float32" else 0.05)

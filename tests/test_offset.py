@@ -15,6 +15,7 @@ from boostforest import (
     BoostTreeRegressor,
     PoolForestRegressor,
 )
+from models import paper_regressor
 
 LOSSES = ["squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"]
 LOG = {"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0}
@@ -93,7 +94,7 @@ def test_an_offset_of_numbers_is_subtracted_from_the_target(loss, preset):
 @pytest.mark.parametrize("loss", LOG)
 def test_adding_a_constant_to_the_offset_changes_nothing(loss):
     X, y, offset = table(loss)
-    forest = BoostForestRegressor(20, loss=loss, preset="paper", random_state=0)
+    forest = paper_regressor(20, loss=loss)
     first, second = clone(forest).fit(X, y, offset=offset), clone(forest).fit(X, y, offset=offset + 1.5)
     changed = second.predict(X, offset + 1.5) / first.predict(X, offset) - 1
     assert np.median(np.abs(changed)) < 1e-6  # rounding may turn a tie
@@ -199,7 +200,7 @@ def test_explanations_of_classes_with_an_offset_are_refused_where_they_would_not
 
 def test_compression_and_rounding_judge_with_the_offset():
     X, y, offset = table("poisson")
-    forest = BoostForestRegressor(20, loss="poisson", preset="paper", random_state=0, dtype="auto")
+    forest = paper_regressor(20, loss="poisson", dtype="auto")
     forest.fit(X, y, offset=offset)
     small = forest.compress(X=X, y=y, offset=offset)
     losses = [row["loss"] for row in small.compression_report_]
@@ -254,7 +255,7 @@ def test_offsets_that_a_model_cannot_have_are_refused(model, offset, says):
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_score_takes_an_offset(loss):
     X, y, offset = table(loss)
-    forest = BoostForestRegressor(20, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    forest = paper_regressor(20, loss=loss).fit(X, y, offset=offset)
     assert forest.score(X, y, offset=offset) == r2_score(y, forest.predict(X, offset=offset))
     assert forest.score(X, y, offset=offset) > forest.score(X, y)
     X, labels, of_classes = classes(3)
@@ -267,7 +268,7 @@ def test_score_takes_an_offset(loss):
 def test_effects_with_an_offset_are_means_of_predictions_with_it(loss, weighted):
     X, y, offset = table(loss, n=80)
     weight = np.linspace(1, 3, len(X)) if weighted else None
-    forest = BoostForestRegressor(10, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    forest = paper_regressor(10, loss=loss).fit(X, y, offset=offset)
     grid = [-1.0, 0.0, 1.0]
     effect = forest.effects(X, 0, grid=grid, individual=True, sample_weight=weight, offset=offset)
     for k, value in enumerate(grid):

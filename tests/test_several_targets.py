@@ -24,7 +24,7 @@ from boostforest import (
 from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
 from model_files import with_metadata
-from models import assert_refused
+from models import assert_refused, paper_regressor
 from test_against_twin import compare
 from twin import example_data
 
@@ -142,7 +142,7 @@ def test_an_offset_has_a_column_for_each_target():
 
 
 def test_out_of_bag_predictions_have_a_column_for_each_target():
-    forest = BoostForestRegressor(30, preset="paper", oob_score=True, random_state=0).fit(X, Y)
+    forest = paper_regressor(30, oob_score=True).fit(X, Y)
     assert forest.oob_prediction_.shape == Y.shape
     assert forest.oob_score_ == pytest.approx(r2_score(Y, forest.oob_prediction_))
     assert forest.target_mean_.shape == forest.target_scale_.shape == (3,)
@@ -151,7 +151,7 @@ def test_out_of_bag_predictions_have_a_column_for_each_target():
 def test_warm_start_goes_on_with_several_targets():
     forest = small(BoostForestRegressor, warm_start=True).fit(X, Y)
     forest.set_params(n_estimators=12).fit(X, Y)
-    whole = BoostForestRegressor(12, preset="paper", random_state=0).fit(X, Y)
+    whole = paper_regressor(12).fit(X, Y)
     assert np.array_equal(forest.predict(X), whole.predict(X))
     for y, n in ((Y[:, :2], 2), (Y[:, 0], 1)):
         with pytest.raises(ValueError, match=f"targets of the first fit, 3; y has {n} target"):
@@ -397,7 +397,7 @@ def test_trees_and_pickles_keep_several_targets(reloaded):
 
 
 def test_a_smaller_forest_and_importances_judge_all_targets():
-    forest = BoostForestRegressor(30, preset="paper", random_state=0).fit(X, Y)
+    forest = paper_regressor(30).fit(X, Y)
     compressed = forest.compress(X=X, y=Y)
     assert compressed.model_size_ < forest.model_size_
     assert r2_score(forest.predict(X), compressed.predict(X)) > 0.999

@@ -37,7 +37,7 @@ from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from model_files import GOLDEN, with_tensors
 from models import FORESTS as PAPER
-from models import TREES, out_of_bag, output
+from models import TREES, out_of_bag, output, paper_classifier, paper_regressor
 from twin import example_data
 
 FORESTS = {
@@ -219,9 +219,7 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
     random = rng.random(2400) < 0.5
     y = np.where(random, rng.integers(0, 3, 2400), y)
     weight = np.where(random, 0.1, 1.0)
-    forest = BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(
-        X[:900], y[:900], weight[:900]
-    )
+    forest = paper_classifier(60, oob_score=True).fit(X[:900], y[:900], weight[:900])
     sets = forest.predict_set(X[900:], coverage=0.9)
     inside = sets[np.arange(1500), y[900:]]
     assert abs(np.average(inside, weights=weight[900:]) - 0.9) < 0.04
@@ -230,9 +228,7 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
 def test_too_few_weighted_rows_give_infinite_intervals_and_the_warning_counts_them():
     X, y = example_data("regression", n=200)
     weight = np.r_[np.full(4, 1000.0), np.ones(196)]
-    forest = BoostForestRegressor(
-        60, oob_score=True, max_samples=5, min_samples_leaf=1, random_state=0, preset="paper"
-    ).fit(X, y, weight)
+    forest = paper_regressor(60, oob_score=True, max_samples=5, min_samples_leaf=1).fit(X, y, weight)
     with pytest.warns(UserWarning, match=r"needs at least 9 training rows .* that count as 4\.\d+ by their weights"):
         assert np.isinf(forest.predict_interval(X[:2], coverage=0.9)).all()
 
@@ -298,7 +294,7 @@ def test_oob_score_takes_scorers_by_name_and_as_objects_and_metrics(task, kind, 
 def test_scorers_know_text_labels():
     X, y = example_data("binary", n=80)
     labels = np.array(["no", "yes"])[y.astype(int)]
-    by_name = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper").fit(X, labels)
+    by_name = paper_classifier(30, oob_score="roc_auc").fit(X, labels)
     assert by_name.oob_score_ == roc_auc_score(labels, by_name.oob_decision_function_[:, 1])
 
 
@@ -312,7 +308,7 @@ def test_an_oob_score_that_is_none_is_refused(cls, bad):
 
 def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
     X, y = example_data("multiclass", n=80)
-    forest = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper")
+    forest = paper_classifier(30, oob_score="roc_auc")
     with pytest.raises(ValueError, match="oob_score could not be computed from out-of-bag predictions"):
         forest.fit(X, y)
     assert not hasattr(forest, "forest_")
@@ -321,7 +317,7 @@ def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
 
 def test_files_keep_the_name_of_a_scorer(reloaded):
     X, y = example_data("binary", n=80)
-    forest = BoostForestClassifier(30, oob_score="neg_log_loss", random_state=0, preset="paper").fit(X, y)
+    forest = paper_classifier(30, oob_score="neg_log_loss").fit(X, y)
     loaded = reloaded(forest)
     assert loaded.oob_score == "neg_log_loss" and loaded.oob_score_ == forest.oob_score_ < 0
 
@@ -364,7 +360,7 @@ def test_ctrl_c_is_seen_inside_of_long_draws(what, weighted):
     X, y = example_data("regression", n=40)
     weight = np.linspace(1, 2, 40) if weighted else None
     if what == "fit":
-        forest = BoostForestRegressor(2, max_samples=2**31 - 1, random_state=0, preset="paper")
+        forest = paper_regressor(2, max_samples=2**31 - 1)
         draw = lambda: forest.fit(X, y, weight)  # noqa: E731
     else:
         draw = lambda: _core.bootstrap_counts(0, 40, 2**31 - 1, np.cumsum(weight) if weighted else None)  # noqa: E731
