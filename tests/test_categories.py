@@ -13,12 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._base.draws import fold_numbers
 from boostforest._features import encoder, levels
 from boostforest._features.encoder import N_FOLDS, CategoryColumn

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from boostforest import (
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostTreeClassifier, BoostTreeRegressor, load_model
 from coalitions import game, interaction, shapley
 from models import on_every_instruction_set, paper_classifier, paper_regressor
 

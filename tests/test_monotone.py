@@ -9,13 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear
 from scipy.special import expit
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _core,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 from boostforest._grow.parameters import encode_tree_params
 from models import paper_regressor
 from test_properties import SEEDS, TARGETS, TREE_SETTINGS, examples, new_rows, tables

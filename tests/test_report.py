@@ -13,13 +13,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import root_mean_squared_error
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._report import baselines
 from boostforest._report.facts import Facts
 from boostforest._report.figures import losses_of

@@ -14,13 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, r2_score
 
 import twin
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
 from model_files import with_metadata

@@ -15,9 +15,7 @@ from boostforest_paper.baselines import (
     TAOClassifier,
 )
 from test_read_only import COPIES, assert_read_only
-from test_snapshot import (
-    test_a_fit_shows_nothing_of_itself_before_its_end as check_that_a_fit_shows_nothing,
-)
+from test_snapshot import test_a_fit_shows_nothing_of_itself_before_its_end as check_that_a_fit_shows_nothing
 from test_snapshot import (
     test_a_result_is_that_of_one_model_whenever_another_fit_ends as check_that_a_result_is_of_one_model,
 )

@@ -1,7 +1,5 @@
 """An oblique tree with linear leaves, and how rows walk through it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +61,7 @@ class TAOTree:
         """Return the sum of the sizes of all slopes."""
         return float(np.abs(self.decision[:, 1:]).sum() + np.abs(self.coef[:, :, 1:]).sum())
 
-    def without_dead_ends(self, weight: Floats) -> TAOTree:
+    def without_dead_ends(self, weight: Floats) -> "TAOTree":
         """Return the tree without the parts that no weight reaches, given the weight in every node."""
         order = [0]
         kept_left: list[int] = []

@@ -1,7 +1,5 @@
 """Numbers as people write them: $321,864, 1.234,56 €, 12 %, (1,200), 1'000."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +49,7 @@ class Readings:
     text: str  #: the text of that row
     has_currency: bool
 
-    def at(self, indices: Array) -> Readings:
+    def at(self, indices: Array) -> "Readings":
         """Return the readings of a column whose cells are these, NaN where there is none."""
         given = ~np.isnan(indices.astype(np.float64))
         places = np.where(given, indices, 0).astype(np.intp)

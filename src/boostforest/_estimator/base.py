@@ -37,15 +37,7 @@ from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import (
-    REGRESSION_LOSSES,
-    AcceleratedFailureTime,
-    ClassTargets,
-    Loss,
-    OwnLoss,
-    Several,
-    SquaredErrors,
-)
+from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, ClassTargets, Loss, OwnLoss, Several, SquaredErrors
 from .._losses.aft import concordance, read_times
 from .._losses.several import classes_loss
 from .._model import inspection

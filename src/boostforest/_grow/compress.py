@@ -1,7 +1,5 @@
 """Smaller forests, each step with what it costs: numbers of fewer digits, then fewer nodes and trees."""
 
-from __future__ import annotations
-
 import hashlib
 import numbers
 from collections.abc import Callable
@@ -49,7 +47,7 @@ class Judge:
         """Return the loss as people read it (see `Objective.figure`)."""
         return self.objective.figure(*self.outputs(model))
 
-    def bounded(self, model: Model) -> Judge:
+    def bounded(self, model: Model) -> "Judge":
         """Return a judge who bounds targets that are far off what the model predicts, as a fit does."""
         outputs, seen = self.outputs(model)
         own = self.objective

@@ -4,8 +4,6 @@ A tree needs no more than the rows that it has drawn, and draws are a function o
 parts hands every tree its rows, in memory or in files; then each tree is grown as on the whole table, to the last bit.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -146,7 +144,7 @@ def part_as_features(data: TrainingData, first: int, table: Any, target: Any) ->
 
 
 def _gather(
-    data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: Gathered, progress: Progress | None
+    data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: "Gathered", progress: Progress | None
 ) -> None:
     """Hand every tree its rows, in one pass over the parts."""
     reading = None if progress is None else Progress(source.n_rows, "rows read")
@@ -172,7 +170,7 @@ class Gathered:
         self._pieces: dict[int, list[tuple[Floats, Floats]]] = {}
         self._stack = ExitStack()
 
-    def __enter__(self) -> Gathered:
+    def __enter__(self) -> "Gathered":
         if not self._in_memory:
             free = shutil.disk_usage(tempfile.gettempdir()).free
             if self._n_bytes > free:

@@ -11,17 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.declare import (
-    BOOL,
-    Parameter,
-    arguments_of,
-    choice,
-    declared,
-    integer,
-    is_integer,
-    pooled,
-    real,
-)
+from .._base.declare import BOOL, Parameter, arguments_of, choice, declared, integer, is_integer, pooled, real
 from .._base.draws import distinct, draw_parameter, is_distribution
 from .._base.typing import Array, Floats, Seeds, TreeParams
 from .._core import Criterion

@@ -1,7 +1,5 @@
 """A fitted tree or forest as C source: ``boostforest.h``, and tables for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -217,7 +215,7 @@ class _Column:
     means: Floats | None = None
 
     @classmethod
-    def of(cls, column: TableColumn) -> _Column:
+    def of(cls, column: TableColumn) -> "_Column":
         if isinstance(column, NumberColumn):
             return cls(int(column.indicator))
         assert isinstance(column, CategoryColumn)

@@ -4,8 +4,6 @@ To add one: write it in C++ (the steps are in ``src/core/models/node_model.hpp``
 parameters (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -45,7 +43,7 @@ class NodeModel(BaseEstimator):
         """Check all parameters and return their pools."""
         return {name: parameter.pool(getattr(self, name)) for name, parameter in self._rules().items()}
 
-    def _draw(self, words: Seeds) -> list[NodeModel]:
+    def _draw(self, words: Seeds) -> "list[NodeModel]":
         """Return one model per word, with values drawn from the pools."""
         pools = self._pools()
         drawn = [
