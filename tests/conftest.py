@@ -58,3 +58,20 @@ def kernels(request):
     assert _core.kernels() == request.param
     yield
     assert _core.select_kernels(before)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return a client of a Dask cluster of two workers."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def few_judges(monkeypatch):
+    """Let 1,000 rows be too many for memory."""
+    monkeypatch.setattr("boostforest._estimator.base.MOST_JUDGES", 1000)
