@@ -115,15 +115,6 @@ def test_a_constant_target_and_constant_features_are_learnt():
     assert_allclose(GBDTPLClassifier(3).fit(X, y).predict_proba(X), 1 / 3)
 
 
-def test_a_single_class_is_predicted_with_a_warning():
-    X = np.arange(10.0)[:, None]
-    with pytest.warns(UserWarning, match="one class only"):
-        model = GBDTPLClassifier(3).fit(X, ["x"] * 10)
-    assert_array_equal(model.predict(X), ["x"] * 10)
-    assert_array_equal(model.predict_proba(X), np.ones((10, 1)))
-    assert_array_equal(model.predict_log_proba(X), np.zeros((10, 1)))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
@@ -141,15 +132,6 @@ def test_a_single_class_is_predicted_with_a_warning():
 )
 def test_a_bad_parameter_is_named(name, value, allowed):
     assert_refused(lambda: GBDTPLRegressor(2), X, y, f"^{name} must be {allowed}; got ", {name: value})
-
-
-def test_missing_values_are_refused():
-    gaps = X.copy()
-    gaps[3, 1] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        GBDTPLRegressor().fit(gaps, y)
-    with pytest.raises(ValueError, match="contains NaN"):
-        GBDTPLRegressor(1).fit(X, y).predict(gaps)
 
 
 @pytest.mark.parametrize(

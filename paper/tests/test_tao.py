@@ -126,14 +126,6 @@ def test_leaves_are_those_of_apply_and_a_model_survives_pickle():
     assert_array_equal(tree.predict(X), tree.classes_[np.argmax(tree.predict_log_proba(X), axis=1)])
 
 
-def test_a_single_class_is_predicted_with_a_warning():
-    X = np.arange(10.0)[:, None]
-    with pytest.warns(UserWarning, match="one class only"):
-        tree = TAOClassifier().fit(X, ["x"] * 10)
-    assert_array_equal(tree.predict(X), ["x"] * 10)
-    assert_array_equal(tree.predict_proba(X), np.ones((10, 1)))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -147,13 +139,6 @@ def test_a_single_class_is_predicted_with_a_warning():
 def test_a_bad_parameter_is_named(name, value, message):
     for make in (TAOClassifier, lambda: BaggedTAOClassifier(2)):
         assert_refused(make, *load_iris(return_X_y=True), message, {name: value})
-
-
-def test_missing_values_are_refused():
-    X, y = load_iris(return_X_y=True)
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        TAOClassifier().fit(X, y)
 
 
 def test_bagged_trees_draw_their_parameters_from_pools():

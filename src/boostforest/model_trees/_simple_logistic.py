@@ -1,5 +1,6 @@
 """SimpleLogistic: logistic regression by LogitBoost, one feature at a time."""
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.declare import argument, declared
@@ -67,13 +68,11 @@ intercept_ : ndarray of shape (1,) or (n_classes,)
     def coef_(self) -> Floats:
         """Slopes of the class functions."""
         check_is_fitted(self)
-        slopes: Floats = self._linear_models()[1][0]
-        return slopes
+        return np.asarray(self._linear_models()[1][0])
 
     @property
     @on_snapshot
     def intercept_(self) -> Floats:
         """Intercepts of the class functions."""
         check_is_fitted(self)
-        intercepts: Floats = self._linear_models()[0][0]
-        return intercepts
+        return np.asarray(self._linear_models()[0][0])
