@@ -23,11 +23,7 @@ ROLES = {"split_features": [0, 1], "model_features": [0, 2], "monotonic_cst": [1
 MODELS = {
     "tree": (BoostTreeRegressor(random_state=0), "regression", "forest_"),
     "class tree": (BoostTreeClassifier(random_state=0), "multiclass", "forest_"),
-    "forest": (
-        paper_regressor(3, node_model=["ridge", ELM(3)]),
-        "regression",
-        "forest_",
-    ),
+    "forest": (paper_regressor(3, node_model=["ridge", ELM(3)]), "regression", "forest_"),
     "class forest": (paper_classifier(3, dtype="float16"), "binary", "forest_"),
     "roles": (paper_regressor(3, **ROLES), "regression", "forest_"),
     "stages": (paper_regressor(40, n_stages=2), "regression", "forest_"),

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,24 +96,17 @@ def test_out_of_bag_scores_are_weighted_by_sample_weight_and_not_by_class_weight
     assert_allclose(forest.oob_score_, expected)
 
 
-def test_intervals_are_those_of_the_table_without_the_rows_of_no_weight():
-    X, y, weight = spoiled("regression")
-    settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, y, weight)
-    clean = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, clean_labels("regression"), weight)
-    assert_array_equal(forest.predict_interval(X), clean.predict_interval(X))
-    without = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X[weight > 0], y[weight > 0])
-    widths = [np.diff(f.predict_interval(X), axis=1).mean() for f in (forest, without)]
-    assert_allclose(widths[0], widths[1], rtol=0.2)
-
-
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-def test_sets_are_those_of_the_table_without_the_rows_of_no_weight(task):
+@pytest.mark.parametrize("task", FORESTS)
+def test_intervals_and_sets_are_those_of_the_table_without_the_rows_of_no_weight(task):
     X, y, weight = spoiled(task)
-    settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, y, weight)
-    clean = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, clean_labels(task), weight)
-    assert_array_equal(forest.predict_set(X), clean.predict_set(X))
+    make = partial(FORESTS[task][0], 60, oob_score=True, random_state=0)
+    forest, clean = (make().fit(X, target, weight) for target in (y, clean_labels(task)))
+    method = "predict_interval" if task == "regression" else "predict_set"
+    assert_array_equal(getattr(forest, method)(X), getattr(clean, method)(X))
+    if task == "regression":
+        without = make().fit(X[weight > 0], y[weight > 0])
+        widths = [np.diff(f.predict_interval(X), axis=1).mean() for f in (forest, without)]
+        assert_allclose(widths[0], widths[1], rtol=0.2)
 
 
 @pytest.mark.parametrize(
