@@ -62,6 +62,7 @@ class SquaredError(IdentityLink):
     name = "squared_error"
     code = LossCode.SQUARED_ERROR
     boosts = True
+    numbers = ()
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None) -> Self:
