@@ -187,7 +187,7 @@ sanitize: .venv-asan/.stamp-build ## Core tests under AddressSanitizer and UBSan
 	.venv-asan/bin/python -m pytest -s tests/test_core.py tests/test_against_twin.py tests/test_handed_down_grams.py \
 		tests/test_m5p.py tests/test_python_nodes.py tests/test_lmt_against_twin.py tests/test_roles_against_twin.py \
 		tests/test_io_bad_files.py tests/test_io_fuzz.py tests/test_io_coding.py tests/test_boosted.py \
-		tests/test_explain.py tests/test_explain_paths.py tests/test_effects.py tests/test_poisson.py $(PYTEST_ARGS)
+		tests/test_explain.py tests/test_explain_paths.py tests/test_effects.py tests/test_log_link_losses.py $(PYTEST_ARGS)
 
 # Only our own code is instrumented: what OpenBLAS and OpenMP do among themselves is left out.
 # ThreadSanitizer may not start under address randomisation; setarch turns it off where allowed.

@@ -7,8 +7,6 @@ The reports are those of ``pytest -o junit_family=xunit1 --junitxml FILE``. ``ch
 tests: a test may be skipped for want of something that is not there, but not for want of something that is.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

@@ -8,8 +8,6 @@ Beside seconds on the clock, processor time is printed, which does not depend on
 processes, and that of the busiest worker and the client, which is what a machine with enough processors would wait for.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

@@ -9,8 +9,6 @@ further from these than ``explain`` is. Effects of every third column are held a
 column, one after the other, those of two classes (a target above its median) too. Needs shap.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

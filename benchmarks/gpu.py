@@ -4,8 +4,6 @@ python benchmarks/gpu.py                    # all sizes
 python benchmarks/gpu.py --rows 100000 --trees 50 --device cuda:1
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from typing import Any

@@ -15,8 +15,6 @@ rounding alone. Trees are walked down side by side. A split is
 The core with other instructions (AVX-512, AVX2, neither) shows what rounding alone does.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@ Processor time of one thread per row, so that other work on the machine counts l
 LightGBM and onnxmltools are left out if they are not installed.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

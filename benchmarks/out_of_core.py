@@ -7,8 +7,6 @@ With ``--memory`` the fit takes the machine for one with so many GB; whether it 
 ``fit`` prints the seconds of each stage, as the time of the threads that were in it, and the peak of resident memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import resource

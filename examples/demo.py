@@ -4,8 +4,6 @@ Prints a table of scores, times and sizes. With matplotlib it then draws how for
 are added, and writes the report of the last forest as a page to open in a browser.
 """
 
-from __future__ import annotations
-
 import argparse
 import pickle
 from collections.abc import Callable, Iterator

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -21,3 +22,10 @@ def once_growing(client: Any, action: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=wait_and_act)
     thread.start()
     return thread
+
+
+def saved(forest: Any, folder: Path) -> bytes:
+    """Return the file of a forest."""
+    path = folder / "model.safetensors"
+    forest.save_model(path)
+    return path.read_bytes()

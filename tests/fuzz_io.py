@@ -49,8 +49,7 @@ CONTENTS = [path.read_bytes() for path in GOLDEN]
 MAX_SECONDS = 5  # of the processor, for one file of a few kilobytes: to load it and to call every method
 
 
-# ------------------------------------------------------------------------------
-# Damage without the right checksum.
+# ------------------------------------------------------------------------------------ damage without the right checksum
 
 
 def truncate(rng, content):
@@ -91,8 +90,7 @@ def stretch_header(rng, content):
 DAMAGES = [truncate, grow, flip, move, resize_header, stretch_header]
 
 
-# ------------------------------------------------------------------------------
-# Changes under the right checksum.
+# ------------------------------------------------------------------------------------- changes under the right checksum
 
 
 def change_json(rng, value):
@@ -276,8 +274,7 @@ CHANGES = [
 ]
 
 
-# ------------------------------------------------------------------------------
-# What must hold.
+# ------------------------------------------------------------------------------------------------------- what must hold
 
 
 def use(model):

@@ -4,16 +4,42 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 
 TREES = {"regression": BoostTreeRegressor, "binary": BoostTreeClassifier, "multiclass": BoostTreeClassifier}
-#: The paper's forests.
+#: The paper's forests, with a seed.
+paper_regressor = partial(BoostForestRegressor, preset="paper", random_state=0)
+paper_classifier = partial(BoostForestClassifier, preset="paper", random_state=0)
+#: And without one.
 FORESTS = {
     "regression": partial(BoostForestRegressor, preset="paper"),
     "binary": partial(BoostForestClassifier, preset="paper"),
     "multiclass": partial(BoostForestClassifier, preset="paper"),
 }
+
+
+def on_every_instruction_set(compute):
+    """Return what a function gives on each instruction set that the processor has."""
+    before, found = _core.kernels(), []
+    try:
+        for name in ("generic", "avx2", "avx512"):
+            if _core.select_kernels(name):
+                found.append(compute())
+    finally:
+        assert _core.select_kernels(before)
+    return found
+
+
+def forest_for(n_classes, *arguments, **settings):
+    """Return a forest for so many classes, 0 for regression."""
+    return (BoostForestClassifier if n_classes else BoostForestRegressor)(*arguments, **settings)
+
+
+def target_for(n_classes, y, labels):
+    """Return the target of such a forest, given numbers and labels."""
+    return np.minimum(labels, n_classes - 1) if n_classes else y
 
 
 def output(model, X):
@@ -51,3 +77,9 @@ def assert_refused(make, X, y, match, params=None, error=ValueError, /, **data):
         estimator.set_params(**good)
     assert not any(hasattr(fresh, name) for name in ("n_features_in_", "forest_", "estimators_"))
     np.testing.assert_array_equal(fitted.predict(X), expected)
+
+
+def all_checks(estimators, expected_failed_checks):
+    """Return scikit-learn's mark, its argument values as a list: 1.6 gives a generator, of which pytest 9 warns."""
+    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
+    return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)

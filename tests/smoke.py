@@ -3,8 +3,6 @@
 Fits, predicts, saves and loads each kind of forest, and says where the package lies and how long it takes to import.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest._grow import adaptive, boosted
 from boostforest._grow.adaptive import _least_mixture
-from models import FORESTS
+from models import FORESTS, paper_classifier, paper_regressor
 from twin import example_data
 
 
@@ -21,8 +21,8 @@ def steps_table(n=1000):
 
 def test_it_finds_what_a_table_needs():
     X, y = steps_table()
-    plain = BoostForestRegressor(150, random_state=0, preset="paper").fit(X[:500], y[:500])
-    learned = BoostForestRegressor(150, pool="adaptive", random_state=0, preset="paper").fit(X[:500], y[:500])
+    plain = paper_regressor(150).fit(X[:500], y[:500])
+    learned = paper_regressor(150, pool="adaptive").fit(X[:500], y[:500])
     assert mean_squared_error(y[500:], learned.predict(X[500:])) < 0.8 * mean_squared_error(
         y[500:], plain.predict(X[500:])
     )
@@ -34,8 +34,8 @@ def test_it_finds_large_leaves_where_there_is_mostly_noise():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 8))
     y = (rng.random(1200) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
-    plain = BoostForestClassifier(100, random_state=0, preset="paper").fit(X[:600], y[:600])
-    learned = BoostForestClassifier(100, pool="adaptive", random_state=0, preset="paper").fit(X[:600], y[:600])
+    plain = paper_classifier(100).fit(X[:600], y[:600])
+    learned = paper_classifier(100, pool="adaptive").fit(X[:600], y[:600])
     assert log_loss(y[600:], learned.predict_proba(X[600:])) < log_loss(y[600:], plain.predict_proba(X[600:]))
     assert learned.n_leaves_.mean() < plain.n_leaves_.mean()
 
@@ -47,7 +47,7 @@ def test_larger_leaves_are_taken_where_boosted_trees_make_up_for_them(monkeypatc
     monkeypatch.setattr(boosted, "_RELIED_ON", 0.0)  # they count little here
 
     def fit():
-        return BoostForestRegressor(150, pool="adaptive", boost=True, random_state=0, preset="paper").fit(X, y)
+        return paper_regressor(150, pool="adaptive", boost=True).fit(X, y)
 
     small = fit()
     monkeypatch.setattr(adaptive, "_AS_GOOD", -np.inf)
@@ -67,7 +67,7 @@ def test_larger_leaves_are_taken_only_beside_boosted_trees_that_count(relied_on,
     for name in ("_AS_GOOD", "_HARDLY_TELLS", "_FAIR"):  # any leaves would do
         monkeypatch.setattr(adaptive, name, np.inf)
     monkeypatch.setattr(boosted, "_RELIED_ON", relied_on)
-    forest = BoostForestRegressor(150, pool="adaptive", boost=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(150, pool="adaptive", boost=True).fit(X, y)
     leaves = [row["settings"].get("min_samples_leaf", (0,)) for row in forest.pool_report_ if row["share"] > 0]
     assert any(min(of_setting) >= 150 for of_setting in leaves) == (relied_on == 0)
 
@@ -119,14 +119,10 @@ def test_the_report_has_every_setting_and_the_shares_are_those_of_the_trees(task
 
 def test_parameters_that_the_user_has_set_are_left_alone():
     X, y = example_data("regression")
-    forest = BoostForestRegressor(
-        100, pool="adaptive", min_samples_leaf=7, n_cuts=2, random_state=0, preset="paper"
-    ).fit(X, y)
+    forest = paper_regressor(100, pool="adaptive", min_samples_leaf=7, n_cuts=2).fit(X, y)
     assert all(not {"min_samples_leaf", "n_cuts"} & row["settings"].keys() for row in forest.pool_report_)
     assert {p["min_samples_leaf"] for p in forest.tree_params_} == {7}
-    same = BoostForestRegressor(
-        100, pool="adaptive", min_samples_leaf=tuple(range(5, 16)), random_state=0, preset="paper"
-    ).fit(X, y)
+    same = paper_regressor(100, pool="adaptive", min_samples_leaf=tuple(range(5, 16))).fit(X, y)
     assert any("min_samples_leaf" in row["settings"] for row in same.pool_report_)
 
 

@@ -10,10 +10,11 @@ from scipy.optimize import minimize
 from scipy.stats import gumbel_l, logistic, norm
 
 import twin
-from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text, load_model
+from boostforest import BoostForestRegressor, BoostTreeRegressor, _core, export_text
 from boostforest._losses import AcceleratedFailureTime
 from boostforest._losses.aft import _MEDIANS, DISTRIBUTIONS, concordance, read_times
-from test_against_twin import assert_same, fit_pair
+from models import assert_refused
+from test_against_twin import compare
 
 NOISE = {"normal": norm, "logistic": logistic, "extreme_value": gumbel_l}
 
@@ -28,8 +29,7 @@ def table(n=300, distribution="normal", seed=0):
     return X, np.column_stack([np.minimum(time, censored), time <= censored])
 
 
-# ------------------------------------------------------------------------------
-# The loss.
+# ------------------------------------------------------------------------------------------------------------- the loss
 
 
 @pytest.mark.parametrize("family", DISTRIBUTIONS.values())
@@ -65,9 +65,8 @@ def test_a_forest_of_depth_0_is_the_likeliest_linear_model(distribution):
     options = {"xatol": 1e-11, "fatol": 1e-13, "maxiter": 20000, "maxfev": 20000}
     found = minimize(negative_log_likelihood, found.x, method="Nelder-Mead", options=options)
     settings = {"min_samples_leaf": 1000, "reg_lambda": 0.0, "clip": False, "scale": False}
-    forest = BoostForestRegressor(
-        1, preset="paper", bootstrap=False, loss="aft", distribution=distribution, **settings
-    ).fit(X, y)
+    forest = BoostForestRegressor(1, preset="paper", bootstrap=False, loss="aft", distribution=distribution, **settings)
+    forest.fit(X, y)
     assert forest._model.loss.spread == pytest.approx(np.exp(found.x[0]), rel=1e-6)
     median = np.exp(A @ found.x[1:] + np.exp(found.x[0]) * noise.median())
     assert_allclose(forest.predict(X), median, rtol=1e-6)
@@ -83,21 +82,18 @@ def test_tree_equals_twin(monkeypatch, distribution, setting):
     y[:, 0] /= 10
     make = partial(BoostTreeRegressor, loss="aft", distribution=distribution)
     of_twin = {"spread": 0.8, "family": family, **setting}
-    est, roots, params = fit_pair(make, X, y, "times", of_twin, None, lambda _: (X, read_times(y), np.ones(150)))
-    assert_same(est, roots, params, X)
+    compare(make, X, y, "times", of_twin, None, lambda _: (X, read_times(y), np.ones(150)))
 
 
-# ------------------------------------------------------------------------------
-# What it is for.
+# ------------------------------------------------------------------------------------------------------- what it is for
 
 
 @pytest.mark.parametrize("distribution", NOISE)
 @pytest.mark.parametrize("preset", ["paper", "best"])
 def test_forest_orders_times_and_predicts_about_their_median(preset, distribution):
     X, y = table(600, distribution)
-    forest = BoostForestRegressor(
-        40, preset=preset, loss="aft", distribution=distribution, random_state=0, oob_score=True
-    ).fit(X[:400], y[:400])
+    settings = {"loss": "aft", "distribution": distribution, "random_state": 0, "oob_score": True}
+    forest = BoostForestRegressor(40, preset=preset, **settings).fit(X[:400], y[:400])
     assert forest.score(X[400:], y[400:]) > 0.6
     assert forest.oob_score_ > 0.55
     median = 2 + X @ [0.5, -0.3, 0.0] + 0.5 * (X[:, 2] > 0) + 0.7 * NOISE[distribution].median()
@@ -121,7 +117,7 @@ def test_structured_arrays_are_the_same_as_two_columns():
     assert tree.score(X, y) == tree.score(X, other)
 
 
-def test_offsets_weights_files_words_and_explanations(tmp_path):
+def test_offsets_weights_files_words_and_explanations(reloaded):
     X, y = table()
     offset = np.random.default_rng(0).normal(size=300)
     forest = BoostForestRegressor(40, loss="aft", distribution="logistic", random_state=0)
@@ -129,8 +125,7 @@ def test_offsets_weights_files_words_and_explanations(tmp_path):
     plain = BoostForestRegressor(40, loss="aft", distribution="logistic", random_state=0).fit(X, y)
     assert np.median(np.abs(np.log(forest.predict(X) / plain.predict(X)))) < 0.05
     assert_allclose(forest.predict(X, offset), np.exp(offset) * forest.predict(X))
-    forest.save_model(tmp_path / "f.safetensors")
-    loaded = load_model(tmp_path / "f.safetensors")
+    loaded = reloaded(forest)
     assert_array_equal(loaded.predict(X), forest.predict(X))
     assert loaded.distribution == "logistic"
     found = forest.explain(X[:3], X[:20])
@@ -184,26 +179,18 @@ def test_concordance_is_level_with_scikit_survivals_forest():
 )
 def test_bad_targets_are_refused_and_the_fitted_model_stays(y, says):
     X, good = table(60)
-    tree = BoostTreeRegressor(loss="aft", random_state=0).fit(X, good)
-    before = tree.predict(X)
-    with pytest.raises(ValueError, match=says):
-        tree.fit(X[:3], y)
-    assert_array_equal(tree.predict(X), before)
+    assert_refused(partial(BoostTreeRegressor, loss="aft", random_state=0), X, good, says, X=X[:3], y=y)
 
 
-def test_intervals_are_refused():
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "predict_interval needs targets that are known"),
+        ({"oob_score": "r2"}, "oob_score must be True or False with loss='aft'"),
+        ({"distribution": "gumbel"}, "distribution must be one of 'normal', 'logistic', 'extreme_value'"),
+    ],
+)
+def test_what_censored_times_do_not_have_is_refused(settings, says):
     X, y = table(80)
-    with pytest.raises(ValueError, match="predict_interval needs targets that are known"):
-        BoostForestRegressor(40, loss="aft", random_state=0).fit(X, y).predict_interval(X)
-
-
-def test_other_scores_out_of_bag_are_refused():
-    X, y = table(60)
-    with pytest.raises(ValueError, match="oob_score must be True or False with loss='aft'"):
-        BoostForestRegressor(5, loss="aft", oob_score="r2").fit(X, y)
-
-
-def test_unknown_distributions_are_refused():
-    X, y = table(60)
-    with pytest.raises(ValueError, match="distribution must be one of 'normal', 'logistic', 'extreme_value'"):
-        BoostTreeRegressor(loss="aft", distribution="gumbel").fit(X, y)
+    with pytest.raises(ValueError, match=says):
+        BoostForestRegressor(40, loss="aft", random_state=0, **settings).fit(X, y).predict_interval(X)

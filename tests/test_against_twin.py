@@ -43,8 +43,7 @@ TOLERANCE = {"rtol": 1e-8, "atol": 1e-10}
 SINGLE = 1e-7  # relative error of what is stored in single precision: losses, gains, weights of nodes
 
 
-# ------------------------------------------------------------------------------
-# Helpers.
+# -------------------------------------------------------------------------------------------------------------- helpers
 
 
 def twin_params(est, tree, task, settings):
@@ -70,16 +69,17 @@ def tolerance_of(params):
     return {"rtol": 1e-6, "atol": 1e-8} if params.node_model == "svr" else TOLERANCE
 
 
-def fit_pair(make, X, y, task, settings, sample_weight=None, twin_sample=None):
+def fit_pair(make, X, y, task, settings, sample_weight=None, twin_sample=None, seed=0):
     """Fit the library and its twin; return the estimator, the twin's roots and their parameters.
 
-    twin_sample(seed) gives the expanded X, y and weights of one tree; None: the rows as they are.
+    twin_sample(seed) gives the expanded X, y and weights of one tree; None: the rows and weights as they are.
     """
     if twin_sample is None:
-        twin_sample = lambda seed: (X, y, np.ones(len(X)))  # noqa: E731
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        twin_sample = lambda seed: (X, y, weight)  # noqa: E731
     settings = {**BASE, **settings}
     known = {name: value for name, value in settings.items() if name in make().get_params()}  # clip: regressors only
-    est = make(**known, random_state=0).fit(X, y, sample_weight=sample_weight)
+    est = make(**known, random_state=seed).fit(X, y, sample_weight=sample_weight)
     seeds = [int(seed) for seed in est.tree_seeds_]
     all_params = [twin_params(est, tree, task, settings) for tree in range(len(seeds))]
     roots = [twin.grow(*twin_sample(s), s, p) for s, p in zip(seeds, all_params, strict=True)]
@@ -187,8 +187,14 @@ def assert_same(est, roots, all_params, X):
     assert_same_predictions(est, roots, all_params, np.vstack([X, new]))
 
 
-# ------------------------------------------------------------------------------
-# Single trees.
+def compare(make, X, y, task, settings, sample_weight=None, twin_sample=None, seed=0):
+    """Fit the library and its twin, assert that they are the same, and return what was fitted."""
+    pair = fit_pair(make, X, y, task, settings, sample_weight, twin_sample, seed)
+    assert_same(*pair, X)
+    return pair
+
+
+# --------------------------------------------------------------------------------------------------------- single trees
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -197,16 +203,14 @@ def assert_same(est, roots, all_params, X):
 def test_tree_equals_twin(task, criterion, node_model, setting):
     X, y = example_data(task, n=160, d=5)
     settings = {"criterion": criterion, "node_model": node_model, **SETTINGS[setting]}
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    _, roots, _ = compare(TREES[task], X, y, task, settings)
     assert len(twin.nodes_by_path(roots[0])) >= 5
-    assert_same(est, roots, all_params, X)
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 40), (150, 11)])  # solved in the rows, and in the features
 def test_wide_tree_of_a_shared_hessian_equals_twin(n, d):
     X, y = example_data("multiclass", n=n, d=d)
-    est, roots, all_params = fit_pair(TREES["multiclass"], X, y, "multiclass", {"shared_hessian": True})
-    assert_same(est, roots, all_params, X)
+    compare(TREES["multiclass"], X, y, "multiclass", {"shared_hessian": True})
 
 
 @pytest.mark.parametrize("setting", ["plain", "unclipped", "three-cuts", "few-features", "batches", "all-at-once"])
@@ -237,7 +241,7 @@ def test_tree_of_one_hot_columns_equals_twin(task, criterion, setting):
     weight /= weight.mean()  # as a fit does with weights that are not multiples of the smallest
     # Shallow: deep down two levels are left of a variable, and their columns give the same split.
     settings = {"criterion": criterion, "max_depth": 3, **SETTINGS[setting]}
-    assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: (X, y, weight)), X)
+    compare(TREES[task], X, y, task, settings, weight)
 
 
 def test_column_without_any_value_is_left_alone():
@@ -255,7 +259,7 @@ def test_tree_of_small_leaves_equals_twin(task, reg_lambda):
     # Leaves of fewer rows than features: the library may solve the dual problem there.
     X, y = example_data(task, n=100, d=6)
     settings = {"min_samples_leaf": 4, "reg_lambda": reg_lambda}
-    assert_same(*fit_pair(TREES[task], X, y, task, settings), X)
+    compare(TREES[task], X, y, task, settings)
 
 
 @pytest.mark.parametrize(("task", "criterion"), CRITERIA)
@@ -268,7 +272,7 @@ def test_sample_weights_equal_twin(task, criterion, batch_size):
     weight /= weight[kept].mean()
     settings = {"criterion": criterion, "batch_size": batch_size}
     sample = X[kept], y[kept], weight[kept]
-    assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: sample), X)
+    compare(TREES[task], X, y, task, settings, weight, lambda seed: sample)
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
@@ -278,7 +282,7 @@ def test_class_weights_multiply_sample_weights(task):
     sample_weight = np.random.default_rng(4).choice([1.0, 2.0, 4.0], size=len(X))
     weight = sample_weight * np.array([class_weight[c] for c in y])
     settings = {"class_weight": class_weight}
-    assert_same(*fit_pair(TREES[task], X, y, task, settings, sample_weight, lambda seed: (X, y, weight)), X)
+    compare(TREES[task], X, y, task, settings, sample_weight, lambda seed: (X, y, weight))
 
 
 @pytest.mark.parametrize("node_model", ["ridge", "constant"])
@@ -288,21 +292,16 @@ def test_class_weights_multiply_sample_weights(task):
 def test_root_that_cannot_split_equals_twin(task, batch_size, node_model):
     X, y = example_data(task, n=60)
     settings = {"min_samples_leaf": 31, "batch_size": batch_size, "node_model": node_model}
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
+    _, roots, _ = compare(TREES[task], X, y, task, settings)
     assert roots[0].left is None
-    assert_same(est, roots, all_params, X)
 
 
+@pytest.mark.parametrize("random_state", range(5))
 @pytest.mark.parametrize("min_samples_leaf", [34, 37])
-def test_root_is_tried_again_as_in_the_twin(min_samples_leaf):
+def test_root_is_tried_again_as_in_the_twin(min_samples_leaf, random_state):
     # A threshold has to fall between the middle rows, so the first attempts fail; with 37 of 75 perhaps all do.
     X, y = example_data("regression", n=75, d=3)
-    settings = {"min_samples_leaf": min_samples_leaf}
-    for random_state in range(5):
-        est = BoostTreeRegressor(**{**BASE, **settings}, random_state=random_state).fit(X, y)
-        params = twin_params(est, 0, "regression", settings)
-        root = twin.grow(X, y, None, int(est.tree_seeds_[0]), params)
-        assert_same(est, [root], [params], X)
+    compare(BoostTreeRegressor, X, y, "regression", {"min_samples_leaf": min_samples_leaf}, seed=random_state)
 
 
 @pytest.mark.parametrize("max_features", [None, 2])
@@ -310,13 +309,10 @@ def test_first_of_equal_gains_wins_as_in_the_twin(max_features):
     # Copies of a 0/1 feature are split alike whatever is drawn: the first one tried has to win.
     X, y = example_data("regression", n=100)
     X = np.column_stack([X[:, :1] > 0] * 4).astype(float)
-    settings = {"max_features": max_features}
     for random_state in range(10):
-        est = BoostTreeRegressor(**{**BASE, **settings}, random_state=random_state).fit(X, y)
-        params = twin_params(est, 0, "regression", settings)
-        root = twin.grow(X, y, None, int(est.tree_seeds_[0]), params)
-        assert est.forest_.feature[0] == root.feature
-        assert_same_predictions(est, [root], [params], X)
+        pair = fit_pair(BoostTreeRegressor, X, y, "regression", {"max_features": max_features}, seed=random_state)
+        assert pair[0].forest_.feature[0] == pair[1][0].feature
+        assert_same_predictions(*pair, X)
 
 
 @pytest.mark.parametrize("setting", ["plain", "three-cuts", "few-features", "leaf-limit"])
@@ -324,8 +320,7 @@ def test_first_of_equal_gains_wins_as_in_the_twin(max_features):
 def test_splits_that_are_worth_the_same_are_settled_as_in_the_twin(task, criterion, setting):
     X, y = table_of_ties(task)
     settings = {**SETTINGS[setting], "criterion": criterion, "min_samples_leaf": 4}
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
-    assert_same(est, roots, all_params, X)
+    compare(TREES[task], X, y, task, settings)
 
 
 def test_the_older_of_leaves_with_the_same_loss_is_split():
@@ -354,8 +349,7 @@ def test_scaled_tree_equals_twin_on_z_scores(task):
         assert_allclose(est.predict_proba(X), twin.predict_proba(root, Z, params), rtol=1e-8)
 
 
-# ------------------------------------------------------------------------------
-# Forests.
+# -------------------------------------------------------------------------------------------------------------- forests
 
 
 @pytest.mark.parametrize("node_model", ["ridge", "constant"])
@@ -364,9 +358,8 @@ def test_scaled_tree_equals_twin_on_z_scores(task):
 def test_bootstrap_forest_equals_twin(task, batch_size, node_model):
     X, y = example_data(task, n=120)
     settings = {"n_estimators": 3, "batch_size": batch_size, "node_model": node_model}
-    fitted = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
-    assert len(set(fitted[0].tree_seeds_.tolist())) == 3
-    assert_same(*fitted, X)
+    est, _, _ = compare(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
+    assert len(set(est.tree_seeds_.tolist())) == 3
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -374,12 +367,10 @@ def test_forest_of_drawn_parameters_equals_twin(task):
     X, y = example_data(task, n=120)
     pools = {"min_samples_leaf": [8, 10, 12, 14], "reg_lambda": [0.01, 0.1, 1.0], "max_features": [2, 3, 4]}
     settings = {"n_estimators": 4, **pools}
-    fitted = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
-    est = fitted[0]
+    est, _, _ = compare(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
     for name, pool in pools.items():
         assert {drawn[name] for drawn in est.tree_params_} <= set(pool)
     assert len({tuple(drawn[name] for name in pools) for drawn in est.tree_params_}) > 1
-    assert_same(*fitted, X)
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -387,12 +378,10 @@ def test_forest_weights_are_draw_probabilities(task):
     X, y = example_data(task, n=120)
     weight = np.random.default_rng(4).choice([0.0, 0.3, 1.0, 2.2], size=len(X))
     settings = {"n_estimators": 3, "max_samples": 90}
-    sample = bootstrap_sample(X, y, 90, weight)
-    fitted = fit_pair(FORESTS[task], X, y, task, settings, weight, sample)
-    assert_same(*fitted, X)
+    compare(FORESTS[task], X, y, task, settings, weight, bootstrap_sample(X, y, 90, weight))
 
 
 def test_forest_without_bootstrap_grows_every_tree_on_all_rows():
     X, y = example_data("regression", n=120)
     settings = {"n_estimators": 3, "bootstrap": False, "preset": "paper"}
-    assert_same(*fit_pair(BoostForestRegressor, X, y, "regression", settings), X)
+    compare(BoostForestRegressor, X, y, "regression", settings)

@@ -58,7 +58,7 @@ def test_no_docstring_has_an_open_place(cls):
 
 
 @pytest.mark.parametrize("cls", OF_TREES)
-def test_every_tree_parameter_is_an_argument_and_in_files(cls, tmp_path):
+def test_every_tree_parameter_is_an_argument_and_in_files(cls, reloaded):
     names = [p.name for p in TREE_PARAMETERS]
     signature = inspect.signature(cls).parameters
     missing = [name for name in names if name not in signature]
@@ -67,8 +67,7 @@ def test_every_tree_parameter_is_an_argument_and_in_files(cls, tmp_path):
     arguments = {"n_estimators": 2} if "n_estimators" in signature else {}
     model = cls(**arguments, random_state=0).fit(X, y)
     assert list(model.tree_params_[0]) == names
-    model.save_model(tmp_path / "model.safetensors")
-    assert boostforest.load_model(tmp_path / "model.safetensors").tree_params_ == model.tree_params_
+    assert reloaded(model).tree_params_ == model.tree_params_
 
 
 def test_a_tree_parameter_keeps_the_number_of_its_draws():

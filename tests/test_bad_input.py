@@ -33,8 +33,7 @@ def assert_refused(cls, match, params=None, error=ValueError, **data):
     models.assert_refused(lambda: make(cls), X, target(cls), match, params, error, **data)
 
 
-# ------------------------------------------------------------------------------
-# Parameters.
+# ----------------------------------------------------------------------------------------------------------- parameters
 
 
 class Always:
@@ -155,8 +154,7 @@ def test_bad_class_weights_are_refused(cls, class_weight):
     assert_refused(cls, "class_weight", {"class_weight": class_weight})
 
 
-# ------------------------------------------------------------------------------
-# Tables, targets and weights.
+# ------------------------------------------------------------------------------------------ tables, targets and weights
 
 
 def changed(values, value):
@@ -247,8 +245,7 @@ def test_bad_sample_weights_are_refused(cls, weight, match):
     assert_refused(cls, match, sample_weight=weight)
 
 
-# ------------------------------------------------------------------------------
-# After the fit.
+# -------------------------------------------------------------------------------------------------------- after the fit
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "apply", "decision_path")
 
@@ -289,25 +286,23 @@ def test_a_tree_that_is_not_there_is_refused(i):
         make(BoostForestRegressor).fit(X, NUMBERS).get_tree(i)
 
 
-# ------------------------------------------------------------------------------
-# What works, but hardly as meant.
+# -------------------------------------------------------------------------------------- what works, but hardly as meant
 
 
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"min_samples_leaf": 31}, "min_samples_leaf=31 needs at least 62 rows"),
+        ({"min_samples_leaf": 20, "batch_size": 39}, "at least 40 rows to split, and batch_size=39 takes fewer"),
+    ],
+)
 @pytest.mark.parametrize("cls", ALL)
-def test_too_few_rows_for_a_split_are_a_warning_that_points_at_the_caller(cls):
-    with pytest.warns(UserWarning, match="min_samples_leaf=31 needs at least 62 rows") as caught:
-        fitted = make(cls, min_samples_leaf=31).fit(X, target(cls))
+def test_too_few_rows_for_a_split_are_a_warning_that_points_at_the_caller(cls, params, match):
+    with pytest.warns(UserWarning, match=match) as caught:
+        fitted = make(cls, **params).fit(X, target(cls))
     assert [w.filename for w in caught] == [__file__]
     assert_array_equal(fitted.n_leaves_, 1)
     assert np.isfinite(fitted.score(X, target(cls)))
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_batches_too_small_for_a_split_are_a_warning_that_points_at_the_caller(cls):
-    with pytest.warns(UserWarning, match="needs at least 40 rows to split, and batch_size=39 takes fewer") as caught:
-        fitted = make(cls, min_samples_leaf=20, batch_size=39).fit(X, target(cls))
-    assert [w.filename for w in caught] == [__file__]
-    assert_array_equal(fitted.n_leaves_, 1)
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)

@@ -15,6 +15,7 @@ from boostforest._grow import adaptive, boosted, rounding, staged, trim
 from boostforest._grow.objective import Objective
 from boostforest._losses import Logistic, OutOfBag, SquaredError, SquaredErrors
 from boostforest._model.model import Stages
+from models import on_every_instruction_set, paper_classifier, paper_regressor
 
 RULES = {
     "max_leaves": 8, "reg_lambda": 1.0, "learning_rate": 0.3, "feature_share": 1.0, "max_rounds": 3, "patience": 10,
@@ -196,17 +197,11 @@ def test_a_part_of_the_rows_tells_where_to_split_and_all_what_leaves_are(n_class
 def test_bags_are_the_same_for_any_instruction_set(n_targets, row_share):
     X, y = table(300, 0, missing=0.1)
     y = several(n_targets, X, y) if n_targets > 1 else y
-    seeds, before, found = np.arange(3, dtype=np.uint64), _core.kernels(), []
-    rules = {"max_rounds": 20, "feature_share": 0.7, "row_share": row_share}
-    try:
-        for name in ("generic", "avx2", "avx512"):
-            if _core.select_kernels(name):
-                found.append(boost(core_table(X, y, 0), len(y), seeds, **rules))
-    finally:
-        _core.select_kernels(before)
-    for other in found[1:]:
+    seeds, rules = np.arange(3, dtype=np.uint64), {"max_rounds": 20, "feature_share": 0.7, "row_share": row_share}
+    first, *others = on_every_instruction_set(lambda: boost(core_table(X, y, 0), len(y), seeds, **rules))
+    for other in others:
         for name in ("feature", "threshold", "params"):
-            assert_array_equal(found[0][name], other[name])
+            assert_array_equal(first[name], other[name])
 
 
 def test_two_bags_leave_a_row_out_and_the_others_have_it_once():
@@ -349,24 +344,27 @@ def wavy(n=700, seed=0):
     return X, y
 
 
+X, y = wavy()
+
+
 @pytest.fixture(scope="module")
 def regressor():
     X, y = wavy()
     with pytest.MonkeyPatch.context() as patch:  # otherwise some rows are left out by bags that are not kept
         keep_all_bags(patch)
-        return BoostForestRegressor(80, boost=True, oob_score=True, random_state=0, preset="paper").fit(X, y)
+        return paper_regressor(80, boost=True, oob_score=True).fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def classifier():
     X, y = wavy()
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [2.5, 6])]
-    return BoostForestClassifier(80, boost=True, calibrate="auto", random_state=0, preset="paper").fit(X, labels)
+    return paper_classifier(80, boost=True, calibrate="auto").fit(X, labels)
 
 
 def test_boosted_stages_lower_the_error_where_trees_have_steps(regressor):
     X, y = wavy(seed=1)
-    forest = BoostForestRegressor(80, random_state=0, preset="paper").fit(*wavy())
+    forest = paper_regressor(80).fit(*wavy())
     assert any(regressor.stages_.boosted) and regressor.oob_losses_[-1] < regressor.oob_losses_[0]
     errors = [np.mean((model.predict(X) - y) ** 2) for model in (regressor, forest)]
     assert errors[0] < 0.95 * errors[1]
@@ -386,17 +384,15 @@ def test_a_prediction_is_the_sum_over_stages(which, request):
 
 
 @pytest.mark.parametrize("which", ["regressor", "classifier"])
-def test_boosted_forests_come_back_from_files_and_pickles(which, request, tmp_path):
+def test_boosted_forests_come_back_from_files_and_pickles(which, request, reloaded):
     forest, (X, _) = request.getfixturevalue(which), wavy(40, seed=2)
-    forest.save_model(tmp_path / "model.bf")
-    for other in (load_model(tmp_path / "model.bf"), pickle.loads(pickle.dumps(forest))):
+    for other in (reloaded(forest), pickle.loads(pickle.dumps(forest))):
         assert other.stages_ == forest.stages_ and other.boost is True
         assert_array_equal(other.predict(X), forest.predict(X))
         assert_array_equal(other.feature_importances_, forest.feature_importances_)
 
 
 def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regressor):
-    X, y = wavy()
     model, sampling = regressor._model, Sampling(bootstrap=True, n_draws=len(y))
     total, complete = np.zeros(len(y)), np.ones(len(y), dtype=bool)
     for members, step in zip(model.stages.members(model.seeds), model.stages.steps, strict=True):
@@ -412,7 +408,6 @@ def test_out_of_bag_predictions_are_those_of_bags_that_have_not_drawn_a_row(regr
 
 
 def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
-    X, y = wavy()
     sampling = Sampling(bootstrap=True, n_draws=len(y))
     outputs, seen = regressor._model.out_of_bag_outputs(X, sampling, 1)
     assert seen.all()  # some bags leave each row out
@@ -426,7 +421,7 @@ def test_the_training_rows_of_boosted_forests_are_judged_out_of_bag(regressor):
 def test_compress_leaves_whole_bags_out(tmp_path, monkeypatch):
     X, y = wavy(300, seed=4)
     monkeypatch.setattr(boosted, "RULES", replace(boosted.RULES, max_rounds=12))
-    forest = BoostForestRegressor(40, boost=True, random_state=0, preset="paper").fit(*wavy(200))
+    forest = paper_regressor(40, boost=True).fit(*wavy(200))
     assert any(forest.stages_.boosted)
     most = forest.compress(X=X, y=y).compression_report_[-1]["bytes"] // 2
     small = forest.compress(max_bytes=most, X=X, y=y)
@@ -467,19 +462,14 @@ def test_text_of_boosted_trees_has_no_losses_that_were_not_computed(regressor):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_boosted_forests_in_fewer_digits(dtype):
     X, y = wavy(300)
-    exact, short = (
-        BoostForestRegressor(40, boost=True, dtype=d, random_state=0, preset="paper").fit(X, y)
-        for d in ("float64", dtype)
-    )
+    exact, short = (paper_regressor(40, boost=True, dtype=d).fit(X, y) for d in ("float64", dtype))
     assert short.forest_.dtype == dtype
     assert_allclose(short.predict(X), exact.predict(X), rtol=0.05, atol=0.05)
 
 
 def test_the_same_boosted_forest_for_any_number_of_threads():
     X, y = wavy(300)
-    one, two = (
-        BoostForestRegressor(40, boost=True, n_jobs=n, random_state=0, preset="paper").fit(X, y) for n in (1, 2)
-    )
+    one, two = (paper_regressor(40, boost=True, n_jobs=n).fit(X, y) for n in (1, 2))
     assert one.stages_ == two.stages_
     for name, column in one.forest_.arrays().items():
         assert column.tobytes() == two.forest_.arrays()[name].tobytes()
@@ -488,9 +478,7 @@ def test_the_same_boosted_forest_for_any_number_of_threads():
 def test_boosted_stages_are_left_out_where_they_do_not_help():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
-    forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(
-        X, X @ np.arange(5) + rng.normal(size=300)
-    )
+    forest = paper_regressor(60, boost=True).fit(X, X @ np.arange(5) + rng.normal(size=300))
     assert forest.n_stages_ == 1 and forest.stages_.units == ()
 
 
@@ -526,7 +514,7 @@ def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     weight = np.ones(400)
     weight[:50], y[:50] = 0.0, 1e6  # count nowhere
-    forest = BoostForestRegressor(60, boost=True, random_state=0, preset="paper").fit(X, y, sample_weight=weight)
+    forest = paper_regressor(60, boost=True).fit(X, y, sample_weight=weight)
     assert any(forest.stages_.boosted) and all(
         map(_core.is_dealt, forest.tree_seeds_[forest.stages_.ends[0] :].tolist())
     )
@@ -534,7 +522,7 @@ def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
 
 
 def test_bags_draw_as_many_rows_as_max_samples_says():
-    forest = BoostForestRegressor(40, boost=True, max_samples=0.7, random_state=0, preset="paper").fit(*wavy(400))
+    forest = paper_regressor(40, boost=True, max_samples=0.7).fit(*wavy(400))
     assert any(forest.stages_.boosted) and not any(map(_core.is_dealt, forest.tree_seeds_.tolist()))
 
 
@@ -657,10 +645,9 @@ def keep_all_bags(monkeypatch):
 
 
 def test_boosted_stages_have_as_few_bags_as_their_noise_allows(monkeypatch):
-    X, y = wavy()
-    few = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    few = paper_regressor(60, boost=True, oob_score=True).fit(X, y)
     keep_all_bags(monkeypatch)
-    all_bags = BoostForestRegressor(60, boost=True, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    all_bags = paper_regressor(60, boost=True, oob_score=True).fit(X, y)
     n_few, n_all = few.stages_.units[-1], all_bags.stages_.units[-1]
     assert n_all / 2 <= n_few < n_all and few.stages_.steps == all_bags.stages_.steps
     assert_array_equal(few.oob_prediction_, all_bags.oob_prediction_)  # known of all bags
@@ -673,18 +660,16 @@ def test_boosted_stages_have_as_few_bags_as_their_noise_allows(monkeypatch):
 
 
 def test_bags_are_kept_where_fewer_would_raise_the_loss(monkeypatch):
-    X, y = wavy()
     monkeypatch.setattr(trim, "TOLERANCE", 1e-9)
-    forest = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    forest = paper_regressor(60, boost=True).fit(X, y)
     assert forest.stages_.units[-1] == boosted.number_of_bags(SquaredError(), len(y))
 
 
 def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeypatch):
-    X, y = wavy()
     keep_all_bags(monkeypatch)
-    short = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    short = paper_regressor(60, boost=True).fit(X, y)
     monkeypatch.setattr(trim, "TOLERANCE", -np.inf)
-    whole = BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    whole = paper_regressor(60, boost=True).fit(X, y)
     assert short.forest_.n_trees < 0.9 * whole.forest_.n_trees
     assert short.oob_losses_[-1] < 1.0021 * whole.oob_losses_[-1]  # squared errors: twice a thousandth
     assert short.stages_.units == whole.stages_.units and short.stages_.steps == whole.stages_.steps
@@ -695,8 +680,7 @@ def test_boosted_stages_have_as_few_rounds_as_the_out_of_bag_loss_allows(monkeyp
 
 
 def test_a_part_whose_bags_have_a_tree_each_is_rounded_as_the_whole():
-    X, y = wavy()
-    model = BoostForestRegressor(60, boost=True, preset="paper", dtype="float64", random_state=0).fit(X, y)._model
+    model = paper_regressor(60, boost=True, dtype="float64").fit(X, y)._model
     first, stages = model.stages.parts[-1][0], model.stages
     of_part = Stages((*stages.ends[:-1], first + 1), stages.steps, (*stages.counts[:-1], 1))
     part = replace(model.take(0, first + 1), stages=of_part)
@@ -723,7 +707,7 @@ def test_one_row_alone_has_the_scores_of_a_row_among_others(n_classes, dtype):
 def test_chains_of_fewer_rounds_know_what_their_trees_add_up_to(monkeypatch):
     calls, (X, y) = [], wavy()
     monkeypatch.setattr(staged, "with_fewer_rounds", lambda *args: calls.append(args) or args[0])
-    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(X, y)
+    paper_regressor(60, boost=True).fit(X, y)
     ((chains, weights, forest, growth),) = calls
     shorter = trim.with_fewer_rounds(chains, weights, forest, growth)
     assert shorter[0].model.n_trees < chains[0].model.n_trees and shorter[0].n_bags == chains[0].n_bags
@@ -736,7 +720,7 @@ def test_chains_of_fewer_rounds_know_what_their_trees_add_up_to(monkeypatch):
 def test_of_two_chains_that_are_alike_one_is_enough(monkeypatch):
     calls = []
     monkeypatch.setattr(staged, "without_weak_chains", lambda *args: calls.append(args) or args[:2])
-    BoostForestRegressor(60, boost=True, preset="paper", random_state=0).fit(*wavy())
+    paper_regressor(60, boost=True).fit(*wavy())
     ((chains, weights, alone, growth),) = calls
     twice = [chains[0], chains[0]]
     kept, own = trim.without_weak_chains(twice, np.array([weights[0], weights[1] / 2, weights[1] / 2]), alone, growth)
@@ -773,7 +757,7 @@ def test_a_forest_that_counts_nothing_is_one_tree(monkeypatch, tmp_path):
     monkeypatch.setattr(boosted.Booster, "grow", without_forest)
     keep_all_bags(monkeypatch)
     X, y = wavy()
-    forest = BoostForestRegressor(60, boost=True, n_stages=2, preset="paper", oob_score=True, random_state=0).fit(X, y)
+    forest = paper_regressor(60, boost=True, n_stages=2, oob_score=True).fit(X, y)
     assert (
         forest.stages_.ends[0] == 1 and forest.stages_.steps[0] == 0 and len(forest.stages_.units) == forest.n_stages_
     )

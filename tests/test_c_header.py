@@ -17,6 +17,7 @@ import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, load_model
 from fuzz_c import Header, build, compare, compilers, damaged_files
 from model_files import GOLDEN, seal, split, tensors_of, with_entry, with_metadata, with_tensors
+from models import forest_for, target_for
 
 COMPILERS = [] if os.name == "nt" else compilers()
 pytestmark = pytest.mark.skipif(
@@ -53,6 +54,14 @@ def run(program, path, rows, coverage=0.8):
     values = values[3:].reshape(len(rows), -1)
     assert values.shape[1] == 1 + n_results + n_trees + 3
     return values[:, 0], values[:, 1 : 1 + n_results], values[:, 1 + n_results : -3], values[:, -3], values[:, -2:]
+
+
+def compiled(main, folder):
+    """Return the program of a main function that includes the header."""
+    (folder / "main.c").write_text(main)
+    flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-I", boostforest.get_include()]
+    subprocess.run([COMPILERS[0], *flags, "main.c", "-o", "main", "-lm"], cwd=folder, check=True)
+    return folder / "main"
 
 
 def said(program, content, tmp_path):
@@ -114,15 +123,6 @@ def test_golden_files_predict_as_in_python(program, path, tmp_path):
 # ------------------------------------------------------------------------------------------------------- fitted forests
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4)) + 1
-    y = X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=300)
-    X[rng.random(X.shape) < 0.15] = np.nan
-    return X, y, np.digitize(y, np.quantile(y, [0.3, 0.7]))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -138,10 +138,9 @@ def rows():
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_forests_predict_as_in_python(one_program, rows, n_classes, arguments, tmp_path):
     X, y, labels = rows
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
-    forest = made(**{"n_estimators": 8, "random_state": 0, "oob_score": True} | arguments)
+    forest = forest_for(n_classes, **{"n_estimators": 8, "random_state": 0, "oob_score": True} | arguments)
     with warnings.catch_warnings(action="ignore"):  # some rows are drawn by all of so few trees
-        forest.fit(X, np.minimum(labels, n_classes - 1) if n_classes else y)
+        forest.fit(X, target_for(n_classes, y, labels))
     forest.save_model(tmp_path / "model.bf")
     assert_same(one_program, tmp_path / "model.bf", forest, 1e-14, X[:40])
 
@@ -227,10 +226,8 @@ int main(int argc, char** argv) {{
     return 0;
 }}
 """
-    (tmp_path / "main.c").write_text(main)
-    flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-I", boostforest.get_include()]
-    subprocess.run([COMPILERS[0], *flags, "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
-    assert subprocess.run([tmp_path / "main", path], check=False).returncode == 0
+    program = compiled(main, tmp_path)
+    assert subprocess.run([program, path], check=False).returncode == 0
 
 
 def test_intervals_need_a_coverage_and_errors(one_program):
@@ -358,9 +355,7 @@ int main(int argc, char** argv) {
     return 0;
 }
 """
-    (tmp_path / "main.c").write_text(main)
-    flags = ["-std=c99", "-g", "-fsanitize=address,undefined", "-I", boostforest.get_include()]
-    subprocess.run([COMPILERS[0], *flags, "main.c", "-o", "main", "-lm"], cwd=tmp_path, check=True)
+    program = compiled(main, tmp_path)
     X, expected = np.arange(12.0).reshape(6, 2), []
     kinds = [
         np.array(["a", "Ö𝄞", "ccc"]), np.array([-5, 0, 2**40]), np.array([-1, 0, 3], dtype=np.float32),
@@ -373,5 +368,5 @@ int main(int argc, char** argv) {
         tree.save_model(tmp_path / f"{k}.bf")
         expected += [*tree.classes_.tolist(), "x0", "x1"]
     files = [tmp_path / f"{k}.bf" for k in range(len(kinds))]
-    found = subprocess.run([tmp_path / "main", *files], capture_output=True, check=True).stdout.decode().splitlines()
+    found = subprocess.run([program, *files], capture_output=True, check=True).stdout.decode().splitlines()
     assert found == list(map(str, expected))

@@ -13,18 +13,12 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._base.draws import fold_numbers
 from boostforest._features import encoder, levels
 from boostforest._features.encoder import N_FOLDS, CategoryColumn
 from boostforest._features.levels import PRIOR_WEIGHT
-from models import FORESTS, assert_same_trees
+from models import FORESTS, assert_same_trees, paper_classifier, paper_regressor
 
 
 def table(task="regression", n=150, n_towns=12, seed=0):
@@ -44,14 +38,16 @@ def table(task="regression", n=150, n_towns=12, seed=0):
     return frame, score if task == "regression" else np.digitize(score, [3] if task == "binary" else [2, 4])
 
 
+frame, y = table()
+
+
 def fit(task="regression", n_estimators=5, data=None, **params):
     """Return a small forest and its table."""
     frame, y = data or table(task)
     return FORESTS[task](n_estimators, random_state=0, **params).fit(frame, y), frame, y
 
 
-# ------------------------------------------------------------------------------
-# One-hot.
+# -------------------------------------------------------------------------------------------------------------- one-hot
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -122,8 +118,7 @@ def test_attributes_speak_of_the_users_columns():
     assert plain.is_categorical_ is None and plain.encoder_ is None
 
 
-# ------------------------------------------------------------------------------
-# Means of the target.
+# -------------------------------------------------------------------------------------------------- means of the target
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -177,15 +172,12 @@ def test_a_level_stands_for_its_own_effect_and_not_for_its_company():
     price = 3 * size - rank + 0.1 * rng.normal(size=500)
     plain = pd.Series(price).groupby(fine).mean()
     assert plain.is_monotonic_increasing  # the finest are the cheapest
-    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(
-        pd.DataFrame({"size": size, "fine": fine}), price
-    )
+    forest = paper_regressor(2).fit(pd.DataFrame({"size": size, "fine": fine}), price)
     means = forest.encoder_.columns[1].means[:, 0]
     assert (np.diff(means) < -0.4).all()  # at equal size they are dearest
 
 
 def test_columns_of_more_levels_than_the_regression_has_room_for_get_means_of_what_it_leaves_over(monkeypatch):
-    frame, y = table()
     monkeypatch.setattr(levels, "MAX_COEFFICIENTS", 7)  # numbers, flag and colour, but no town
     (j,) = fit(data=(frame, y))[0].encoder_.categories.keys() - {1, 4}
     column = fit(data=(frame, y))[0].encoder_.columns[j]
@@ -204,7 +196,6 @@ def test_columns_of_more_levels_than_the_regression_has_room_for_get_means_of_wh
 
 
 def test_means_of_levels_are_the_same_however_many_rows_are_taken_at_once(monkeypatch):
-    frame, y = table()
     at_once = fit(data=(frame, y))[0].encoder_.columns[3].means
     monkeypatch.setattr(levels, "_BLOCK", 32)
     assert_allclose(fit(data=(frame, y))[0].encoder_.columns[3].means, at_once, rtol=1e-12)
@@ -252,7 +243,7 @@ def test_the_label_of_a_row_does_not_enter_its_own_feature(row, value):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=40), "id": rng.choice(list("abcdef"), 40)})
     y = rng.normal(size=40)
-    forest = BoostForestRegressor(1, random_state=0, scale=False, preset="paper").fit(frame, y)
+    forest = paper_regressor(1, scale=False).fit(frame, y)
     changed = y.copy()
     changed[row] = value
     assert training_features(forest, frame, y)[row, 1] == training_features(forest, frame, changed)[row, 1]
@@ -263,17 +254,13 @@ def test_levels_without_meaning_do_not_fool_the_out_of_bag_score(n_levels):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"id": [f"{i}" for i in rng.integers(n_levels, size=400)], "x": rng.normal(size=400)})
     y = rng.integers(2, size=400)
-    forest = BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(frame, y)
+    forest = paper_classifier(60, oob_score=True).fit(frame, y)
     assert 0.4 < forest.oob_score_ < 0.6
     naive = frame.assign(id=pd.Series(y).groupby(frame["id"]).transform("mean"))  # each row's own label is in it
-    assert (
-        BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(naive, y).oob_score_
-        > forest.oob_score_ + 0.1
-    )
+    assert paper_classifier(60, oob_score=True).fit(naive, y).oob_score_ > forest.oob_score_ + 0.1
 
 
 def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_count():
-    frame, y = table()
     weight = np.r_[np.ones(100), np.zeros(50)]
     rest = np.where(weight > 0, y, 1e9)
     given = ((y, weight), (y, 1e-6 * weight), (rest, weight))
@@ -286,15 +273,14 @@ def test_the_unit_of_weights_does_not_matter_and_rows_of_weight_zero_do_not_coun
 
 def test_many_classes_take_means_only_where_they_are_fewer_than_the_levels():
     frame, y = table("multiclass")
-    forest = BoostForestClassifier(2, random_state=0, max_one_hot=0, preset="paper").fit(frame, y)
+    forest = paper_classifier(2, max_one_hot=0).fit(frame, y)
     town, colour, flag = (forest.encoder_.columns[j] for j in (3, 1, 4))
     assert town.means.shape == (12, 3)
     assert colour.means is None and flag.means is None
     assert forest._model.feature_names[5:8] == ["town:P(0)", "town:P(1)", "town:P(2)"]
 
 
-# ------------------------------------------------------------------------------
-# Everything else goes on working.
+# -------------------------------------------------------------------------------------- everything else goes on working
 
 
 @pytest.mark.filterwarnings("ignore:.* rows were drawn by every tree:UserWarning")
@@ -332,12 +318,10 @@ def test_trees_take_categories_too(cls):
     assert tree.score(frame, y) > (0.5 if cls is BoostTreeRegressor else 0.8)
 
 
-# ------------------------------------------------------------------------------
-# categorical_features.
+# ------------------------------------------------------------------------------------------------- categorical_features
 
 
 def test_columns_may_be_named_numbered_or_masked():
-    frame, y = table()
     codes = frame.assign(town=frame["town"].str[-2:].astype(int))
     by_type, *_ = fit(data=(codes.astype({"town": "category"}), y))
     names = ["colour", "town", "flag"]
@@ -351,20 +335,17 @@ def test_columns_may_be_named_numbered_or_masked():
 
 
 def test_numbers_of_an_array_may_be_categories():
-    frame, y = table()
     codes = np.column_stack([frame["size"], frame["town"].str[-2:].astype(int)])
-    forest = BoostForestRegressor(5, random_state=0, categorical_features=[1], preset="paper").fit(codes, y)
+    forest = paper_regressor(5, categorical_features=[1]).fit(codes, y)
     named = frame[["size", "town"]]
-    expected = BoostForestRegressor(5, random_state=0, preset="paper").fit(named, y).predict(named)
+    expected = paper_regressor(5).fit(named, y).predict(named)
     assert_array_equal(forest.predict(codes), expected)
     assert forest.encoder_.columns[1].levels == tuple(range(12))
     codes[3, 1] = np.nan
     assert np.isnan(forest._read(codes)[1][3, 1])
     objects = frame[["size", "town"]].to_numpy()
     for rows in (objects, objects.tolist()):
-        forest = BoostForestRegressor(5, random_state=0, categorical_features=[False, True], preset="paper").fit(
-            rows, y
-        )
+        forest = paper_regressor(5, categorical_features=[False, True]).fit(rows, y)
         assert_array_equal(forest.predict(rows), expected)
 
 
@@ -383,15 +364,13 @@ def test_numbers_of_an_array_may_be_categories():
     ids=str,
 )
 def test_categorical_features_that_make_no_sense_are_refused(categorical, message):
-    frame, y = table()
     with pytest.raises(ValueError, match=f"categorical_features .*{message}"):
         BoostForestRegressor(2, categorical_features=categorical, preset="paper").fit(frame, y)
     with pytest.raises(ValueError, match="X has no names"):
         BoostForestRegressor(2, categorical_features=["a"], preset="paper").fit(np.ones((30, 2)), np.ones(30))
 
 
-# ------------------------------------------------------------------------------
-# Properties of the encoding.
+# ------------------------------------------------------------------------------------------- properties of the encoding
 
 LEVELS = st.one_of(
     st.sets(st.text(max_size=6), min_size=1, max_size=8),
@@ -430,8 +409,7 @@ def test_columns_are_found_by_name_in_any_order(order, library):
 FITTED = fit()
 
 
-# ------------------------------------------------------------------------------
-# Levels that act together with other columns.
+# -------------------------------------------------------------------------- levels that act together with other columns
 
 
 def acting_together(kind, task="regression", n=600, seed=0):
@@ -497,8 +475,7 @@ def test_what_levels_do_together_is_looked_for_by_weight():
     assert ordered(forest.fit(frame, y, sample_weight=1 - weight)) == [0, 2]
 
 
-# ------------------------------------------------------------------------------
-# Many classes.
+# --------------------------------------------------------------------------------------------------------- many classes
 
 
 def many_classes(n=400, n_classes=20, seed=0):
@@ -520,12 +497,12 @@ def few_features(monkeypatch):
 
 def test_many_classes_share_a_few_features_of_a_category(few_features):
     frame, y = many_classes()
-    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
+    forest = paper_classifier(3).fit(frame, y)
     found = forest.encoder_
     assert found.basis.shape == (20, few_features) and found.n_features == 1 + few_features
     assert_allclose(found.basis.T @ found.basis, np.eye(few_features), atol=1e-9)
     assert forest._model.feature_names[1:3] == ["town:classes 1", "town:classes 2"]
-    few = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y % few_features)
+    few = paper_classifier(3).fit(frame, y % few_features)
     assert few.encoder_.basis is None and few.encoder_.columns[1].means.shape[1] == few_features
 
 
@@ -533,21 +510,20 @@ def test_many_classes_share_a_few_features_of_a_category(few_features):
 def test_the_features_of_many_classes_are_those_in_which_levels_differ_most():
     frame, y = many_classes()
     y = np.where(y < 2, y, 2 + np.random.default_rng(1).integers(18, size=len(y)))  # only two classes follow the towns
-    forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, y)
+    forest = paper_classifier(3).fit(frame, y)
     assert (np.abs(forest.encoder_.basis[:2, :2]).sum(axis=1) > 0.6).all()
 
 
 @pytest.mark.usefixtures("few_features")
-def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(tmp_path):
+def test_a_forest_of_many_classes_goes_on_with_the_features_of_its_first_fit(reloaded):
     frame, y = many_classes()
-    forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(frame, y)
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    forest = paper_classifier(2).fit(frame, y)
+    loaded = reloaded(forest)
     assert_array_equal(loaded.encoder_.basis, forest.encoder_.basis)
     assert_array_equal(loaded.predict_proba(frame), forest.predict_proba(frame))
     assert_array_equal(pickle.loads(pickle.dumps(forest)).encoder_.basis, forest.encoder_.basis)
     more = loaded.set_params(n_estimators=4, warm_start=True).fit(frame, y)
-    whole = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, y)
+    whole = paper_classifier(4).fit(frame, y)
     assert_array_equal(more.predict_proba(frame), whole.predict_proba(frame))
 
 
@@ -556,5 +532,5 @@ def test_as_many_classes_as_rows_share_features_too():
     rng, n = np.random.default_rng(0), 600
     texts = {f"text{j}": [f"v{k}" for k in rng.permutation(n)] for j in range(2)}
     X, y = pd.DataFrame({"number": rng.normal(size=n), **texts}), np.array([f"${k}" for k in range(n)])
-    forest = BoostForestClassifier(1, max_depth=1, random_state=0, preset="paper", text="category").fit(X, y)
+    forest = paper_classifier(1, max_depth=1, text="category").fit(X, y)
     assert len(forest._model.feature_names) == 1 + 2 * encoder.MAX_TARGETS

@@ -1,7 +1,5 @@
 """The command line on Parquet files that are read in parts."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise
@@ -9,23 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import boostforest
+from boostforest._cli import large
 from boostforest._estimator import base
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-pytest.importorskip("pandas")
-pytest.importorskip("duckdb")
-pytest.importorskip("typer")
-pytest.importorskip("rich")
-
-from typer.testing import CliRunner  # noqa: E402
-
-from boostforest._cli import large  # noqa: E402
-from boostforest._cli.commands import app  # noqa: E402
-from boostforest.sources import ParquetRows  # noqa: E402
+from boostforest.sources import ParquetRows
+from command_line import run
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -53,12 +43,6 @@ def write(folder: Path, whole: Any, n_files: int = 3) -> Path:
     for f, (first, end) in enumerate(pairwise(bounds)):
         pq.write_table(whole.slice(first, end - first), big / f"part[{f}].parquet", row_group_size=400)
     return big
-
-
-def run(*arguments: Any, status: int = 0) -> tuple[str, str]:
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == status, result.output
-    return result.stdout, " ".join(result.stderr.split())
 
 
 def fit(*arguments: Any, status: int = 0) -> tuple[str, str]:

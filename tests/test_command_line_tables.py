@@ -12,23 +12,17 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-pd = pytest.importorskip("pandas")
-pa = pytest.importorskip("pyarrow")
-pytest.importorskip("duckdb")
-pytest.importorskip("typer")
-pytest.importorskip("rich")
-
-import pyarrow.parquet as pq  # noqa: E402
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
-
-import boostforest  # noqa: E402
-from boostforest._cli.commands import app  # noqa: E402
-from boostforest._cli.messages import number_text  # noqa: E402
-from boostforest._cli.sources import Source, read_table  # noqa: E402
+import boostforest
+from boostforest._cli.messages import number_text
+from boostforest._cli.sources import Source, read_table
+from command_line import refused, run
 
 TABLES = Path(__file__).parent / "tables"
 Y = [300, 420, 510]  # the target of most of these tables
@@ -136,13 +130,6 @@ REFUSED = {
 }
 
 
-def run(*arguments, status=0, data=None):
-    """Run one command; return what it printed on standard output and on standard error."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], input=data)
-    assert result.exit_code == status, result.output
-    return result.stdout, result.stderr
-
-
 def fit(table, model, *arguments, **kwargs):
     return run("fit", table, "-t", "y", "-o", model, "--trees", 20, *arguments, **kwargs)
 
@@ -159,13 +146,6 @@ def assert_holds(frame, expected):
     """Compare with lists of values, None where one is missing."""
     for name, values in expected.items():
         assert [None if value != value else value for value in frame[name].tolist()] == values, name
-
-
-def refused(*arguments, **kwargs):
-    """Return the one sentence that a command is refused with."""
-    out, said = run(*arguments, status=1, **kwargs)
-    assert out == "" and said.count("\n") == 1 and said.startswith("error: ")
-    return said.removeprefix("error: ").strip()
 
 
 def test_every_ugly_table_has_its_expectation():

@@ -157,8 +157,7 @@ def test_rows_of_the_fit_are_told_by_their_target():
     assert judge_of(forest._model, *others, 1, forest._draws_of_fit).sampling is None
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(
@@ -209,10 +208,9 @@ def test_training_rows_with_weights_are_judged_out_of_bag_by_them(weighted):
     assert forest.compress(X=others[0], y=others[1], sample_weight=np.ones(len(others[1]))).compression_report_
 
 
-def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
+def test_a_loaded_forest_knows_its_training_rows(reloaded: Path):
     forest, training, _ = fitted("regression")
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest)
     with pytest.raises(ValueError, match="compress needs X and y"):
         loaded.compress()
     assert judge_of(loaded._model, *training, 1, loaded._draws_of_fit).sampling is not None
@@ -221,8 +219,7 @@ def test_a_loaded_forest_knows_its_training_rows(tmp_path: Path):
     assert report == forest.compress(X=training[0], y=training[1]).compression_report_
 
 
-# ------------------------------------------------------------------------------
-# Subtrees that are taken off.
+# ------------------------------------------------------------------------------------------ subtrees that are taken off
 
 
 @pytest.mark.parametrize(

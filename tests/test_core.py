@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 import twin
 from boostforest import BoostTreeClassifier, _core
 from boostforest._base.threads import use_scipy_blas
-from models import FORESTS
+from models import FORESTS, on_every_instruction_set, output
 from twin import example_data, table_of_ties
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -22,30 +22,13 @@ TABLES = ["generic", "avx2", "avx512"]
 LABELS = "labels"  # the criteria that compare labels
 
 
-@pytest.fixture
-def any_kernels():
-    """Put the instruction set back that was in use."""
-    before = _core.kernels()
-    yield
-    assert _core.select_kernels(before)
-
-
-@pytest.fixture(params=TABLES)
-def kernels(request, any_kernels):
-    """Use one instruction set after another."""
-    if not _core.select_kernels(request.param):
-        pytest.skip(f"no {request.param} here")
-    assert _core.kernels() == request.param
-
-
-def test_an_unknown_instruction_set_is_not_selected(any_kernels):
+def test_an_unknown_instruction_set_is_not_selected():
     before = _core.kernels()
     assert not _core.select_kernels("avx1024")
     assert _core.kernels() == before in TABLES
 
 
-# ------------------------------------------------------------------------------
-# Ridge regression.
+# ----------------------------------------------------------------------------------------------------- ridge regression
 
 # Below, at and above the widths that rows are padded to (4, then multiples of 8); from 64 on BLAS may be used.
 SIZES = [(n, d) for d in (1, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 20, 64, 100, 130) for n in (1, 2, 7, 40, 200)]
@@ -165,8 +148,7 @@ def test_ridge_of_three_classes_without_penalty_is_least_squares():
     assert_allclose(tree.decision_function(X), 2 / 3 * (fitted - fitted.mean(axis=1)[:, None]), atol=1e-8)
 
 
-# ------------------------------------------------------------------------------
-# Losses and probabilities.
+# --------------------------------------------------------------------------------------------- losses and probabilities
 
 TASKS = {"regression": (0, 0, 1), "binary": (1, 2, 1), "multiclass": (2, 4, 4)}  # task, classes, outputs
 CORNERS = [0.0, 1e-9, -1e-9, 30.0, -30.0, 700.0, -700.0, 1e3, -1e3]
@@ -262,8 +244,7 @@ def test_probabilities_equal_scipys(n_outputs, n):
     assert p.min() >= 0 and p.max() <= 1
 
 
-# ------------------------------------------------------------------------------
-# Draws.
+# ---------------------------------------------------------------------------------------------------------------- draws
 
 
 @pytest.mark.parametrize(("n", "b"), [(1, 1), (10, 3), (10, 10), (1001, 1000), (5000, 1000), (2**31 - 1, 50)])
@@ -284,28 +265,24 @@ def test_bootstrap_counts_equal_the_twins(n, n_draws):
             assert weight is None or not counts[weight == 0].any()
 
 
-# ------------------------------------------------------------------------------
-# All together.
+# --------------------------------------------------------------------------------------------------------- all together
 
 
-@pytest.mark.usefixtures("any_kernels")
 @pytest.mark.parametrize("d", [3, 5, 70])
 @pytest.mark.parametrize("task", TASKS)
 def test_the_forest_is_the_same_on_every_instruction_set(task, d):
     X, y = example_data(task, n=200, d=d)
-    make = FORESTS[task]
-    forests = []
-    for name in TABLES:
-        if _core.select_kernels(name):
-            forest = make(5, min_samples_leaf=[10, 15], batch_size=[50, 1000], random_state=1).fit(X, y)
-            forests.append((forest, forest.predict(X) if task == "regression" else forest.predict_proba(X)))
-    for forest, output in forests[1:]:
-        for column, expected in forests[0][0].forest_.arrays().items():
-            assert_allclose(getattr(forest.forest_, column), expected, rtol=1e-8, atol=1e-8, err_msg=column)
-        assert_allclose(output, forests[0][1], rtol=1e-8, atol=1e-8)
+
+    def fitted():
+        forest = FORESTS[task](5, min_samples_leaf=[10, 15], batch_size=[50, 1000], random_state=1).fit(X, y)
+        return forest.forest_.arrays() | {"output": output(forest, X)}
+
+    first, *others = on_every_instruction_set(fitted)
+    for other in others:
+        for column, expected in first.items():
+            assert_allclose(other[column], expected, rtol=1e-8, atol=1e-8, err_msg=column)
 
 
-@pytest.mark.usefixtures("any_kernels")
 @pytest.mark.parametrize(
     ("settings", "missing"),
     [
@@ -325,14 +302,11 @@ def test_splits_that_are_worth_the_same_are_settled_alike_on_every_instruction_s
     if settings.get("criterion") == LABELS:
         settings = settings | {"criterion": "mse" if task == "regression" else ["gini", "c45"]}
     weight = None if settings.get("bootstrap", True) else np.random.default_rng(0).integers(1, 30, size=len(y)) / 10
-    forests = []
-    for name in TABLES:
-        if _core.select_kernels(name):
-            forest = FORESTS[task](8, random_state=0, **settings).fit(X, y, sample_weight=weight)
-            forests.append(forest.forest_)
-    for forest in forests[1:]:
+    forest = FORESTS[task](8, random_state=0, **settings)
+    first, *others = on_every_instruction_set(lambda: forest.fit(X, y, sample_weight=weight).forest_)
+    for other in others:
         for name in ("tree_start", "left", "feature", "threshold", "missing_left"):
-            assert_array_equal(getattr(forest, name), getattr(forests[0], name), err_msg=name)
+            assert_array_equal(getattr(other, name), getattr(first, name), err_msg=name)
 
 
 def includes(path):

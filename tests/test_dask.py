@@ -1,11 +1,8 @@
 """Forests of Dask collections: the same for any partitions and workers, and those of a source of rows."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +10,10 @@ import numpy as np
 import pytest
 
 from boostforest import BoostForestRegressor
-from boostforest._estimator import base
 from boostforest.dask import DaskBoostForestClassifier, DaskBoostForestRegressor
 from boostforest.sources import ArrayRows
-from clusters import once_growing
+from clusters import once_growing, saved
+from test_sources import LABELS, X, Y
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -28,36 +25,12 @@ pytestmark = [
     pytest.mark.usefixtures("few_judges"),
 ]
 
-RNG = np.random.default_rng(0)
-X = np.where(RNG.random((3000, 4)) < 0.05, np.nan, RNG.normal(size=(3000, 4)))
-Y = np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2]) + 0.3 * RNG.normal(size=3000)
-LABELS = np.where(Y > 0.8, "high", np.where(Y < -0.8, "low", "middle"))
 FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "k": np.array(list("uvw"))[np.arange(3000) % 3]})
 ARGUMENTS: dict[str, Any] = {"n_estimators": 12, "max_samples": 800, "random_state": 0}
 
 
-@pytest.fixture
-def few_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "MOST_JUDGES", 1000)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 def memory_of_workers(client: Any) -> float:
     return float(sum(worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
-
-
-def saved(forest: Any, folder: Path) -> bytes:
-    path = folder / "model.safetensors"
-    forest.save_model(path)
-    return path.read_bytes()
 
 
 @pytest.mark.parametrize("chunks", [(3000,), (1400, 1600), (429,) * 6 + (426,), (1, 0, 2999)], ids=len)

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import boostforest
 import boostforest.export
-from boostforest import BoostForestRegressor, BoostTreeRegressor
+from boostforest import BoostTreeRegressor
 from boostforest._features.calendar import ALL_PARTS, INDICATOR, CalendarColumn, fit_calendar
 from boostforest._features.text import N_HASHED, TextColumn
+from models import paper_regressor
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -32,8 +33,7 @@ def seconds(*moments):
     return (np.array(moments, dtype="datetime64[us]") - np.datetime64(0, "s")) / np.timedelta64(1, "s")
 
 
-# ------------------------------------------------------------------------------
-# Dates and times.
+# ------------------------------------------------------------------------------------------------------ dates and times
 
 
 def test_the_parts_of_a_date_are_those_of_the_calendar():
@@ -80,10 +80,10 @@ def test_parts_that_never_change_are_no_features(moments, names):
 
 
 def test_trend_season_and_weekdays_are_learnt():
-    forest = BoostForestRegressor(20, preset="paper", oob_score=True, random_state=0)
+    forest = paper_regressor(20, oob_score=True)
     assert forest.fit(FRAME, Y).oob_score_ > 0.95
     number = FRAME.assign(when=seconds(*WHEN))
-    assert BoostForestRegressor(20, preset="paper", oob_score=True, random_state=0).fit(number, Y).oob_score_ < 0.9
+    assert paper_regressor(20, oob_score=True).fit(number, Y).oob_score_ < 0.9
     assert forest.n_features_in_ == 2 and len(forest.feature_importances_) == 2
     assert forest.feature_importances_[0] > 0.9 and forest.is_categorical_ is None
 
@@ -146,14 +146,13 @@ def test_missing_dates_are_missing_values():
     assert_array_equal(marked.predict(gaps), marked.predict(pa.Table.from_pandas(gaps)))
 
 
-def test_a_column_of_dates_is_one_player(tmp_path):
+def test_a_column_of_dates_is_one_player(reloaded):
     fitted = tree().fit(FRAME.assign(gap=WHEN.where(NUMBERS < 1)), Y)
     rows = FRAME.assign(gap=WHEN)[:5]
     explained = fitted.explain(rows)
     assert explained.values.shape == (5, 3)
     assert_allclose(explained.values.sum(axis=1) + explained.base_values, fitted.predict(rows))
-    fitted.save_model(tmp_path / "tree.safetensors")
-    loaded = boostforest.load_model(tmp_path / "tree.safetensors")
+    loaded = reloaded(fitted)
     assert_array_equal(loaded.predict(rows), fitted.predict(rows))
     assert loaded._model.feature_names == fitted._model.feature_names
     assert fitted.slope_importances_.shape == (3,)
@@ -193,8 +192,7 @@ def test_what_cannot_be_read_or_constrained_is_refused():
         boostforest.export.to_c(tree().fit(FRAME, Y))
 
 
-# ------------------------------------------------------------------------------
-# Free text and identifiers.
+# -------------------------------------------------------------------------------------------- free text and identifiers
 
 WORDS = ["red", "green", "blue", "large", "small", "old", "new", "fine"]
 NOTES = [f"{' '.join(RNG.choice(WORDS, 5))} no{i}" for i in range(N)]
@@ -218,12 +216,11 @@ def test_free_text_is_left_out_with_a_warning_that_names_it():
     assert_array_equal(fitted.predict(frame.assign(note=3)), fitted.predict(frame))
 
 
-def test_words_are_hashed_by_choice(tmp_path):
+def test_words_are_hashed_by_choice(reloaded):
     frame = pl.DataFrame({"note": [None, *NOTES[1:]], "x": NUMBERS})
-    forest = BoostForestRegressor(20, preset="paper", text="hash", oob_score=True, random_state=0).fit(frame, LIKES)
+    forest = paper_regressor(20, text="hash", oob_score=True).fit(frame, LIKES)
     assert forest.oob_score_ > 0.6 and len(forest._model.feature_names) == N_HASHED + 1
-    forest.save_model(tmp_path / "forest.safetensors")
-    assert_array_equal(boostforest.load_model(tmp_path / "forest.safetensors").predict(frame), forest.predict(frame))
+    assert_array_equal(reloaded(forest).predict(frame), forest.predict(frame))
     explained = forest.explain(frame[:4])
     assert explained.values.shape == (4, 2)
     assert_allclose(explained.values.sum(axis=1) + explained.base_values, forest.predict(frame[:4]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest._base.device import device_for_prediction, find_device
 from boostforest._grow import on_device
 
@@ -38,6 +38,9 @@ def table(n=160, d=5, missing=0.0, seed=0):
     y = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + 0.3 * rng.normal(size=n)
     X[rng.random(X.shape) < missing] = np.nan
     return X, y
+
+
+X, y = table()
 
 
 def classes(y, n):
@@ -121,13 +124,11 @@ def test_regression_trees_are_those_of_the_core(arguments):
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.filterwarnings("ignore:min_samples_leaf")
 def test_classification_trees_are_those_of_the_core(arguments, n_classes):
-    X, y = table()
     core, ours = fit_both(BoostForestClassifier(3, max_depth=5, **arguments), X, classes(y, n_classes))
     assert_same_trees(ours, core)
 
 
 def test_trees_with_shared_weights_are_those_of_the_core():
-    X, y = table()
     core, ours = fit_both(BoostForestClassifier(3, max_depth=5, shared_hessian=True), X, classes(y, 3))
     assert_same_trees(ours, core)
 
@@ -147,7 +148,6 @@ def test_values_that_only_the_node_misses_go_to_its_larger_side():
 
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_weights_count_as_in_the_core(bootstrap):
-    X, y = table()
     weight = np.random.default_rng(1).random(len(y))
     weight[:20] = 0
     core, ours = fit_both(BoostForestRegressor(3, bootstrap=bootstrap), X, y, sample_weight=weight)
@@ -156,7 +156,6 @@ def test_weights_count_as_in_the_core(bootstrap):
 
 def test_categories_come_as_features():
     pd = pytest.importorskip("pandas")
-    X, y = table()
     frame = pd.DataFrame(X).assign(colour=pd.Categorical(np.where(X[:, 0] > 0, "red", "blue")))
     frame.columns = frame.columns.astype(str)
     core, ours = fit_both(BoostForestRegressor(3), frame, y)
@@ -208,7 +207,6 @@ def test_thresholds_of_eight_bit_models_have_as_few_digits_as_in_the_core(missin
 
 
 def test_groups_of_trees_do_not_change_the_forest(monkeypatch):
-    X, y = table()
     (whole,) = fit_both(BoostForestRegressor(5), X, y, [DEVICE])
     monkeypatch.setattr(forest, "_trees_at_once", lambda *_: 2)
     (parts,) = fit_both(BoostForestRegressor(5), X, y, [DEVICE])
@@ -229,14 +227,12 @@ def test_predictions_are_those_of_the_core(dtype, missing):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_those_of_the_core(n_classes):
-    X, y = table()
     core = BoostForestClassifier(4, random_state=0, model_features=[0, 1]).fit(X, classes(y, n_classes))
     expected = core.predict_proba(X)
     np.testing.assert_allclose(core.set_params(device=DEVICE).predict_proba(X), expected, atol=1e-9)
 
 
 def test_losses_and_node_models_that_only_the_core_grows_are_predicted_as_before():
-    X, y = table()
     for arguments in ({"loss": "poisson"}, {"node_model": "elm"}, {"monotonic_cst": [1, 0, 0, 0, 0]}):
         core = BoostForestRegressor(3, preset="paper", random_state=0, **arguments).fit(X, np.abs(y))
         expected = core.predict(X)
@@ -245,7 +241,6 @@ def test_losses_and_node_models_that_only_the_core_grows_are_predicted_as_before
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_out_of_bag_scores_are_those_of_the_core(weighted):
-    X, y = table()
     weight = np.random.default_rng(0).random(len(y)) if weighted else None
     core, ours = fit_both(BoostForestRegressor(20, max_samples=0.5, oob_score=True), X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.known.prediction, core.known.prediction, rtol=1e-9)
@@ -280,15 +275,13 @@ def test_what_a_gpu_cannot_do_is_said(arguments, message):
 
 
 @pytest.mark.skipif(CUDA, reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_an_error_in_a_fit_and_the_cpu_elsewhere(tmp_path):
-    X, y = table()
+def test_a_gpu_that_is_not_there_is_an_error_in_a_fit_and_the_cpu_elsewhere(reloaded):
     with pytest.raises(ValueError, match="device='cuda' needs a GPU that PyTorch can use"):
         BoostForestRegressor(2, preset="paper", device="cuda").fit(X, y)
     fitted = BoostForestRegressor(2, preset="paper", device="auto", random_state=0).fit(X, y)
     expected = fitted.predict(X)
     np.testing.assert_array_equal(fitted.set_params(device="cuda:1").predict(X), expected)
-    fitted.save_model(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
+    loaded = reloaded(fitted)
     assert loaded.device == "cuda:1"
     np.testing.assert_array_equal(loaded.predict(X), expected)
 
@@ -304,7 +297,6 @@ def test_without_pytorch_it_is_said_what_to_install(monkeypatch):
 def test_auto_leaves_small_tables_to_the_cpu(monkeypatch):
     asked = []
     monkeypatch.setattr(on_device, "find_device", lambda device, pays: asked.append(pays))
-    X, y = table()
     BoostForestRegressor(3, preset="paper", device="auto").fit(X, y)
     BoostForestRegressor(3, preset="paper", device="auto").fit(np.repeat(X, 100, axis=0), np.repeat(y, 100))
     assert asked == [False, False]
@@ -313,18 +305,15 @@ def test_auto_leaves_small_tables_to_the_cpu(monkeypatch):
     assert asked == [False, False, True]
 
 
-def test_models_from_a_gpu_are_ordinary_ones(tmp_path):
-    X, y = table()
+def test_models_from_a_gpu_are_ordinary_ones(reloaded):
     fitted = BoostForestRegressor(3, preset="paper", device=DEVICE, random_state=0).fit(X, y)
     expected = fitted.predict(X)
     copied = pickle.loads(pickle.dumps(fitted)).set_params(device="cpu")
     np.testing.assert_allclose(copied.predict(X), expected, rtol=1e-9)
-    fitted.save_model(tmp_path / "model")
-    np.testing.assert_allclose(load_model(tmp_path / "model").predict(X), expected, rtol=1e-9)
+    np.testing.assert_allclose(reloaded(fitted).predict(X), expected, rtol=1e-9)
 
 
 def test_too_little_memory_gives_smaller_groups_then_a_sentence(monkeypatch):
-    X, y = table()
     (expected,) = fit_both(BoostForestRegressor(5), X, y, [DEVICE])
     sizes, grow = [], forest._grow_group
 
@@ -345,7 +334,6 @@ def test_too_little_memory_gives_smaller_groups_then_a_sentence(monkeypatch):
 
 
 def test_a_forest_that_does_not_fit_the_device_predicts_on_the_cpu(monkeypatch):
-    X, y = table()
     core = BoostForestRegressor(3, preset="paper", random_state=0).fit(X, y)
     expected = core.predict(X)
 
@@ -357,7 +345,6 @@ def test_a_forest_that_does_not_fit_the_device_predicts_on_the_cpu(monkeypatch):
 
 
 def test_numbers_that_are_too_large_are_refused_as_in_the_core():
-    X, y = table()
     with pytest.raises(ValueError, match="values too large to compute with"):
         BoostForestRegressor(2, preset="paper", device=DEVICE, scale=False).fit(X * 1e160, y)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor
 from boostforest.nodes import Ridge
 
 RNG = np.random.default_rng(0)
@@ -52,10 +52,9 @@ def test_features_that_are_drawn_differ_from_tree_to_tree_and_not_with_threads()
     assert len({tuple(drawn(one._model.take(t, t + 1))) for t in range(8)}) > 1
 
 
-def test_files_keep_them(tmp_path):
+def test_files_keep_them(reloaded):
     forest = BoostForestRegressor(4, preset="paper", node_model=Ridge(max_features=[4, 6]), random_state=0).fit(X, Y)
-    forest.save_model(tmp_path / "forest.safetensors")
-    loaded = load_model(tmp_path / "forest.safetensors")
+    loaded = reloaded(forest)
     assert loaded.tree_params_ == forest.tree_params_
     assert_array_equal(loaded.predict(X), forest.predict(X))
 

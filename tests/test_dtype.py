@@ -20,8 +20,7 @@ from boostforest._grow.rounding import with_smallest_dtype
 from boostforest._model.columns import DTYPES, ForestColumns, clip_range_dtype
 from boostforest._model.model import Model, Stages
 from model_files import field, tensors_of, with_metadata, with_tensors
-from models import FORESTS, out_of_bag, output
-from test_core import TABLES
+from models import FORESTS, out_of_bag, output, paper_regressor
 from twin import example_data
 
 SHORT = ("float32", "float16")
@@ -101,8 +100,7 @@ def rounded(exact, dtype):
     return forest
 
 
-# ------------------------------------------------------------------------------
-# What is stored, and what is predicted with it.
+# ------------------------------------------------------------------------ what is stored, and what is predicted with it
 
 
 @pytest.mark.parametrize("dtype", SHORT)
@@ -255,9 +253,9 @@ def test_quantising_refuses_sizes_that_do_not_fit(sizes, groups, n_nodes, messag
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 13, 20])
-@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
+@pytest.mark.usefixtures("kernels")
+def test_every_instruction_set_reads_the_same_numbers(dtype, d):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(90, d))
     exact, _ = fit("regression", "float64", data=(X, X[:, 0] * rng.normal(size=90)))
@@ -267,16 +265,11 @@ def test_every_instruction_set_reads_the_same_numbers(dtype, table, d):
     short = copy.copy(exact)
     short._model = replace(short._model, columns=exact.forest_.astype(dtype))
     gaps = np.where(rng.uniform(size=X.shape) < 0.2, np.nan, X)
-    before = _core.kernels()
-    try:
-        if not _core.select_kernels(table):
-            pytest.skip(f"no {table} here")
-        for rows in (X, X[:1], gaps):
-            assert_allclose(short.predict(rows), rounded(exact, dtype).predict(rows), rtol=1e-11, atol=1e-13)
-    finally:
-        assert _core.select_kernels(before)
+    for rows in (X, X[:1], gaps):
+        assert_allclose(short.predict(rows), rounded(exact, dtype).predict(rows), rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("d", [3, 4, 8, 13])
 @pytest.mark.parametrize("params", ["plain", "unclipped", "constants", "hidden layers"])
 @pytest.mark.parametrize("task", ["regression", "multiclass"])
@@ -285,15 +278,10 @@ def test_rows_of_int8_have_the_same_bits_alone_and_among_others(task, params, d)
     X[::7, 1] = np.nan
     exact = copy.copy(forest)
     exact._model = replace(forest._model, columns=forest.forest_.astype("float64"))
-    before = _core.kernels()
-    try:
-        for _ in filter(_core.select_kernels, TABLES):
-            alone = np.concatenate([output(forest, X[i : i + 1]) for i in range(len(X))])
-            for n in (5, 40, 120):  # from some rows on, trees are unpacked
-                assert_array_equal(np.concatenate([output(forest, X[i : i + n]) for i in range(0, len(X), n)]), alone)
-            assert_allclose(output(exact, X), alone, rtol=1e-12, atol=1e-14)
-    finally:
-        assert _core.select_kernels(before)
+    alone = np.concatenate([output(forest, X[i : i + 1]) for i in range(len(X))])
+    for n in (5, 40, 120):  # from some rows on, trees are unpacked
+        assert_array_equal(np.concatenate([output(forest, X[i : i + n]) for i in range(0, len(X), n)]), alone)
+    assert_allclose(output(exact, X), alone, rtol=1e-12, atol=1e-14)
 
 
 def stored_value(value, dtype):
@@ -349,9 +337,7 @@ def test_out_of_bag_predictions_are_made_with_what_is_stored(task):
 
 def test_constraints_hold_to_the_last_bit():
     X, y = example_data("regression", n=200)
-    forest = BoostForestRegressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16", random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(10, monotonic_cst=[1, 0, -1, 0], dtype="float16").fit(X, y)
     grid = np.repeat(X[:40, None], 60, axis=1)
     for j, sign in ((0, 1), (2, -1)):
         rows = grid.copy()
@@ -360,8 +346,7 @@ def test_constraints_hold_to_the_last_bit():
         assert (sign * steps >= 0).all()
 
 
-# ------------------------------------------------------------------------------
-# What goes with it: memory, threads, warm starts, other trees, files.
+# -------------------------------------------------- what goes with it: memory, threads, warm starts, other trees, files
 
 
 def test_a_model_takes_half_or_a_third_of_the_memory():
@@ -381,7 +366,7 @@ def test_threads_change_nothing(dtype):
 def test_a_warm_start_goes_on_in_the_same_type():
     whole, X = fit("regression", "float32", n_estimators=6)
     X, y = example_data("regression", n=120, d=5)
-    grown = BoostForestRegressor(3, random_state=0, dtype="float32", warm_start=True, preset="paper").fit(X, y)
+    grown = paper_regressor(3, dtype="float32", warm_start=True).fit(X, y)
     grown.set_params(n_estimators=6).fit(X, y)
     assert_array_equal(grown.forest_.params, whole.forest_.params)
     with pytest.raises(ValueError, match=r"goes on with the dtype of the first fit, 'float32'; got 'float16'\.$"):
@@ -400,11 +385,10 @@ def test_trees_of_models_in_python_are_joined_with_others(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 @pytest.mark.parametrize("task", ["regression", "binary"])
-def test_forests_in_stages_and_adaptive_pools_have_it_too(task, dtype, tmp_path):
+def test_forests_in_stages_and_adaptive_pools_have_it_too(task, dtype, reloaded):
     forest, X = fit(task, dtype, n_estimators=80, n_stages=2, pool="adaptive", oob_score=True)
     assert forest.forest_.dtype == dtype
-    forest.save_model(tmp_path / "a")
-    assert_array_equal(output(load_model(tmp_path / "a"), X), output(forest, X))
+    assert_array_equal(output(reloaded(forest), X), output(forest, X))
 
 
 def test_a_tree_of_the_forest_has_its_type():
@@ -439,10 +423,9 @@ def test_a_file_of_another_type_is_read_as_the_models_own(own, written, tmp_path
     assert_array_equal(loaded.forest_.lower, forest.forest_.lower)
 
 
-def test_a_file_of_int8_is_read_as_int8(tmp_path):
+def test_a_file_of_int8_is_read_as_int8(reloaded):
     forest, X = fit("multiclass", "float64")
-    forest.save_model(tmp_path / "a", dtype="int8")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest, dtype="int8")
     assert loaded.forest_.dtype == "int8" and loaded.dtype == "float64"
     assert_allclose(output(loaded, 2 * X), output(rounded(forest, "int8"), 2 * X), rtol=1e-11)
 
@@ -460,9 +443,7 @@ def test_the_parts_of_an_int8_forest_make_the_whole():
 @pytest.mark.parametrize(("params", "dtype"), [({}, "int8"), ({"bootstrap": False}, "float16")])
 def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dtype):
     X, y = example_data("regression", n=300, d=5)
-    forest = BoostForestRegressor(50, dtype="auto", random_state=0, oob_score=not params, **params, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(50, dtype="auto", oob_score=not params, **params).fit(X, y)
     assert forest.forest_.dtype == dtype and forest.dtype == "auto"
     exact = clone(forest).set_params(dtype="int8").fit(X, y).forest_  # whose thresholds are as short
     assert_array_equal(forest.forest_.threshold, exact.threshold)
@@ -477,7 +458,7 @@ def test_auto_is_the_smallest_type_that_changes_nothing_that_matters(params, dty
 def test_auto_takes_larger_units_where_the_loss_hardly_tells():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
-    forest = BoostForestRegressor(100, dtype="auto", random_state=0, preset="paper").fit(X, rng.normal(size=300))
+    forest = paper_regressor(100, dtype="auto").fit(X, rng.normal(size=300))
     sizes = np.abs(forest.forest_.params[forest.forest_.params != 0].astype(int))
     assert forest.forest_.dtype == "int8" and np.median(sizes) < 8
 
@@ -487,7 +468,7 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
     X, y = example_data("regression", n=400, d=5)
     calls = []
     monkeypatch.setattr("boostforest._estimator.base.with_smallest_dtype", lambda *args: calls.append(args) or args[0])
-    BoostForestRegressor(40, dtype="auto", random_state=0, preset="paper").fit(X, y)
+    paper_regressor(40, dtype="auto").fit(X, y)
     judge = rounding._Judge(*calls[0])
     finer = judge.scores("", rounding.Units())
     bold = 1.02 * finer
@@ -498,9 +479,7 @@ def test_larger_units_must_not_bend_predictions_away_from_the_target(monkeypatch
 def test_auto_keeps_digits_that_the_loss_needs():
     X = np.random.default_rng(0).normal(size=(200, 2))
     y = X @ [1.0, 1e-3]  # known to six digits: the loss sees all of them
-    forest = BoostForestRegressor(20, dtype="auto", random_state=0, reg_lambda=1e-9, clip=False, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(20, dtype="auto", reg_lambda=1e-9, clip=False).fit(X, y)
     assert forest.forest_.dtype in ("float64", "float32")
 
 
@@ -521,7 +500,7 @@ def test_auto_judges_many_rows_by_some_of_them(task, monkeypatch):
 
 def test_auto_goes_on_with_the_type_of_the_first_fit():
     X, y = example_data("regression", n=120, d=5)
-    forest = BoostForestRegressor(30, dtype="auto", warm_start=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(30, dtype="auto", warm_start=True).fit(X, y)
     dtype = forest.forest_.dtype
     assert forest.set_params(n_estimators=40).fit(X, y).forest_.dtype == dtype and forest.forest_.n_trees == 40
 
@@ -529,7 +508,7 @@ def test_auto_goes_on_with_the_type_of_the_first_fit():
 def test_auto_judges_all_stages_together():
     X, y = example_data("regression", n=200, d=5)
     params = {"n_stages": 2, "node_model": "constant", "max_leaf_nodes": 4}
-    forest = BoostForestRegressor(80, oob_score=True, random_state=0, **params, preset="paper").fit(X, y)
+    forest = paper_regressor(80, oob_score=True, **params).fit(X, y)
     assert forest.n_stages_ == 2
     model, sampling = forest._model, forest._make_sampling(len(y), None, False, None)
     outputs, seen = model.out_of_bag_outputs(X, sampling, 1)
@@ -538,15 +517,13 @@ def test_auto_judges_all_stages_together():
     assert clone(forest).set_params(dtype="auto").fit(X, y).forest_.dtype == "int8"
 
 
-def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(tmp_path):
+def test_a_file_has_the_type_of_the_fit_whatever_is_set_for_the_next(reloaded):
     forest, _ = fit("regression", "float32")
-    forest.set_params(dtype="float64").save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest.set_params(dtype="float64"))
     assert loaded.dtype == "float64" and loaded.forest_.dtype == "float32"
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize("dtype", [*SHORT, "int8"])
@@ -579,10 +556,9 @@ def test_files_whose_types_do_not_fit_together_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, tmp_path):
+def test_int8_may_be_stored_as_floats_which_it_then_is(dtype, reloaded):
     forest, X = fit("multiclass", "int8")
-    forest.save_model(tmp_path / "a", dtype=dtype)
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest, dtype=dtype)
     assert loaded.forest_.dtype == dtype
     assert_allclose(output(loaded, X), output(forest, X), rtol=1e-12)
 

@@ -1,7 +1,5 @@
 """Fits and predictions inside joblib's contexts of Dask, Ray and Spark: the local forest, byte for byte."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -21,29 +19,13 @@ from sklearn.model_selection import cross_val_score
 from boostforest import BoostForestClassifier, BoostForestRegressor, _core
 from boostforest._base import engine
 from boostforest._base.engine import instructions
-from clusters import once_growing
+from clusters import once_growing, saved
 
 pytestmark = pytest.mark.filterwarnings("default")  # the engines warn of what is theirs
 
 X, Y = make_regression(400, 6, noise=20.0, random_state=0)
 X_CLASSES, Y_CLASSES = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
 FOREST = BoostForestRegressor(20, preset="paper", oob_score=True, random_state=1)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-def saved(forest: Any, folder: Path) -> bytes:
-    path = folder / "model.safetensors"
-    forest.save_model(path)
-    return path.read_bytes()
 
 
 @pytest.mark.parametrize(

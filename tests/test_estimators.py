@@ -29,8 +29,7 @@ def make_forest(task, n_estimators=8, **params):
     return FORESTS[task](n_estimators, **{"random_state": 0, **params})
 
 
-# ------------------------------------------------------------------------------
-# Predictions.
+# ---------------------------------------------------------------------------------------------------------- predictions
 
 
 @pytest.mark.parametrize("kind", [TREES, FORESTS], ids=["tree", "forest"])
@@ -92,8 +91,7 @@ def test_get_tree_gives_fitted_trees_with_their_own_parameters(task):
     assert contents(forest.get_tree(-1)) == contents(forest.get_tree(7))
 
 
-# ------------------------------------------------------------------------------
-# Parameters.
+# ----------------------------------------------------------------------------------------------------------- parameters
 
 
 def test_tree_parameters_are_drawn_evenly_and_independently():
@@ -190,8 +188,7 @@ def test_the_same_seed_gives_the_same_forest_and_no_seed_another():
         assert fit(generator) != fit(generator)  # it has moved on
 
 
-# ------------------------------------------------------------------------------
-# Tables of every kind, copies and files.
+# ------------------------------------------------------------------------------- tables of every kind, copies and files
 
 FORMATS = {
     "list": lambda a: a.tolist(),

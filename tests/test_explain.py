@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _core,
-    load_model,
-)
+from boostforest import BoostTreeClassifier, BoostTreeRegressor, load_model
 from coalitions import game, interaction, shapley
+from models import on_every_instruction_set, paper_classifier, paper_regressor
 
 DATA = Path(__file__).parent / "data"
 N = 160
@@ -28,6 +22,9 @@ def table(n_columns=5, seed=0, n=N):
     X[:, 3] = X[:, 3] > 0  # rows of the background often have the same value
     y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) * 2 + X[:, 2] * X[:, 3] + rng.normal(size=n) * 0.3
     return X, y
+
+
+X, y = table()
 
 
 def classes(y, n):
@@ -60,8 +57,7 @@ REGRESSORS = {
 
 @pytest.mark.parametrize("settings", REGRESSORS.values(), ids=REGRESSORS)
 def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
-    X, y = table()
-    forest = BoostForestRegressor(random_state=0, **{"n_estimators": 6} | settings, preset="paper").fit(X, y)
+    forest = paper_regressor(**{"n_estimators": 6} | settings).fit(X, y)
     explanation = forest.explain(X[:4], X[20:30])
     compare(explanation, forest.predict, X[:4], X[20:30])
     np.testing.assert_array_equal(explanation.values, forest.explain(X[:4], X[20:30], output="score").values)
@@ -71,15 +67,14 @@ def test_values_of_a_regressor_are_those_of_all_coalitions(settings):
 def test_few_columns_have_the_values_of_all_coalitions(n_columns, n_background):
     X, y = table(max(n_columns, 5), n=2 * N)
     X, others = X[:, :n_columns], X[20 : 20 + n_background, :n_columns]
-    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(3).fit(X, y)
     compare(forest.explain(X[:2], others), forest.predict, X[:2], others)
 
 
 @pytest.mark.parametrize("settings", [{}, {"node_model": "constant"}, {"node_model": "elm"}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings):
-    X, y = table()
-    forest = BoostForestClassifier(4, random_state=0, **settings, preset="paper").fit(X, classes(y, n_classes))
+    forest = paper_classifier(4, **settings).fit(X, classes(y, n_classes))
     explanation = forest.explain(X[:3], X[20:26])
     assert explanation.values.shape == (3, 5, n_classes)
     compare(explanation, forest.predict_proba, X[:3], X[20:26])
@@ -89,13 +84,10 @@ def test_values_of_a_classifier_are_those_of_all_coalitions(n_classes, settings)
 
 @pytest.mark.parametrize("settings", [{}, {"clip": False, "node_model": "constant"}], ids=str)
 def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
-    X, y = table()
     counts = np.random.default_rng(0).poisson(np.exp(y / 4))
-    forest = BoostForestRegressor(4, loss="poisson", random_state=0, **settings, preset="paper").fit(X, counts)
+    forest = paper_regressor(4, loss="poisson", **settings).fit(X, counts)
     compare(forest.explain(X[:3], X[20:26]), forest.predict, X[:3], X[20:26])
-    stages = BoostForestRegressor(40, loss="poisson", n_stages=2, random_state=0, **settings, preset="paper").fit(
-        X, counts
-    )
+    stages = paper_regressor(40, loss="poisson", n_stages=2, **settings).fit(X, counts)
     for explanation in (stages.explain(X[:3], X[20:26]), stages.explain(X[:3], X[20:26], output="score")):
         assert explanation.values.any()
     sums = explanation.base_values + explanation.values.sum(axis=1)
@@ -103,10 +95,7 @@ def test_values_under_a_log_link_are_those_of_all_coalitions(settings):
 
 
 def test_monotone_values_of_a_classifier_are_those_of_all_coalitions():
-    X, y = table()
-    forest = BoostForestClassifier(4, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(
-        X, classes(y, 2)
-    )
+    forest = paper_classifier(4, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, classes(y, 2))
     compare(forest.explain(X[:3], X[20:26]), forest.predict_proba, X[:3], X[20:26])
 
 
@@ -123,9 +112,9 @@ def test_the_features_of_a_category_move_together(max_one_hot):
         "missing_fill": "mean",
         "max_one_hot": max_one_hot,
     }
-    forest = BoostForestRegressor(6, random_state=0, **settings, preset="paper").fit(X, y)
+    forest = paper_regressor(6, **settings).fit(X, y)
     compare(forest.explain(X[:8], X[20:30]), forest.predict, X[:8], X[20:30])
-    classifier = BoostForestClassifier(4, random_state=0, **settings, preset="paper").fit(X, classes(y, 3))
+    classifier = paper_classifier(4, **settings).fit(X, classes(y, 3))
     compare(classifier.explain(X[:3], X[20:26]), classifier.predict_proba, X[:3], X[20:26])
 
 
@@ -153,7 +142,7 @@ def scores_of_trees(model, routed, filled):
 def test_missing_values_are_filled_before_rows_are_mixed():
     X, y = table(4)
     X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
-    forest = BoostForestRegressor(3, random_state=0, missing_fill="linear", preset="paper").fit(X, y)
+    forest = paper_regressor(3, missing_fill="linear").fit(X, y)
     model, f = forest._model, forest._model.features
     assert f.fill is not None
     rows, others = X[:4], X[20:25]
@@ -189,7 +178,7 @@ def every_output():
         if "roles" not in name:
             cst = {"monotonic_cst": [1] + [0] * 7} if "monotonic_cst" in settings else {}
             yield (
-                BoostForestRegressor(random_state=0, **{"n_estimators": 8} | settings | cst, preset="paper").fit(X, y),
+                paper_regressor(**{"n_estimators": 8} | settings | cst).fit(X, y),
                 X,
                 ("prediction", "score"),
             )
@@ -202,10 +191,10 @@ def every_output():
             {"calibrate": "temperature"},
             {"n_stages": 2, "calibrate": "temperature"},
         ):
-            yield BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(X, labels), X, outputs
+            yield paper_classifier(40, **settings).fit(X, labels), X, outputs
         yield BoostTreeClassifier(random_state=0).fit(X, labels), X, outputs
     yield (
-        BoostForestClassifier(40, random_state=0, calibrate="isotonic", preset="paper").fit(X, classes(y, 2)),
+        paper_classifier(40, calibrate="isotonic").fit(X, classes(y, 2)),
         X,
         outputs,
     )
@@ -237,8 +226,7 @@ def secant(function, start, end):
 @pytest.mark.parametrize("output", ["probability", "score"])
 @pytest.mark.parametrize("settings", [{}, {"n_stages": 2}, {"calibrate": "isotonic"}], ids=str)
 def test_two_classes_are_rescaled_for_each_background_row(settings, output):
-    X, y = table()
-    forest = BoostForestClassifier(40, random_state=0, **settings, preset="paper").fit(X, classes(y, 2))
+    forest = paper_classifier(40, **settings).fit(X, classes(y, 2))
     model, rows, others = forest._model, X[:3], X[20:30]
     end = model.stages.ends[0]
     first = lambda X: model.sums(X, 1, False, slice(0, end)) / end  # noqa: E731
@@ -260,8 +248,7 @@ def test_two_classes_are_rescaled_for_each_background_row(settings, output):
 
 
 def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
-    X, y = table()
-    forest = BoostForestClassifier(8, random_state=0, preset="paper").fit(X, classes(y, 3))
+    forest = paper_classifier(8).fit(X, classes(y, 3))
     explanation = forest.explain(X[:2], X[20:24], output="score")
     for i in range(2):
         p = game(forest.predict_proba, X[i], X[20:24])
@@ -271,10 +258,7 @@ def test_scores_of_many_classes_follow_the_logarithms_of_probabilities():
 
 
 def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
-    X, y = table()
-    forest = BoostForestClassifier(40, random_state=0, n_stages=2, calibrate="temperature", preset="paper").fit(
-        X, classes(y, 3)
-    )
+    forest = paper_classifier(40, n_stages=2, calibrate="temperature").fit(X, classes(y, 3))
     model, row, others = forest._model, X[0], X[20:22]
     (_, end), (a, b) = model.stages.parts
     logs = lambda p: np.log(np.maximum(p, 1e-3))  # noqa: E731
@@ -296,9 +280,8 @@ def test_probabilities_of_many_classes_follow_the_scores_along_a_line():
 
 
 def test_a_forest_without_splits_has_the_values_of_a_linear_model():
-    X, y = table()
     with pytest.warns(UserWarning, match="min_samples_leaf"):
-        forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=N, clip=False, preset="paper").fit(X, y)
+        forest = paper_regressor(3, min_samples_leaf=N, clip=False).fit(X, y)
     assert (forest.n_nodes_ == 1).all()
     slopes = np.array([forest.predict(row[None])[0] for row in np.eye(5)]) - forest.predict(np.zeros((1, 5)))
     expected = slopes * (X[:9] - X[50:90].mean(axis=0))
@@ -309,22 +292,20 @@ def test_a_forest_without_splits_has_the_values_of_a_linear_model():
 def test_an_unused_column_contributes_exactly_nothing():
     X, y = table()
     for algorithm in ("interventional", "path"):
-        forest = BoostForestRegressor(
-            8, random_state=0, split_features=[0, 1], model_features=[0, 3], preset="paper"
-        ).fit(X, y)
+        forest = paper_regressor(8, split_features=[0, 1], model_features=[0, 3]).fit(X, y)
         values = forest.explain(X[:9], algorithm=algorithm).values
         assert (values[:, [2, 4]] == 0).all() and (values[:, [0, 1, 3]] != 0).any(axis=0).all()
     X[:, 2] = 1.5
-    forest = BoostForestClassifier(8, random_state=0, node_model=["ridge", "elm"], preset="paper").fit(X, classes(y, 3))
+    forest = paper_classifier(8, node_model=["ridge", "elm"]).fit(X, classes(y, 3))
     assert (forest.explain(X[:9]).values[:, 2] == 0).all()
 
 
 def test_values_do_not_depend_on_threads_nor_on_other_rows():
     X, y = table(14)  # enough columns for samples
     for forest in (
-        BoostForestRegressor(6, random_state=0, preset="paper").fit(X, y),
-        BoostForestRegressor(3, random_state=0, node_model="elm", preset="paper").fit(X, y),
-        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper").fit(X, classes(y, 3)),
+        paper_regressor(6).fit(X, y),
+        paper_regressor(3, node_model="elm").fit(X, y),
+        paper_classifier(40, n_stages=2).fit(X, classes(y, 3)),
     ):
         one = forest.set_params(n_jobs=1).explain(X[:12])
         many = forest.set_params(n_jobs=8).explain(X[:12])
@@ -340,7 +321,7 @@ def test_values_do_not_depend_on_threads_nor_on_other_rows():
 @pytest.mark.parametrize("settings", [{}, {"node_model": "elm"}], ids=str)
 def test_sampled_values_are_as_near_as_their_noise_says(settings):
     X, y = table(12)
-    forest = BoostForestRegressor(3, random_state=0, **settings, preset="paper").fit(X, y)
+    forest = paper_regressor(3, **settings).fit(X, y)
     explanation = forest.explain(X[:3], X[20:30])
     values = np.stack([shapley(game(forest.predict, row, X[20:30])).mean(axis=0)[:, 0] for row in X[:3]])
     error = np.abs(explanation.values - values)
@@ -370,7 +351,7 @@ def many_columns():
 )
 def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
     X, y = many_columns()
-    forest = BoostForestRegressor(4, random_state=0, **settings, preset="paper").fit(X, y)
+    forest = paper_regressor(4, **settings).fit(X, y)
     rows, others = X[:3], X[21:27]
     explanation = forest.explain(rows, others)
     values = np.stack([shapley(game(forest.predict, row, others)).mean(axis=0)[:, 0] for row in rows])
@@ -385,29 +366,26 @@ def test_values_of_many_columns_add_up_and_are_right_on_average(settings):
 @pytest.mark.parametrize("n_columns", [5, 10, 12, 13, 17])
 def test_values_are_the_same_on_every_instruction_set(n_columns):
     X, y = table(n_columns)
-    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
-    before, found = _core.kernels(), []
-    try:
-        for name in ("generic", "avx2", "avx512"):
-            if _core.select_kernels(name):
-                own = [forest.explain(X[:3], X[20:43], algorithm=how).values for how in ("interventional", "path")]
-                found.append([*own, forest.effects(X, 0).average])
-    finally:
-        assert _core.select_kernels(before)
-    for other in found[1:]:
-        for values, expected in zip(other, found[0], strict=True):
+    forest = paper_regressor(3).fit(X, y)
+
+    def explained():
+        own = [forest.explain(X[:3], X[20:43], algorithm=how).values for how in ("interventional", "path")]
+        return [*own, forest.effects(X, 0).average]
+
+    first, *others = on_every_instruction_set(explained)
+    for other in others:
+        for values, expected in zip(other, first, strict=True):
             np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_interactions_are_those_of_all_coalitions():
-    X, y = table()
     labels = classes(y, 2)
     forests = [
-        (BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y), "predict"),
-        (BoostForestRegressor(5, random_state=0, clip=False, preset="paper").fit(X, y), "predict"),
-        (BoostForestRegressor(5, random_state=0, monotonic_cst=[1, 0, 0, 0, 0], preset="paper").fit(X, y), "predict"),
-        (BoostForestClassifier(4, random_state=0, preset="paper").fit(X, labels), "predict_proba"),
-        (BoostForestClassifier(4, random_state=0, preset="paper").fit(X, classes(y, 3)), "predict_proba"),
+        (paper_regressor(5).fit(X, y), "predict"),
+        (paper_regressor(5, clip=False).fit(X, y), "predict"),
+        (paper_regressor(5, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y), "predict"),
+        (paper_classifier(4).fit(X, labels), "predict_proba"),
+        (paper_classifier(4).fit(X, classes(y, 3)), "predict_proba"),
     ]
     for forest, method in forests:
         explanation = forest.explain(X[:3], X[20:28], interactions=True)
@@ -418,11 +396,10 @@ def test_interactions_are_those_of_all_coalitions():
 
 
 def test_interactions_add_up_to_contributions():
-    X, y = table()
     for forest in (
-        BoostForestRegressor(40, random_state=0, n_stages=2, preset="paper").fit(X, y),
-        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper").fit(X, classes(y, 2)),
-        BoostForestClassifier(40, random_state=0, calibrate="temperature", preset="paper").fit(X, classes(y, 3)),
+        paper_regressor(40, n_stages=2).fit(X, y),
+        paper_classifier(40, n_stages=2).fit(X, classes(y, 2)),
+        paper_classifier(40, calibrate="temperature").fit(X, classes(y, 3)),
     ):
         pairs, alone = forest.explain(X[:5], interactions=True), forest.explain(X[:5])
         np.testing.assert_allclose(
@@ -434,33 +411,30 @@ def test_interactions_add_up_to_contributions():
 
 def test_interactions_of_many_columns_need_no_enumeration_where_scores_are_linear():
     X, y = table(15)
-    forest = BoostForestRegressor(4, random_state=0, clip=False, preset="paper").fit(X, y)
+    forest = paper_regressor(4, clip=False).fit(X, y)
     pairs = forest.explain(X[:3], X[20:30], interactions=True)
     np.testing.assert_allclose(pairs.values.sum(axis=2), forest.explain(X[:3], X[20:30]).values, atol=1e-12)
 
 
 def test_the_background_is_drawn_by_seed_from_rows_with_weight(tmp_path):
-    X, y = table()
-    forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
-    again = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(4).fit(X, y)
+    again = paper_regressor(4).fit(X, y)
     rows = forest._model.known.background.table
     assert rows.shape == (100, 5) and (rows == again._model.known.background.table).all()
     np.testing.assert_array_equal(forest.explain(X[:3]).values, forest.explain(X[:3], rows).values)
     np.testing.assert_allclose(forest.explain(X[:3]).base_values, forest.predict(rows).mean())
     weight = np.zeros(N)
     weight[:40] = 1 + np.arange(40)
-    weighted = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y, weight)
+    weighted = paper_regressor(4).fit(X, y, weight)
     kept = weighted._model.known.background.table
     assert sorted(map(tuple, kept)) == sorted(map(tuple, X[:40]))
     assert copy.deepcopy(forest).explain(X[:3]).values.shape == (3, 5)
     assert forest.get_tree(0).explain(X[:3]).values.shape == (3, 5)
 
 
-def test_no_file_and_no_pickle_holds_the_background(tmp_path):
-    X, y = table()
-    forest = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest.safetensors")
-    for loaded in (load_model(tmp_path / "forest.safetensors"), pickle.loads(pickle.dumps(forest))):
+def test_no_file_and_no_pickle_holds_the_background(reloaded):
+    forest = paper_regressor(4).fit(X, y)
+    for loaded in (reloaded(forest), pickle.loads(pickle.dumps(forest))):
         with pytest.raises(ValueError, match="background is needed: a model that was loaded has no training rows"):
             loaded.explain(X[:3])
         np.testing.assert_array_equal(loaded.explain(X[:3], X[9:20]).values, forest.explain(X[:3], X[9:20]).values)
@@ -468,9 +442,8 @@ def test_no_file_and_no_pickle_holds_the_background(tmp_path):
 
 def test_frames_keep_their_names_and_values():
     pd = pytest.importorskip("pandas")
-    X, y = table()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(b=np.where(X[:, 1] > 0, "high", "low"))
-    forest = BoostForestClassifier(4, random_state=0, preset="paper").fit(frame, classes(y, 3))
+    forest = paper_classifier(4).fit(frame, classes(y, 3))
     wider = frame.iloc[:2].assign(more=1)[["more", *"edcba"]]
     explanation = forest.explain(wider, frame.iloc[20:30])
     assert explanation.feature_names == list("abcde") and explanation.output_names == ["0", "1", "2"]
@@ -487,19 +460,14 @@ def test_frames_keep_their_names_and_values():
 def test_one_class_has_nothing_to_explain():
     X, _ = table()
     with pytest.warns(UserWarning, match="one class only"):
-        forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, np.zeros(N))
+        forest = paper_classifier(3).fit(X, np.zeros(N))
     explanation = forest.explain(X[:2])
     assert explanation.values.shape == (2, 5, 1)
     assert not explanation.values.any() and (explanation.base_values == 1).all()
 
 
 def test_progress_is_drawn_if_asked_for(capsys):
-    X, y = table()
-    forest = (
-        BoostForestClassifier(40, random_state=0, n_stages=2, preset="paper")
-        .fit(X, classes(y, 2))
-        .set_params(verbose=1)
-    )
+    forest = paper_classifier(40, n_stages=2).fit(X, classes(y, 2)).set_params(verbose=1)
     forest.explain(X[:4])
     assert "8/8 rows" in capsys.readouterr().err
 
@@ -508,7 +476,7 @@ def test_trees_and_forests_of_real_data_are_explained():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     for model in (
         BoostTreeRegressor(random_state=0).fit(X, y),
-        BoostForestRegressor(10, random_state=0, preset="paper").fit(X, y),
+        paper_regressor(10).fit(X, y),
     ):
         explanation = model.explain(X.iloc[:5])
         np.testing.assert_allclose(explanation.values.sum(axis=1) + explanation.base_values, model.predict(X.iloc[:5]))
@@ -533,7 +501,7 @@ def test_boosted_stages_are_explained(name):
 
 def test_values_of_sure_classes_add_up_to_the_last_digits():
     X, _ = table(n=300)
-    forest = BoostForestClassifier(40, random_state=0, calibrate="temperature", preset="paper")
+    forest = paper_classifier(40, calibrate="temperature")
     forest.fit(X, np.digitize(3 * X[:, 0] + X[:, 1], [-1, 1]))
     for output, outputs in (("score", forest.decision_function), ("probability", forest.predict_proba)):
         explanation = forest.explain(X[:30], X[50:70], output=output)

@@ -8,7 +8,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
-from boostforest import BoostForestClassifier, BoostForestRegressor
+from boostforest import BoostForestRegressor
+from models import paper_classifier, paper_regressor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 4))
@@ -17,7 +18,7 @@ y = X[:, 0] + rng.normal(size=120)
 
 @pytest.fixture(scope="module")
 def forest():
-    return BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    return paper_regressor(3).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_rows_are_read_as_predict_reads_them(forest):
 
 def test_isotonic_steps_of_many_classes_cannot_add_up():
     labels = np.searchsorted([-1, 1], y)
-    forest = BoostForestClassifier(20, random_state=0, calibrate="isotonic", preset="paper").fit(X, labels)
+    forest = paper_classifier(20, calibrate="isotonic").fit(X, labels)
     for output in ("prediction", "score"):
         with pytest.raises(ValueError, match=f"output='{output}' of more than two classes cannot be explained after"):
             forest.explain(X[:2], output=output)
@@ -59,10 +60,10 @@ def test_too_many_interactions_are_refused():
     wide = rng.normal(size=(60, 13))
     message = "goes through all sets of the columns that node models see, and the sets of 13 columns are too many"
     for settings in ({}, {"node_model": "elm"}):
-        forest = BoostForestRegressor(2, random_state=0, **settings, preset="paper").fit(wide, wide[:, 0])
+        forest = paper_regressor(2, **settings).fit(wide, wide[:, 0])
         with pytest.raises(ValueError, match=message):
             forest.explain(wide[:2], interactions=True)
-    constant = BoostForestRegressor(2, random_state=0, node_model="constant", preset="paper").fit(wide, wide[:, 0])
+    constant = paper_regressor(2, node_model="constant").fit(wide, wide[:, 0])
     assert constant.explain(wide[:2], interactions=True).values.shape == (2, 13, 13)
 
 
@@ -74,13 +75,13 @@ def test_more_memory_than_there_is_is_refused(forest, monkeypatch):
 
 
 def test_paths_need_trees_without_constraints():
-    forest = BoostForestRegressor(2, random_state=0, monotonic_cst=[1, 0, 0, 0], preset="paper").fit(X, y)
+    forest = paper_regressor(2, monotonic_cst=[1, 0, 0, 0]).fit(X, y)
     with pytest.raises(ValueError, match="algorithm='path' needs trees without monotonic_cst"):
         forest.explain(X[:2], algorithm="path")
 
 
 def test_models_in_python_are_not_explained():
-    forest = BoostForestRegressor(2, random_state=0, node_model=Ridge(), preset="paper").fit(X, y)
+    forest = paper_regressor(2, node_model=Ridge()).fit(X, y)
     with pytest.raises(ValueError, match="explain needs node models of the core"):
         forest.explain(X[:2])
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, nodes
+from boostforest import nodes
 from coalitions import coalitions, shapley
+from models import paper_classifier, paper_regressor
 
 
 def table(n_columns=5, seed=0, n=160):
@@ -12,6 +13,9 @@ def table(n_columns=5, seed=0, n=160):
     X = rng.normal(size=(n, n_columns))
     y = 2 * X[:, 0] + np.sin(3 * X[:, 1]) * 2 + X[:, 2] * X[:, 3] + rng.normal(size=n) * 0.3
     return X, y
+
+
+X, y = table()
 
 
 def linear_change(forest, tree, node, mean, row):
@@ -77,10 +81,7 @@ def node_means(forest, X):
     "settings", [{}, {"clip": False}, {"node_model": "constant"}, {"n_stages": 2, "n_estimators": 40}], ids=str
 )
 def test_values_are_those_of_the_recursion_over_the_tree(settings):
-    X, y = table()
-    model = BoostForestRegressor(random_state=0, scale=False, **{"n_estimators": 5} | settings, preset="paper").fit(
-        X, y
-    )
+    model = paper_regressor(scale=False, **{"n_estimators": 5} | settings).fit(X, y)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -95,10 +96,7 @@ def test_values_are_those_of_the_recursion_over_the_tree(settings):
 
 @pytest.mark.parametrize("clip", [True, False])
 def test_hidden_units_are_lines_between_means_and_the_row(clip):
-    X, y = table()
-    model = BoostForestRegressor(
-        5, node_model=nodes.ELM(n_hidden=6), clip=clip, random_state=0, scale=False, preset="paper"
-    ).fit(X, y)
+    model = paper_regressor(5, node_model=nodes.ELM(n_hidden=6), clip=clip, scale=False).fit(X, y)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -109,15 +107,14 @@ def test_hidden_units_are_lines_between_means_and_the_row(clip):
         np.testing.assert_allclose(total[-1], model.predict(X[i : i + 1])[0], atol=1e-12)
     labels = np.searchsorted([-1, 1], y)
     for classes in (labels, labels > 0):
-        classifier = BoostForestClassifier(5, node_model="elm", random_state=0, preset="paper").fit(X, classes)
+        classifier = paper_classifier(5, node_model="elm").fit(X, classes)
         explanation = classifier.explain(X[:20], algorithm="path")
         sums = explanation.values.sum(axis=1) + explanation.base_values
         np.testing.assert_allclose(sums, classifier.predict_proba(X[:20]), atol=1e-12)
 
 
 def test_probabilities_are_lines_between_means_and_the_row():
-    X, y = table()
-    model = BoostForestClassifier(5, random_state=0, scale=False, preset="paper").fit(X, y > 0)
+    model = paper_classifier(5, scale=False).fit(X, y > 0)
     forest, others = model.forest_, X[20:60]
     means = node_means(forest, others)
     explanation = model.explain(X[:4], others, algorithm="path")
@@ -129,7 +126,7 @@ def test_probabilities_are_lines_between_means_and_the_row():
 
 def test_deep_trees_on_many_columns_add_up():
     X, y = table(40, n=2000)
-    forest = BoostForestRegressor(3, random_state=0, min_samples_leaf=2, max_features=3, preset="paper").fit(X, y)
+    forest = paper_regressor(3, min_samples_leaf=2, max_features=3).fit(X, y)
     explanation = forest.explain(X[:5], algorithm="path")
     np.testing.assert_allclose(
         explanation.values.sum(axis=1) + explanation.base_values, forest.predict(X[:5]), rtol=1e-9
@@ -167,8 +164,7 @@ def shap_trees(model):
 @pytest.mark.parametrize("algorithm", ["interventional", "path"])
 def test_forests_of_constants_have_the_values_of_shap(algorithm):
     shap = pytest.importorskip("shap", reason="needs shap")
-    X, y = table()
-    model = BoostForestRegressor(8, random_state=0, node_model="constant", scale=False, preset="paper").fit(X, y)
+    model = paper_regressor(8, node_model="constant", scale=False).fit(X, y)
     if algorithm == "path":
         explainer = shap.TreeExplainer(shap_trees(model), feature_perturbation="tree_path_dependent")
     else:
@@ -182,8 +178,7 @@ def test_forests_of_constants_have_the_values_of_shap(algorithm):
 @pytest.mark.filterwarnings("ignore")
 def test_values_are_those_of_shap_over_all_coalitions():
     shap = pytest.importorskip("shap", reason="needs shap")
-    X, y = table()
-    model = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    model = paper_regressor(3).fit(X, y)
     explainer = shap.KernelExplainer(model.predict, X[20:40])
     expected = explainer.shap_values(X[:3], nsamples=2**5 - 2, l1_reg=False, silent=True)
     np.testing.assert_allclose(model.explain(X[:3], X[20:40]).values, expected, atol=1e-9 * np.abs(expected).max())
@@ -193,7 +188,7 @@ def test_values_are_those_of_shap_over_all_coalitions():
 def test_rows_do_not_depend_on_those_beside_them(n_rows):
     X, y = table()
     X[::3, 1] = np.nan
-    model = BoostForestClassifier(4, random_state=0, preset="paper").fit(X, np.digitize(y, [-1, 1]))
+    model = paper_classifier(4).fit(X, np.digitize(y, [-1, 1]))
     alone = np.concatenate([model.explain(row[None], X[20:60], algorithm="path").values for row in X[:n_rows]])
     together = model.set_params(n_jobs=3).explain(X[:n_rows], X[20:60], algorithm="path").values
     np.testing.assert_array_equal(together, alone)
@@ -205,7 +200,7 @@ def test_shap_takes_the_explanation_for_its_plots():
     matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib")
     matplotlib.use("Agg")
     X, y = table()
-    explanation = BoostForestRegressor(4, random_state=0, preset="paper").fit(X, y).explain(X[:30])
+    explanation = paper_regressor(4).fit(X, y).explain(X[:30])
     found = explanation.to_shap()
     np.testing.assert_array_equal(found.values, explanation.values)
     assert found.feature_names == explanation.feature_names

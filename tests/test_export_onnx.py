@@ -24,6 +24,7 @@ from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeCl
 from boostforest._files import coding
 from boostforest._model.model import Stages
 from boostforest.export import to_onnx
+from models import forest_for, paper_classifier, paper_regressor, target_for
 
 onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'boostforest[onnx]'")
 ort = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -100,8 +101,7 @@ def on_thresholds(estimator, X, dtype):
     return np.array(rows, dtype=dtype) if rows else X[:1].astype(dtype)
 
 
-# ------------------------------------------------------------------------------
-# Any table, any settings.
+# ---------------------------------------------------------------------------------------------- any table, any settings
 
 COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -142,6 +142,11 @@ HOW = st.fixed_dictionaries({"dtype": st.sampled_from(["float64", "float32"]), "
 
 def target(rng, X, n_classes):
     y = np.nan_to_num(X).sum(axis=1) / (1 + abs(np.nan_to_num(X)).max()) + rng.normal(size=len(X))
+    return ranked(y, n_classes)
+
+
+def ranked(y, n_classes):
+    """Return classes of about the same size, in the order of some numbers; for 0 classes these."""
     return y if n_classes == 0 else np.argsort(np.argsort(y)) * n_classes // len(y)
 
 
@@ -150,7 +155,7 @@ def make(n_classes, n_trees, arguments):
     arguments = {name: value for name, value in arguments.items() if name != "clip" or n_classes == 0}
     if n_trees == 1:
         return (BoostTreeClassifier if n_classes else BoostTreeRegressor)(**arguments)
-    return (BoostForestClassifier if n_classes else BoostForestRegressor)(n_trees, **arguments)
+    return forest_for(n_classes, n_trees, **arguments)
 
 
 @settings(max_examples=40)
@@ -202,10 +207,9 @@ def test_boosted_and_calibrated_forests(seed, dtype, n_classes, calibrate, coeff
     X[:, 2] = X[:, 2].round(1)
     y = np.sign(X[:, 0] * X[:, 1]) + 0.2 * rng.normal(size=300)
     X[:, :2][rng.random((300, 2)) < 0.1 * with_missing] = np.nan
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
     arguments = {"calibrate": calibrate} if n_classes else {}
-    forest = made(30, boost=True, dtype=coefficients, random_state=seed, **arguments)
-    forest.fit(X, np.argsort(np.argsort(y)) * n_classes // len(y) if n_classes else y)
+    forest = forest_for(n_classes, 30, boost=True, dtype=coefficients, random_state=seed, **arguments)
+    forest.fit(X, ranked(y, n_classes))
     rows = np.vstack([X[:50].astype(dtype), on_thresholds(forest, X, dtype)])
     model = to_onnx(forest, dtype, leaves=True)
     assert_same(run(model, {"X": rows}), forest, rows, dtype)
@@ -246,18 +250,7 @@ def test_tables_with_text_and_numbers_as_categories(table, words, arguments, max
         assert_same(refer(model, by_column(rows[:6], how["dtype"])), estimator, rows[:6], how["dtype"])
 
 
-# ------------------------------------------------------------------------------
-# What a forest may have beside its trees.
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """Numbers with missing values, some of which depend on each other, and a smooth target."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4)) + 1
-    y = X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.normal(size=300)
-    X[rng.random(X.shape) < 0.15] = np.nan
-    return X, y, np.digitize(y, np.quantile(y, [0.3, 0.7]))
+# ------------------------------------------------------------------------------ what a forest may have beside its trees
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -265,7 +258,7 @@ def rows():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_stages_and_calibration(rows, n_classes, calibrate, dtype):
     X, _, y = rows
-    forest = BoostForestClassifier(60, n_stages=2, calibrate=calibrate, random_state=0, preset="paper")
+    forest = paper_classifier(60, n_stages=2, calibrate=calibrate)
     forest.fit(X, np.minimum(y, n_classes - 1))
     assert len(forest._model.stages) > 1 and not forest._model.calibration.is_identity
     X = X.astype(dtype)
@@ -278,14 +271,14 @@ def test_stages_and_calibration(rows, n_classes, calibrate, dtype):
 def test_later_stages_add_their_share_to_the_scores(rows, n_classes, node_model, ml_opset):
     X, y, labels = rows
     forest = make(n_classes, 12, {"node_model": node_model, "random_state": 0})
-    forest.fit(X, np.minimum(labels, n_classes - 1) if n_classes else y)
+    forest.fit(X, target_for(n_classes, y, labels))
     forest._model = replace(forest._model, stages=Stages((6, 9, 12), (1.0, 0.5, 0.3)))
     assert_same(run(to_onnx(forest, leaves=True, ml_opset=ml_opset), {"X": X}), forest, X, "float64")
 
 
 def test_trees_of_constants_are_added_up_by_the_operator_itself(rows):
     X, y, _ = rows
-    model = to_onnx(BoostForestRegressor(10, node_model="constant", random_state=0, preset="paper").fit(X, y))
+    model = to_onnx(paper_regressor(10, node_model="constant").fit(X, y))
     assert "Gather" not in {node.op_type for node in model.graph.node}
 
 
@@ -304,9 +297,7 @@ def test_no_node_has_a_leaf_and_a_node_of_the_same_number(rows):
 
 def test_roles_of_columns(rows):
     X, y, _ = rows
-    forest = BoostForestRegressor(5, split_features=[0, 3], model_features=[2, 1], random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(5, split_features=[0, 3], model_features=[2, 1]).fit(X, y)
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -315,7 +306,7 @@ def test_labels_come_back_as_they_were(rows, labels):
     X, _, y = rows
     y = np.array(labels)[np.minimum(y, len(labels) - 1)]
     with pytest.warns(UserWarning, match="one class") if len(labels) == 1 else contextlib.nullcontext():
-        forest = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, y)
+        forest = paper_classifier(3).fit(X, y)
     assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
@@ -335,8 +326,7 @@ def test_many_missing_values_are_filled_as_the_core_does():
     assert run(to_onnx(tree), {"X": rows[:0]})["variable"].shape == (0, 1)
 
 
-# ------------------------------------------------------------------------------
-# Categories.
+# ----------------------------------------------------------------------------------------------------------- categories
 
 
 @pytest.fixture(scope="module")
@@ -377,9 +367,10 @@ def unseen(frame):
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_categories_are_text_and_numbers_as_in_the_table(table, n_classes, arguments, dtype):
     X, y = table
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
     y = np.digitize(y, np.quantile(y, [0.3, 0.7])) if n_classes else y
-    forest = made(4, categorical_features=["town", "side", "zone"], random_state=0, **arguments).fit(X, y)
+    forest = forest_for(n_classes, 4, categorical_features=["town", "side", "zone"], random_state=0, **arguments).fit(
+        X, y
+    )
     rows = unseen(X).astype({"area": dtype, "rooms": dtype})
     model = to_onnx(forest, dtype, leaves=True)
     assert [given.name for given in model.graph.input] == list(X)
@@ -400,9 +391,7 @@ def test_categories_that_act_together_are_exported(table):
 
 def test_columns_without_names_are_numbered(table):
     X, y = table
-    forest = BoostForestRegressor(3, categorical_features=[2, 3], random_state=0, preset="paper").fit(
-        X.to_numpy(object), y
-    )
+    forest = paper_regressor(3, categorical_features=[2, 3]).fit(X.to_numpy(object), y)
     feed = {f"x{j}": values for j, values in enumerate(by_column(X).values())}
     found = run(to_onnx(forest, leaves=True), feed)
     assert_same(found, forest, X.to_numpy(object), "float64")
@@ -411,9 +400,7 @@ def test_columns_without_names_are_numbered(table):
 def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
     X, y = table
     X = X.assign(zone=X["zone"] + 0.1)
-    forest = BoostForestRegressor(3, categorical_features=["town", "side", "zone"], random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(3, categorical_features=["town", "side", "zone"]).fit(X, y)
     with pytest.raises(ValueError, match=r"'zone' has the category 1\.1, .* float32 cannot be equal to"):
         to_onnx(forest, "float32")
     assert_same(run(to_onnx(forest, leaves=True), by_column(X)), forest, X, "float64")
@@ -422,13 +409,12 @@ def test_a_category_that_floats_cannot_be_equal_to_is_refused(table):
 def test_a_column_that_was_all_missing(table):
     X, y = table
     X = X.assign(nothing=np.full(len(X), None, dtype=object))[["area", "nothing"]]
-    forest = BoostForestRegressor(3, categorical_features=["nothing"], random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(3, categorical_features=["nothing"]).fit(X, y)
     feed = {"area": X[["area"]].to_numpy(), "nothing": np.full((len(X), 1), np.nan)}
     assert_same(run(to_onnx(forest, leaves=True), feed), forest, X, "float64")
 
 
-# ------------------------------------------------------------------------------
-# Files.
+# ---------------------------------------------------------------------------------------------------------------- files
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("v*.safetensors")), ids=lambda path: path.stem)
@@ -457,13 +443,19 @@ def test_a_file_is_not_much_larger_than_the_model_file(tmp_path, monkeypatch, n_
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, n_columns))
     n_trees = 50 if arguments else 100  # enough for boosted stages
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
-    forest = made(n_trees, random_state=0, dtype="float32", **arguments).fit(X, target(rng, X, n_classes))
+    forest = forest_for(n_classes, n_trees, random_state=0, dtype="float32", **arguments).fit(
+        X, target(rng, X, n_classes)
+    )
     if arguments.get("node_model", "ridge") != "ridge":
         monkeypatch.setattr(coding, "_SMALL", np.inf)  # coded, thresholds take a few bits; in ONNX they are doubles
-    forest.save_model(tmp_path / "model.safetensors")
-    export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
-    sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
+    assert_about_as_large(forest, tmp_path)
+
+
+def assert_about_as_large(forest, folder):
+    """Compare an ONNX file with the model file."""
+    forest.save_model(folder / "model.safetensors", dtype="float32")
+    export.save_onnx(to_onnx(forest, "float32"), folder / "model.onnx")
+    sizes = [(folder / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
     assert sizes[0] < 1.3 * sizes[1], sizes
 
 
@@ -473,15 +465,11 @@ def test_a_file_of_boosted_trees_is_not_much_larger_either(tmp_path, n_classes, 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1200, 4))
     y = np.sin(3 * X[:, 0]) * X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.normal(size=1200)
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
-    forest = made(40, boost=True, dtype=dtype, random_state=0)
+    forest = forest_for(n_classes, 40, boost=True, dtype=dtype, random_state=0)
     with warnings.catch_warnings(action="ignore"):  # a row is drawn by all trees
-        forest.fit(X, np.argsort(np.argsort(y)) * n_classes // len(y) if n_classes else y)
+        forest.fit(X, ranked(y, n_classes))
     assert np.mean(forest.forest_.kind == 0) > 0.5, "the example must have boosted trees"
-    forest.save_model(tmp_path / "model.safetensors", dtype="float32")
-    export.save_onnx(to_onnx(forest, "float32"), tmp_path / "model.onnx")
-    sizes = [(tmp_path / f"model.{suffix}").stat().st_size for suffix in ("onnx", "safetensors")]
-    assert sizes[0] < 1.3 * sizes[1], sizes
+    assert_about_as_large(forest, tmp_path)
 
 
 STORED = ["int8", "float32"]
@@ -544,7 +532,7 @@ def test_coefficients_of_one_byte_stay_so(rows, n_classes):
 
 def test_a_saved_file_is_the_model_in_fewer_bytes(tmp_path, rows):
     X, _, y = rows
-    forest = BoostForestClassifier(20, node_model="constant", random_state=0, preset="paper").fit(X, y > 0)
+    forest = paper_classifier(20, node_model="constant").fit(X, y > 0)
     model = to_onnx(forest, leaves=True)
     export.save_onnx(model, str(tmp_path / "model.onnx"))
     assert (tmp_path / "model.onnx").stat().st_size < 0.85 * model.ByteSize()
@@ -575,34 +563,33 @@ def test_a_model_says_where_it_comes_from(rows):
 
 def test_the_same_forest_gives_the_same_bytes(rows):
     X, y, _ = rows
-    forests = [BoostForestRegressor(5, random_state=0, n_jobs=n, preset="paper").fit(X, y) for n in (1, 2)]
+    forests = [paper_regressor(5, n_jobs=n).fit(X, y) for n in (1, 2)]
     first, second = (to_onnx(forest).SerializeToString(deterministic=True) for forest in forests)
     assert first == second
 
 
-@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"n_stages": 2}], ids=["plain", "stages"])
 @pytest.mark.parametrize("loss", ["huber", "absolute_error", "poisson", "gamma", "tweedie", "aft"])
-def test_other_losses(rows, loss, settings):
-    X, y, _ = rows
-    X = np.nan_to_num(X)
-    n_trees = 4 if "preset" in settings else 40
-    y = np.exp(y / 4)
+def test_other_losses_and_their_stages(rows, loss):
+    X, y = np.nan_to_num(rows[0]), np.exp(rows[1] / 4)
     target = np.column_stack([y, y < 1.5]) if loss == "aft" else y
-    forest = BoostForestRegressor(n_trees, loss=loss, random_state=0, **settings).fit(X, target)
-    assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
+    forest = paper_regressor(4, loss=loss).fit(X, target)
+    for stages in (forest.stages_, Stages((2, 4), (1.0, 0.5))):
+        forest._model = replace(forest._model, stages=stages)
+        assert_same(run(to_onnx(forest, leaves=True), {"X": X}), forest, X, "float64")
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
-def test_what_a_graph_cannot_say_is_refused(rows):
-    X, y, _ = rows
-    X = np.nan_to_num(X)
-    with pytest.raises(ValueError, match="node models in Python"):
-        to_onnx(BoostForestRegressor(2, node_model=Ridge(), random_state=0, preset="paper").fit(X, y))
-    with pytest.raises(ValueError, match="monotonic_cst"):
-        to_onnx(BoostForestRegressor(2, monotonic_cst=[1, 0, 0, 0], random_state=0, preset="paper").fit(X, y))
+@pytest.mark.parametrize("convert", [to_onnx, export.to_c])
+def test_what_cannot_be_converted_is_refused(rows, convert):
+    X, y = np.nan_to_num(rows[0]), rows[1]
+    for given_settings, message in (
+        ({"node_model": Ridge()}, "node models in Python"),
+        ({"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            convert(paper_regressor(2, **given_settings).fit(X, y))
 
 
 def test_bad_arguments_are_refused(rows):
@@ -628,8 +615,7 @@ def test_trees_beyond_the_whole_numbers_of_floats_need_the_newer_operators(rows,
     to_onnx(tree)
 
 
-# ------------------------------------------------------------------------------
-# Pipelines.
+# ------------------------------------------------------------------------------------------------------------ pipelines
 
 
 @pytest.fixture(scope="module")
@@ -643,9 +629,8 @@ def skl2onnx():
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_a_forest_behind_a_scaler(skl2onnx, rows, n_classes, dtype):
     X, y, labels = rows
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
-    y = np.minimum(labels, n_classes - 1) if n_classes else y
-    pipeline = make_pipeline(StandardScaler(), made(5, random_state=0)).fit(X, y)
+    y = target_for(n_classes, y, labels)
+    pipeline = make_pipeline(StandardScaler(), forest_for(n_classes, 5, random_state=0)).fit(X, y)
     X = X.astype(dtype)
     options = {"zipmap": False} if n_classes else None
     found = list(run(skl2onnx.to_onnx(pipeline, X[:1], options=options), {"X": X}).values())
@@ -668,8 +653,7 @@ def test_a_column_transformer(skl2onnx, table, n_classes):
     )
     if n_classes:
         y = np.array(["cheap", "fair", "dear"])[np.argsort(np.argsort(y)) * n_classes // len(y)]
-    made = BoostForestClassifier if n_classes else BoostForestRegressor
-    pipeline = make_pipeline(encode, made(5, random_state=0, preset="paper")).fit(X, y)
+    pipeline = make_pipeline(encode, forest_for(n_classes, 5, random_state=0, preset="paper")).fit(X, y)
     model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False} if n_classes else None)
     found = run(model, by_column(X))  # the reference evaluator does not read doubles of these older trees
     assert_allclose(found["probabilities" if n_classes else "variable"], predicted(pipeline, X), rtol=1e-12)
@@ -682,7 +666,7 @@ def test_a_forest_that_reads_text_itself(skl2onnx, table):
 
     X, y = table
     X = X[["town", "area"]]
-    forest = BoostForestRegressor(5, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(5).fit(X, y)
     types = [("town", StringTensorType([None, 1])), ("area", DoubleTensorType([None, 1]))]
     found = run(skl2onnx.convert_sklearn(forest, initial_types=types), by_column(X))
     assert_allclose(found["variable"][:, 0], forest.predict(X), rtol=1e-12)
@@ -704,8 +688,7 @@ def test_pipelines_refuse_what_to_onnx_refuses(skl2onnx, rows):
         skl2onnx.to_onnx(plain, X[:1], target_opset={"": 12, "ai.onnx.ml": 2})
 
 
-# ------------------------------------------------------------------------------
-# What the documentation shows.
+# ----------------------------------------------------------------------------------------- what the documentation shows
 
 
 @pytest.mark.parametrize("name", ["to_onnx", "save_onnx", "register_skl2onnx"])

@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, PoolForestRegressor
+from boostforest import BoostTreeRegressor, PoolForestRegressor
 from boostforest.model_trees import LMTClassifier, M5PRegressor
+from models import paper_classifier, paper_regressor
 from twin import example_data
 
 X, Y = example_data("regression", n=60, d=3)
@@ -36,8 +37,7 @@ def column(values, library="pandas"):
     return fitted._read(make(rows))[1][:, 0]
 
 
-# ------------------------------------------------------------------------------
-# What comes through.
+# --------------------------------------------------------------------------------------------------- what comes through
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def column(values, library="pandas"):
 )
 def test_every_library_gives_the_same_forest(convert):
     frame = FRAME.assign(a=np.where(X[:, 0] > 1, np.nan, X[:, 0]), n=np.arange(60), is_odd=np.arange(60) % 2 == 1)
-    plain = BoostForestRegressor(3, random_state=0, preset="paper").fit(frame.astype(float).to_numpy(), Y)
-    fitted = BoostForestRegressor(3, random_state=0, preset="paper").fit(convert(frame), Y)
+    plain = paper_regressor(3).fit(frame.astype(float).to_numpy(), Y)
+    fitted = paper_regressor(3).fit(convert(frame), Y)
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c", "n", "is_odd"]
     assert_array_equal(fitted.forest_.params, plain.forest_.params)
     for rows in (frame, convert(frame), convert(frame[["is_odd", "c", "a", "n", "b"]])):
@@ -84,8 +84,8 @@ def test_categories_are_the_same_in_every_library(convert):
     town = np.random.default_rng(0).choice(["a", "b", "c", None], 60)
     frame = FRAME.assign(town=pd.Series(town, dtype="str"))
     labels = Y + (town == "a") > 0.5
-    expected = BoostForestClassifier(3, random_state=0, preset="paper").fit(frame, labels)
-    fitted = BoostForestClassifier(3, random_state=0, preset="paper").fit(convert(frame), labels)
+    expected = paper_classifier(3).fit(frame, labels)
+    fitted = paper_classifier(3).fit(convert(frame), labels)
     assert fitted.encoder_.columns[3].levels == ("a", "b", "c") and fitted.encoder_.columns[3].missing
     assert_array_equal(fitted.forest_.params, expected.forest_.params)
     assert_array_equal(expected.predict_proba(convert(frame)), fitted.predict_proba(frame))
@@ -137,8 +137,7 @@ def test_a_frame_without_categories_costs_no_encoder():
     assert_array_equal(fitted.forest_.params, tree().fit(X, Y).forest_.params)
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_tables_without_names_and_fits_that_go_on_take_no_other_columns():
         tree().fit(X, Y).predict(np.column_stack([X, Y]))
     with pytest.raises(ValueError, match="X has 4 features, but BoostTreeRegressor is expecting 3"):
         tree().fit(X, Y).predict(pd.DataFrame(np.column_stack([X, Y])))
-    forest = BoostForestRegressor(2, warm_start=True, random_state=0, preset="paper").fit(FRAME, Y)
+    forest = paper_regressor(2, warm_start=True).fit(FRAME, Y)
     with pytest.raises(ValueError, match=r"feature names should match .*: 'target' is unknown"):
         forest.set_params(n_estimators=3).fit(FRAME.assign(target=Y), Y)
 

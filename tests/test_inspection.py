@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 
 from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._model import inspection as _inspection
-from models import FORESTS, TREES
+from models import FORESTS, TREES, paper_regressor
 from twin import example_data
 
 BOTH_MODELS = {"node_model": ["ridge", "constant"], "random_state": 0}
@@ -24,8 +24,7 @@ def make_forest(task, n_estimators=6, **params):
     return FORESTS[task](n_estimators, **{**BOTH_MODELS, **params})
 
 
-# ------------------------------------------------------------------------------
-# Paths.
+# ---------------------------------------------------------------------------------------------------------------- paths
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -58,8 +57,7 @@ def test_paths_of_a_tree_are_those_of_its_forest_of_one(task):
     assert_array_equal(visits.sum(axis=1).A1, tree.forest_.depth[tree.apply(X)] + 1)
 
 
-# ------------------------------------------------------------------------------
-# Importances and sizes.
+# ------------------------------------------------------------------------------------------------ importances and sizes
 
 
 # Small penalties make the gains of a few nodes that are all but certain a thousand times those of all others.
@@ -98,7 +96,7 @@ def test_slope_importances_of_a_linear_model_are_its_slopes_times_the_standard_d
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         one_leaf = BoostTreeRegressor(min_samples_leaf=151, reg_lambda=1e-8, scale=scale).fit(X, y)
     assert_allclose(one_leaf.slope_importances_, expected, rtol=1e-6, atol=1e-6)
-    forest = BoostForestRegressor(20, scale=scale, reg_lambda=1e-3, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(20, scale=scale, reg_lambda=1e-3).fit(X, y)
     assert_allclose(forest.slope_importances_, expected, rtol=0.02, atol=0.02)
 
 
@@ -155,7 +153,7 @@ def test_slope_importances_of_a_column_of_several_features_join_their_effects():
         ["f", "m"], 300)})  # fmt: skip
     y = -2 * frame["size"] + frame["town"].map({"a": -3.0, "b": 0.0, "c": 3.0}) - (frame["sex"] == "m")
     frame.loc[::7, "size"] = np.nan
-    forest = BoostForestRegressor(5, missing_indicator=True, random_state=0, preset="paper").fit(frame, y)
+    forest = paper_regressor(5, missing_indicator=True).fit(frame, y)
     single = _inspection.mean_slopes(forest.forest_, None)[0] * forest.target_scale_
     expected = [-np.hypot(*single[:2]), np.sqrt((single[2:5] ** 2).sum()), single[5]]
     assert_allclose(forest.slope_importances_, expected)
@@ -184,8 +182,7 @@ def test_sizes_count_what_is_there(task):
     assert make_forest(task, 12).fit(X, y).model_size_ > 1.5 * fitted.model_size_
 
 
-# ------------------------------------------------------------------------------
-# The table of nodes.
+# --------------------------------------------------------------------------------------------------- the table of nodes
 
 
 def scores_from_table(nodes, rows, label=""):
@@ -217,10 +214,12 @@ def frame_data(task, n=80):
     return frame, 50 + 7 * y if task == "regression" else np.array(["no", "maybe", "yes"])[y]
 
 
+X, y = frame_data("regression")
+
+
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("clip", [True, False])
 def test_a_regression_forest_can_be_followed_in_its_table(clip, scale):
-    X, y = frame_data("regression")
     forest = make_forest("regression", clip=clip, scale=scale).fit(X, y)
     nodes = forest.to_dataframe()
     has_model = nodes["intercept"].notna()
@@ -231,7 +230,6 @@ def test_a_regression_forest_can_be_followed_in_its_table(clip, scale):
 @pytest.mark.parametrize("clip", [True, False])
 @pytest.mark.filterwarnings("ignore:min_samples_leaf:UserWarning")
 def test_a_tree_of_one_leaf_can_be_followed_in_its_table(clip):
-    X, y = frame_data("regression")
     tree = BoostTreeRegressor(min_samples_leaf=41, clip=clip).fit(X, y)
     far = X * 3 - 2 * X.mean()
     assert_allclose(scores_from_table(tree.to_dataframe(), far)[0], tree.predict(far), rtol=1e-9)
@@ -278,7 +276,6 @@ def test_columns_without_names_are_numbered():
 
 
 def test_the_root_of_a_clipped_tree_stands_for_the_mean_of_the_target():
-    X, y = frame_data("regression")
     root = BoostTreeRegressor().fit(X, y).to_dataframe().iloc[0]
     assert_allclose(root["intercept"], y.mean())
     assert_array_equal(root[["slope_age", "slope_room"]].astype(float), 0)
@@ -293,7 +290,6 @@ def test_without_pandas_the_table_says_what_to_install(monkeypatch):
 
 
 def test_a_single_ridge_leaf_is_a_ridge_regression():
-    X, y = frame_data("regression")
     with pytest.warns(UserWarning, match="min_samples_leaf"):
         tree = BoostTreeRegressor(min_samples_leaf=41, reg_lambda=0.5, clip=False).fit(X, y)
     Z, z = (X - X.mean()) / X.std(ddof=0), (y - y.mean()) / y.std()
@@ -326,7 +322,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_damaged_columns_are_refused_before_they_are_followed(damage):
     X, y = example_data("regression")
-    fitted = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    fitted = paper_regressor(3).fit(X, y)
     fitted._model = replace(fitted._model, columns=replace(fitted.forest_, **damage(fitted.forest_)))
     with pytest.raises(ValueError, match="damaged model"):
         fitted.predict(X)

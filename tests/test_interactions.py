@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-import boostforest
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, nodes
+from models import paper_regressor
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -43,10 +43,10 @@ MODELS = {
     "few features": BoostTreeRegressor(max_features=2, n_cuts=3, random_state=0),
     "leaves": BoostTreeRegressor(max_leaf_nodes=12, random_state=0),
     "clip": BoostTreeRegressor(clip=True, random_state=0),
-    "paper": BoostForestRegressor(20, preset="paper", random_state=0),
+    "paper": paper_regressor(20),
     "best": BoostForestRegressor(40, random_state=0),
     "roles": BoostTreeRegressor(split_features=[0, 1], model_features=[1, 2, 3], random_state=0),
-    "huber": BoostForestRegressor(10, preset="paper", loss="huber", random_state=0),
+    "huber": paper_regressor(10, loss="huber"),
 }
 
 
@@ -66,7 +66,7 @@ def test_columns_of_a_set_act_together_and_those_in_no_set_do_too(name):
 
 
 def test_sets_may_share_columns():
-    forest = BoostForestRegressor(40, preset="paper", interaction_cst=[[0, 1], (1, 2), {3}], random_state=0).fit(X, Y)
+    forest = paper_regressor(40, interaction_cst=[[0, 1], (1, 2), {3}]).fit(X, Y)
     assert_only_pairs(forest.predict, {(0, 1), (1, 2)})
 
 
@@ -107,7 +107,7 @@ def test_scores_of_trees_are_sums_for_classes_too():
 
 def test_missing_values_do_not_speak_for_other_columns():
     gaps = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
-    forest = BoostForestRegressor(20, interaction_cst="no_interactions", preset="paper", random_state=0).fit(gaps, Y)
+    forest = paper_regressor(20, interaction_cst="no_interactions").fit(gaps, Y)
     assert forest.fill_ is None
     rows = np.random.default_rng(1).normal(size=(60, 4))
     without, moved = rows.copy(), rows.copy()
@@ -119,7 +119,7 @@ def test_missing_values_do_not_speak_for_other_columns():
     assert np.abs(change).max() < 1e-9
 
 
-def test_columns_go_by_name_and_categories_are_one_column(tmp_path):
+def test_columns_go_by_name_and_categories_are_one_column(reloaded):
     frame = FRAME.assign(town=[f"t{i % 7}" for i in range(N)], kind=["x", "y", "z", "z"] * (N // 4))
     y = Y + (frame["town"] == "t3") * X[:, 0]
     sets = [{"a", "town"}, {"b", "kind"}]
@@ -128,8 +128,7 @@ def test_columns_go_by_name_and_categories_are_one_column(tmp_path):
     numbered = [[rest.index(name) for name in group] for group in sets]
     again = BoostTreeRegressor(interaction_cst=numbered, random_state=0).fit(frame, y)
     assert_array_equal(tree.predict(frame), again.predict(frame))
-    tree.save_model(tmp_path / "tree.safetensors")
-    loaded = boostforest.load_model(tmp_path / "tree.safetensors")
+    loaded = reloaded(tree)
     assert_array_equal(loaded.predict(frame), tree.predict(frame))
     assert [set(group) for group in loaded.interaction_cst] == sets
 
@@ -140,7 +139,7 @@ def test_the_same_forest_for_any_number_of_threads():
 
 
 def test_one_set_of_all_columns_is_no_constraint_on_splits():
-    free = BoostForestRegressor(10, interaction_cst=[range(4)], preset="paper", random_state=0).fit(X, Y)
+    free = paper_regressor(10, interaction_cst=[range(4)]).fit(X, Y)
     assert interaction(free.predict, 0, 2) > 1e-3
 
 

@@ -83,8 +83,7 @@ def assert_same(loaded, fitted, X):
     assert_frame_equal(loaded.to_dataframe(), fitted.to_dataframe())
 
 
-# ------------------------------------------------------------------------------
-# Round trips.
+# ---------------------------------------------------------------------------------------------------------- round trips
 
 SETTINGS = [
     {},
@@ -301,8 +300,7 @@ def test_the_same_model_gives_the_same_bytes_and_aligned_tensors(tmp_path):
     assert field(content, "tree_params")["node_model"] == ["ridge"]
 
 
-# ------------------------------------------------------------------------------
-# Fewer digits.
+# --------------------------------------------------------------------------------------------------------- fewer digits
 
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11}  # largest relative error of rounding; 2^-25 where float16 ends
 

@@ -41,7 +41,7 @@ NUMBER = st.integers(-(2**80), 2**80) | st.floats(allow_nan=False, allow_infinit
     one_hot=st.booleans(),
 )
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_categories_of_any_text_and_number_come_back(texts, numbers, gaps, one_hot, tmp_path):
+def test_categories_of_any_text_and_number_come_back(texts, numbers, gaps, one_hot, reloaded):
     n = 40
     frame = pd.DataFrame(
         {
@@ -55,41 +55,37 @@ def test_categories_of_any_text_and_number_come_back(texts, numbers, gaps, one_h
     y = np.arange(n) % 2
     categories = {"categorical_features": ["text", "number"], "max_one_hot": None if one_hot else 0}
     fitted = BoostTreeClassifier(random_state=0, missing_indicator=True, **categories).fit(frame, y)
-    fitted.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(fitted)
     assert_same_columns(loaded.encoder_, fitted.encoder_)
     assert_array_equal(loaded.predict_proba(frame), fitted.predict_proba(frame))
     assert loaded.n_features_in_ == 3 and loaded.get_params() == fitted.get_params()
 
 
-def test_a_warm_start_goes_on_after_loading(tmp_path):
+def test_a_warm_start_goes_on_after_loading(reloaded):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"town": rng.choice(list("abcdefgh"), 80), "x": rng.normal(size=80)})
     y = rng.normal(size=80) + (frame["town"] == "a")
     forest = BoostForestRegressor(3, warm_start=True, random_state=0, preset="paper").fit(frame, y)
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(forest)
     for model in (loaded, forest):
         model.set_params(n_estimators=6).fit(frame, y)
     assert_array_equal(loaded.forest_.params, forest.forest_.params)
 
 
-def test_text_with_lone_surrogates_comes_back(tmp_path):
+def test_text_with_lone_surrogates_comes_back(reloaded):
     frame = pd.DataFrame({"text": pd.Series(["\ud800", "b"] * 20, dtype=object)})
     fitted = BoostTreeClassifier().fit(frame, np.arange(40) // 20)
-    fitted.save_model(tmp_path / "a")
-    assert_same_columns(load_model(tmp_path / "a").encoder_, fitted.encoder_)
+    assert_same_columns(reloaded(fitted).encoder_, fitted.encoder_)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_integers_up_to_400_digits_can_be_categories_and_longer_ones_cannot(sign, tmp_path):
+def test_integers_up_to_400_digits_can_be_categories_and_longer_ones_cannot(sign, reloaded):
     longest = sign * (10**400 - 1)
     for value, fits in ((longest, True), (longest + sign, False), (sign * 10**5000, False)):
         frame = pd.DataFrame({"number": pd.Series([value, 3] * 20, dtype=object)})
         tree = BoostTreeClassifier(categorical_features=["number"])
         if fits:
-            tree.fit(frame, np.arange(40) // 20).save_model(tmp_path / "a")
-            assert_same_columns(load_model(tmp_path / "a").encoder_, tree.encoder_)
+            assert_same_columns(reloaded(tree.fit(frame, np.arange(40) // 20)).encoder_, tree.encoder_)
         else:
             with pytest.raises(ValueError, match="Column 'number' of X has an integer of more than 400 digits"):
                 tree.fit(frame, np.arange(40) // 20)
@@ -166,12 +162,13 @@ def test_damaged_categories_are_refused_with_a_reason(content, reason, tmp_path)
 
 
 @pytest.mark.parametrize("n_values", [0, 59, 60, 3600])
-def test_a_basis_of_classes_must_have_as_many_values_for_each_class(n_values, tmp_path):
+def test_a_basis_of_classes_must_have_as_many_values_for_each_class(n_values, tmp_path, refuses_file):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"town": rng.integers(60, size=600).astype(str)})
     tree = BoostTreeClassifier(random_state=0, max_leaf_nodes=2).fit(frame, rng.permutation(600) % 60)
     tree.save_model(tmp_path / "a")
     content = (tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(with_tensors(content, class_basis=np.zeros(n_values)))
-    with pytest.raises(ValueError, match=r"'class_basis' must have|features, but the trees have|'level_means' is too"):
-        load_model(tmp_path / "a")
+    refuses_file(
+        with_tensors(content, class_basis=np.zeros(n_values)),
+        r"'class_basis' must have|features, but the trees have|'level_means' is too",
+    )

@@ -26,8 +26,7 @@ def everything_coded(monkeypatch):
     monkeypatch.setattr(coding, "_GAIN", np.inf)
 
 
-# ------------------------------------------------------------------------------
-# The entropy coder.
+# ---------------------------------------------------------------------------------------------------- the entropy coder
 
 
 @given(symbols=st.binary(max_size=300), n_contexts=st.integers(1, 4), data=st.data())
@@ -76,8 +75,7 @@ def test_damaged_streams_are_refused_or_give_as_many_bytes():
     assert refused > 400
 
 
-# ------------------------------------------------------------------------------
-# Whole models.
+# --------------------------------------------------------------------------------------------------------- whole models
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int8"])
@@ -205,8 +203,7 @@ def test_damaged_runs_are_refused_or_give_a_model(tmp_path):
     assert refused > 150
 
 
-# ------------------------------------------------------------------------------
-# What is refused.
+# ------------------------------------------------------------------------------------------------------ what is refused
 
 INT8 = next(c for c in CODED if b"BoostForestRegressor" in c)
 

@@ -122,8 +122,7 @@ def test_the_files_are_good_before_they_are_damaged(files, tmp_path):
         assert load_model(tmp_path / name).forest_.n_trees == 40
 
 
-def test_a_stage_of_separated_classes_that_counts_more_than_the_first_can_be_saved(files, tmp_path):
+def test_a_stage_of_separated_classes_that_counts_more_than_the_first_can_be_saved(files, tmp_path, reloaded):
     (tmp_path / "r").write_bytes(with_tensors(files["r"], stage_step=np.array([1.0, 1.4])))
     loaded = load_model(tmp_path / "r")
-    loaded.save_model(tmp_path / "again")
-    assert load_model(tmp_path / "again").stages_.steps == (1.0, 1.4)
+    assert reloaded(loaded).stages_.steps == (1.0, 1.4)

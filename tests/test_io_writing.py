@@ -19,6 +19,7 @@ from boostforest._files import files as _io
 from boostforest._files.plain import decode_params, encode_params
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
 from model_files import GOLDEN, split, with_metadata, with_tensors
+from models import paper_regressor
 from test_io import assert_same, fit
 from twin import example_data
 
@@ -184,15 +185,13 @@ def test_a_writer_that_is_killed_leaves_the_old_file_whole(tmp_path):
         assert left.match(".boostforest-*.tmp")
 
 
-# ------------------------------------------------------------------------------
-# What can be fitted can be saved.
+# -------------------------------------------------------------------------------------- what can be fitted can be saved
 
 
-def test_pools_of_node_models_with_many_trees_come_back(tmp_path):
+def test_pools_of_node_models_with_many_trees_come_back(reloaded):
     pool = [ELM((2, 3)), Ridge([0.1, 1.0]), Constant(), LinearSVR(C=[0.5, 1])]
     fitted, X = fit("regression", n_estimators=600, node_model=pool, min_samples_leaf=40)
-    fitted.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+    loaded = reloaded(fitted)
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
     assert loaded.tree_params_ == fitted.tree_params_
 
@@ -200,9 +199,7 @@ def test_pools_of_node_models_with_many_trees_come_back(tmp_path):
 def test_names_and_parameters_without_room_in_the_header_stand_behind_it(tmp_path, monkeypatch):
     X, y = example_data("regression", n=60)
     frame = pd.DataFrame(X, columns=["a" * 2**17, "ü😀", "c", "d"])
-    fitted = BoostForestRegressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist(), random_state=0, preset="paper").fit(
-        frame, y
-    )
+    fitted = paper_regressor(30, reg_lambda=(np.arange(1, 9000) / 7).tolist()).fit(frame, y)
     fitted.save_model(tmp_path / "roomy")
     monkeypatch.setattr(_safetensors, "MAX_HEADER", 2**17)
     fitted.save_model(tmp_path / "a")
@@ -253,12 +250,11 @@ def test_a_fit_whose_missing_values_cannot_be_filled_says_so(size):
     X[:, 1] *= size
     X[::7] = np.nan
     with pytest.raises(ValueError, match=r"X has values too large or too small to compute with; rescale them, or use"):
-        BoostForestRegressor(2, scale=False, random_state=0, preset="paper").fit(X, y)
-    assert np.isfinite(BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).predict(X)).all()
+        paper_regressor(2, scale=False).fit(X, y)
+    assert np.isfinite(paper_regressor(2).fit(X, y).predict(X)).all()
 
 
-# ------------------------------------------------------------------------------
-# Parameters.
+# ----------------------------------------------------------------------------------------------------------- parameters
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 
 import twin_lmt
-from boostforest import _core
 from boostforest.model_trees import LMTClassifier, SimpleLogisticClassifier
+from models import on_every_instruction_set
 
 
 def table(n_classes, seed=0, n=150):
@@ -84,31 +84,9 @@ def test_unpruned_trees_on_tables_with_ties_are_the_twins(n_classes, seed, n_ite
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", ["generic", "avx2", "avx512"])
-def test_every_instruction_set_gives_the_same_trees(name, n_classes):
+def test_every_instruction_set_gives_the_same_trees(n_classes):
     X, y, w = table(n_classes)
-    arguments = {"n_iter": 10, "prune": False}
-    expected = LMTClassifier(**arguments).fit(X, y, w).decision_function(X)
-    before = _core.kernels()
-    if not _core.select_kernels(name):
-        pytest.skip(f"this processor has no {name}")
-    try:
-        tree = LMTClassifier(**arguments).fit(X, y, w)
-    finally:
-        _core.select_kernels(before)
-    assert_allclose(tree.decision_function(X), expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("column", "values"),
-    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]), ("params", [0.0])],
-)
-def test_damaged_columns_are_refused(column, values):
-    x = np.arange(40.0)[:, None]
-    tree = LMTClassifier(n_iter=0, prune=False).fit(x, x[:, 0] > 19)
-    columns = {name: getattr(tree.tree_, name).reshape(-1) for name in ("feature", "threshold", "left", "model")}
-    columns["params"] = tree.tree_.params.reshape(-1)
-    assert len(columns["feature"]) == 3
-    columns[column] = np.array(values, dtype=columns[column].dtype)
-    with pytest.raises(ValueError, match="damaged tree"):
-        _core.LogisticTree(**columns, mean=np.zeros(1), scale=np.ones(1), n_outputs=1)
+    tree = LMTClassifier(n_iter=10, prune=False)
+    first, *others = on_every_instruction_set(lambda: tree.fit(X, y, w).decision_function(X))
+    for other in others:
+        assert_allclose(other, first, rtol=1e-9, atol=1e-9)

@@ -20,8 +20,7 @@ SETTINGS = [
 ]
 
 
-# ------------------------------------------------------------------------------
-# Live.
+# ----------------------------------------------------------------------------------------------------------------- live
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +56,7 @@ def test_with_wekas_folds_probabilities_are_wekas_to_the_last_decimal(classifier
     assert_allclose(model.predict_proba(part.X_test), expected, atol=6e-7)
 
 
-# ------------------------------------------------------------------------------
-# Against the record.
+# --------------------------------------------------------------------------------------------------- against the record
 
 
 @pytest.mark.parametrize("classifier", OURS)

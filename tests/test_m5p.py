@@ -1,18 +1,13 @@
 """M5PRegressor: against its slow twin, and what a user can rely on."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import twin_m5p
-from boostforest import _core
 from boostforest.model_trees import M5PRegressor
 from weka_m5p import piecewise_linear
 
@@ -24,16 +19,9 @@ SETTINGS = [
     {"regression_tree": True},
     {"prune": False, "min_samples_leaf": 12},
 ]
-_mark = parametrize_with_checks([M5PRegressor(), M5PRegressor(prune=False), M5PRegressor(regression_tree=True)])
 
 
-@pytest.mark.parametrize(_mark.args[0], list(_mark.args[1]), **_mark.kwargs)
-def test_scikit_learns_check_passes(estimator, check):
-    check(estimator)
-
-
-# ------------------------------------------------------------------------------
-# Against the twin.
+# ----------------------------------------------------------------------------------------------------- against the twin
 
 
 @pytest.mark.parametrize("arguments", SETTINGS, ids=str)
@@ -75,13 +63,10 @@ def test_elimination_drops_features_that_say_nothing_and_features_that_repeat_ot
     assert_allclose(tree.tree_.slopes[0], twin.root.slopes * twin.y_scale / twin.scale, rtol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What a user can rely on.
+# ---------------------------------------------------------------------------------------------- what a user can rely on
 
 
-@pytest.fixture(scope="module")
-def diabetes():
-    return load_diabetes(return_X_y=True)
+X, y = load_diabetes(return_X_y=True)
 
 
 @pytest.mark.parametrize("arguments", SETTINGS, ids=str)
@@ -102,30 +87,21 @@ def test_units_of_features_and_target_do_not_matter():
     assert_allclose(tree.predict(X * scale + shift), expected * 1e-9 - 1e-6, rtol=1e-6, atol=1e-15)
 
 
-def test_missing_values_count_as_the_mean_of_the_training_rows():
-    X, y = piecewise_linear()
-    X[np.random.RandomState(0).uniform(size=X.shape) < 0.1] = np.nan
-    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    tree, expected = M5PRegressor().fit(X, y), M5PRegressor().fit(filled, y)
-    assert_allclose(tree.predict(X), expected.predict(filled), rtol=1e-9)
-    assert_array_equal(tree.apply(X), expected.apply(filled))
-
-
 def test_a_feature_that_is_always_missing_does_no_harm():
     X, y = piecewise_linear()
     with_gap = np.column_stack([np.full(len(y), np.nan), X])
     assert_allclose(M5PRegressor().fit(with_gap, y).predict(with_gap), M5PRegressor().fit(X, y).predict(X), rtol=1e-9)
 
 
-def test_pruning_makes_the_tree_smaller_and_a_larger_least_size_does_too(diabetes):
-    sizes = [M5PRegressor(prune=False, min_samples_leaf=m).fit(*diabetes).n_leaves_ for m in (2, 4, 12, 100, 1000)]
+def test_pruning_makes_the_tree_smaller_and_a_larger_least_size_does_too():
+    sizes = [M5PRegressor(prune=False, min_samples_leaf=m).fit(X, y).n_leaves_ for m in (2, 4, 12, 100, 1000)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] == 1
-    assert M5PRegressor().fit(*diabetes).n_leaves_ < sizes[1]
+    assert M5PRegressor().fit(X, y).n_leaves_ < sizes[1]
 
 
-def test_every_leaf_has_two_rows_and_more_than_a_fifth_of_the_node_above(diabetes):
-    tree = M5PRegressor(prune=False).fit(*diabetes).tree_
+def test_every_leaf_has_two_rows_and_more_than_a_fifth_of_the_node_above():
+    tree = M5PRegressor(prune=False).fit(X, y).tree_
     inner = np.flatnonzero(tree.feature >= 0)
     for child in (tree.left[inner], tree.left[inner] + 1):
         assert (tree.n_samples[child] >= 2).all()
@@ -145,53 +121,3 @@ def test_importances_name_the_features_that_are_tested():
     assert_allclose(importances.sum(), 1)
     assert importances[4:].sum() < 0.1
     assert_array_equal(M5PRegressor().fit(X, X[:, 0]).feature_importances_, 0)  # one model says it all
-
-
-def test_apply_leads_to_the_leaves(diabetes):
-    X, y = diabetes
-    tree = M5PRegressor(prune=False).fit(X, y)
-    leaves, counts = np.unique(tree.apply(X), return_counts=True)
-    assert (tree.tree_.feature[leaves] == -1).all()
-    assert len(leaves) == tree.n_leaves_ == (tree.n_nodes_ + 1) // 2
-    assert_array_equal(tree.tree_.n_samples[leaves], counts)
-
-
-def test_pickle_and_clone(diabetes):
-    X, y = diabetes
-    tree = M5PRegressor(prune=False).fit(X, y)
-    assert_array_equal(pickle.loads(pickle.dumps(tree)).predict(X), tree.predict(X))
-    assert_array_equal(clone(tree).fit(X, y).predict(X), tree.predict(X))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"min_samples_leaf": 0}, r"min_samples_leaf must be an integer from 1 to 2\^31 - 1; got 0"),
-        ({"min_samples_leaf": 2.5}, "min_samples_leaf must be an integer"),
-        ({"prune": 1}, "prune must be True or False; got 1"),
-        ({"smooth": "yes"}, "smooth must be True or False; got 'yes'"),
-        ({"regression_tree": None}, "regression_tree must be True or False; got None"),
-    ],
-)
-def test_bad_arguments_are_named_and_the_fitted_tree_stays(arguments, message, diabetes):
-    X, y = diabetes
-    tree = M5PRegressor().fit(X, y)
-    expected = tree.predict(X)
-    tree.set_params(**arguments)
-    with pytest.raises(ValueError, match=message):
-        tree.fit(X[:, :2], y)
-    assert_array_equal(tree.predict(X), expected)
-
-
-@pytest.mark.parametrize(
-    ("column", "values"),
-    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]), ("slopes", [[0.0]])],
-)
-def test_damaged_columns_are_refused(column, values):
-    x = np.arange(40.0)[:, None]
-    tree = M5PRegressor(smooth=False).fit(x, np.where(x[:, 0] < 20, 0, x[:, 0]))
-    columns = vars(tree.tree_) | {}
-    assert len(columns["feature"]) == 3
-    columns[column] = np.array(values, dtype=columns[column].dtype)
-    with pytest.raises(ValueError, match="damaged model"):
-        _core.m5p_predict(columns, tree.feature_mean_, x)

@@ -11,13 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Ridge
 
 import twin
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest._base.arrays import mean_and_deviation
 from boostforest._features import imputer as _fill
 from model_files import with_tensors
 from models import FORESTS, assert_same_trees
-from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same, assert_same_predictions, fit_pair
-from test_core import any_kernels, kernels  # noqa: F401 - fixtures
+from test_against_twin import CRITERIA, SETTINGS, TREES, assert_same_predictions, compare
 from twin import example_data
 
 
@@ -26,6 +25,9 @@ def related_columns(n=300, d=5, share=0.3, seed=0):
     rng = np.random.default_rng(seed)
     whole = rng.normal(size=(n, 2)) @ rng.normal(size=(2, d)) + 0.3 * rng.normal(size=(n, d)) + np.arange(d)
     return np.where(rng.random(whole.shape) < share, np.nan, whole), whole
+
+
+X, whole = related_columns()
 
 
 @pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
@@ -59,8 +61,7 @@ def a_distribution(d=5, seed=1):
     return center, covariance, np.vstack([center, (precision + precision.T) / 2])
 
 
-# ------------------------------------------------------------------------------
-# The core's part.
+# ------------------------------------------------------------------------------------------------------ the core's part
 
 
 def test_gaps_are_filled_with_their_conditional_mean():
@@ -156,8 +157,7 @@ def test_a_wide_table_that_is_mostly_missing_is_filled_in_reasonable_time():
     assert np.isfinite(fill).all()
 
 
-# ------------------------------------------------------------------------------
-# The distribution.
+# ----------------------------------------------------------------------------------------------------- the distribution
 
 
 def test_the_distribution_is_that_of_expectation_maximisation():
@@ -193,7 +193,6 @@ def test_long_tables_are_sampled_and_the_same_seed_draws_the_same_rows():
 
 
 def test_only_gaps_bring_a_distribution_and_only_in_tables_of_some_columns(monkeypatch):
-    X, whole = related_columns()
     y = whole[:, 0]
     assert BoostTreeRegressor().fit(whole, y).fill_ is None
     assert BoostTreeRegressor(missing_fill="mean").fit(X, y).fill_ is None
@@ -215,8 +214,7 @@ def test_what_is_filled_in_does_not_hang_on_the_scaling(scale):
     assert_allclose(found / deviation, expected / deviation, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# Trees.
+# ---------------------------------------------------------------------------------------------------------------- trees
 
 
 @pytest.mark.parametrize("setting", ["plain", "few-features"])
@@ -230,8 +228,7 @@ def test_tree_of_filled_values_equals_twin(task, criterion, setting, monkeypatch
     fill = TREES[task](scale=False, random_state=0).fit(X, y).fill_
     covariance = np.linalg.inv(fill[1:])
     monkeypatch.setattr(twin, "filled", lambda X: np.array([expected_row(row, fill[0], covariance) for row in X]))
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings)
-    assert_same(est, roots, all_params, X)
+    est, roots, all_params = compare(TREES[task], X, y, task, settings)
     new = np.where(rng.random(X.shape) < 0.5, np.nan, rng.normal(size=X.shape))
     assert_same_predictions(est, roots, all_params, new)
 
@@ -247,8 +244,7 @@ def test_what_is_missing_is_learnt_from_the_other_columns(forest):
     assert scores[0] > scores[1] + 0.02
 
 
-def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
-    X, whole = related_columns()
+def test_out_of_bag_staged_and_copied_forests_fill_alike(reloaded):
     forest = BoostForestRegressor(20, oob_score=True, max_samples=0.5, random_state=0, preset="paper").fit(
         X, whole[:, 0]
     )
@@ -257,15 +253,13 @@ def test_out_of_bag_staged_and_copied_forests_fill_alike(tmp_path):
     assert_array_equal(np.concatenate([forest.predict(X[i : i + 1]) for i in range(20)]), expected[:20])
     assert forest.oob_score_ > 0.7
     assert_array_equal(pickle.loads(pickle.dumps(forest)).predict(X), expected)
-    forest.save_model(tmp_path / "a")
-    assert_array_equal(load_model(tmp_path / "a").predict(X), expected)
+    assert_array_equal(reloaded(forest).predict(X), expected)
     tree = forest.get_tree(3)
     assert_array_equal(tree.apply(X), forest.apply(X)[:, 3])
     assert tree.fill_ is forest.fill_
 
 
 def test_models_in_python_get_filled_values():
-    X, whole = related_columns()
     y = whole[:, 0]
     settings = {"random_state": 0, "max_leaf_nodes": 5, "min_samples_leaf": 30}
     in_core = BoostTreeRegressor(reg_lambda=0.1, **settings).fit(X, y)
@@ -273,8 +267,7 @@ def test_models_in_python_get_filled_values():
     assert_allclose(in_python.predict(X), in_core.predict(X), rtol=1e-7, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# Files.
+# ---------------------------------------------------------------------------------------------------------------- files
 
 
 def damaged(change):
@@ -299,11 +292,8 @@ def damaged(change):
     ],
     ids=["short", "type", "nan", "asymmetric", "negative"],
 )
-def test_a_damaged_distribution_is_refused(damage, reason, tmp_path):
-    X, whole = related_columns()
+def test_a_damaged_distribution_is_refused(damage, reason, tmp_path, refuses_file):
     tree = BoostTreeRegressor(random_state=0).fit(X, whole[:, 0])
     tree.save_model(tmp_path / "a")
     content = (tmp_path / "a").read_bytes()
-    (tmp_path / "a").write_bytes(with_tensors(content, fill=damage(tree.fill_)))
-    with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):
-        load_model(tmp_path / "a")
+    refuses_file(with_tensors(content, fill=damage(tree.fill_)), f"cannot be loaded: .*{reason}")

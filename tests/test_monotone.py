@@ -9,16 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear
 from scipy.special import expit
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    _core,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 from boostforest._grow.parameters import encode_tree_params
-from test_core import any_kernels, kernels  # noqa: F401 - fixtures
+from models import paper_regressor
 from test_properties import SEEDS, TARGETS, TREE_SETTINGS, examples, new_rows, tables
 from test_roles import NAMES, frame
 from twin import example_data
@@ -62,8 +55,7 @@ def probability(classifier):
 SIGMOID = 4e-16  # the compiled sigmoid is not monotone in its last bit
 
 
-# ------------------------------------------------------------------------------
-# The promise.
+# ---------------------------------------------------------------------------------------------------------- the promise
 
 
 @examples(80)
@@ -131,18 +123,17 @@ def test_constraints_hold_with_roles_and_in_every_form_of_the_model(seed, signs,
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dtype, tmp_path):
+def test_constraints_outlive_a_file_of_fewer_digits_on_every_instruction_set(dtype, reloaded):
     X, y = example_data("regression", n=300, d=5)
     signs = [1, -1, 1, 0, 1]
-    forest = BoostForestRegressor(5, monotonic_cst=signs, random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest", dtype=dtype)
-    assert_monotone(load_model(tmp_path / "forest").predict, X, signs, np.random.default_rng(0))
+    forest = paper_regressor(5, monotonic_cst=signs).fit(X, y)
+    assert_monotone(reloaded(forest, dtype=dtype).predict, X, signs, np.random.default_rng(0))
 
 
 def test_a_warm_start_keeps_the_promise():
     X, y = example_data("regression", n=200, d=5)
     signs = [1, 0, -1, 0, 0]
-    forest = BoostForestRegressor(3, monotonic_cst=signs, warm_start=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(3, monotonic_cst=signs, warm_start=True).fit(X, y)
     forest.set_params(n_estimators=8).fit(X, y)
     assert_monotone(forest.predict, X, signs, np.random.default_rng(0))
 
@@ -174,8 +165,7 @@ def test_a_constrained_tree_that_starts_from_scores_is_the_tree_of_what_they_lea
         assert_allclose(grown[name], getattr(tree.forest_, name), rtol=1e-7, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What comes of it.
+# ----------------------------------------------------------------------------------------------------- what comes of it
 
 
 @pytest.mark.parametrize("node_model", ["ridge", "constant"])
@@ -193,8 +183,8 @@ def test_a_constraint_against_the_data_leaves_a_flat_line(node_model):
 def test_constraints_that_the_data_meet_change_little():
     X = np.random.default_rng(0).normal(size=(400, 3))
     y = 2 * X[:, 0] - X[:, 1] + np.abs(X[:, 2])
-    free = BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
-    bound = BoostForestRegressor(20, monotonic_cst=[1, -1, 0], random_state=0, preset="paper").fit(X, y)
+    free = paper_regressor(20).fit(X, y)
+    bound = paper_regressor(20, monotonic_cst=[1, -1, 0]).fit(X, y)
     new = np.random.default_rng(1).normal(size=(500, 3))
     difference = bound.predict(new) - free.predict(new)
     assert np.sqrt(np.mean(difference**2)) < 0.05 * y.std()
@@ -283,8 +273,7 @@ def test_names_in_a_dict_are_places_in_a_sequence():
     assert NAMES.index("dose") == 2
 
 
-# ------------------------------------------------------------------------------
-# The regression with bounds, alone.
+# ------------------------------------------------------------------------------------ the regression with bounds, alone
 
 
 def best_slopes(X, z, v, reg_lambda, signs, path_slopes):

@@ -13,10 +13,12 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest.nodes import ELM, Constant, LinearSVR, Ridge
-from models import FORESTS
+from models import FORESTS, paper_classifier, paper_regressor
 from twin import example_data
+
+X, y = example_data("regression")
 
 
 def one_leaf(node_model, X, y, **params):
@@ -31,8 +33,7 @@ def drawn_models(forest):
     return [tree["node_model"] for tree in forest.tree_params_]
 
 
-# ------------------------------------------------------------------------------
-# The objects, their names and their pools.
+# ----------------------------------------------------------------------------- the objects, their names and their pools
 
 
 @pytest.mark.parametrize("model", [Constant(), Ridge(2.0), ELM(5, reg_lambda=[0.1, 1]), LinearSVR(epsilon=0.0)])
@@ -44,7 +45,6 @@ def test_an_object_is_copied_compared_and_shown_by_its_parameters(model):
 
 
 def test_names_are_the_same_models_with_the_same_forests():
-    X, y = example_data("regression")
     for name, model in {"ridge": Ridge(), "constant": Constant(), "elm": ELM(), "svr": LinearSVR()}.items():
         by_name, by_object = (BoostTreeRegressor(node_model=m, random_state=0).fit(X, y) for m in (name, model))
         assert_array_equal(by_name.predict(X), by_object.predict(X))
@@ -52,10 +52,10 @@ def test_names_are_the_same_models_with_the_same_forests():
 
 def test_names_stand_for_the_papers_pools_in_forests_and_for_one_value_in_trees():
     X, y = example_data("regression", n=40)
-    elm = BoostForestRegressor(200, node_model="elm", random_state=0, preset="paper").fit(X, y)
+    elm = paper_regressor(200, node_model="elm").fit(X, y)
     assert {m.n_hidden for m in drawn_models(elm)} == {10, 20, 30, 40}
     assert {m.reg_lambda for m in drawn_models(elm)} == {None}  # that of the tree, as for ridge
-    svr = BoostForestRegressor(200, node_model="svr", random_state=0, preset="paper").fit(X, y)
+    svr = paper_regressor(200, node_model="svr").fit(X, y)
     assert {m.C for m in drawn_models(svr)} == {0.01, 0.1, 1.0, 10.0, 100.0}
     assert {m.epsilon for m in drawn_models(svr)} == {0.1, 0.2, 0.4, 0.8, 1.0}
     assert drawn_models(BoostTreeRegressor(node_model="elm").fit(X, y)) == [ELM(n_hidden=20)]
@@ -79,16 +79,12 @@ def test_parameters_of_a_model_are_drawn_evenly_and_independently():
 
 def test_pools_of_a_model_leave_all_other_draws_alone():
     X, y = example_data("regression", n=60)
-    forests = [
-        BoostForestRegressor(6, node_model=model, random_state=0, preset="paper").fit(X, y)
-        for model in ("ridge", Ridge([0.5, 2.0]))
-    ]
+    forests = [paper_regressor(6, node_model=model).fit(X, y) for model in ("ridge", Ridge([0.5, 2.0]))]
     others = [{k: v for k, v in tree.items() if k != "node_model"} for tree in forests[0].tree_params_]
     assert others == [{k: v for k, v in tree.items() if k != "node_model"} for tree in forests[1].tree_params_]
 
 
 def test_own_penalty_is_for_the_models_and_that_of_the_tree_for_the_gain():
-    X, y = example_data("regression")
     settings = {"max_leaf_nodes": 2, "random_state": 0}
     both = BoostTreeRegressor(reg_lambda=5.0, **settings).fit(X, y)
     own = BoostTreeRegressor(node_model=Ridge(5.0), reg_lambda=0.1, **settings).fit(X, y)
@@ -105,10 +101,7 @@ def test_grid_search_reaches_the_parameters_of_a_model():
 
 
 def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
-    X, y = example_data("regression")
-    forest = BoostForestRegressor(4, node_model=["elm", "svr"], bootstrap=False, random_state=0, preset="paper").fit(
-        X, y
-    )
+    forest = paper_regressor(4, node_model=["elm", "svr"], bootstrap=False).fit(X, y)
     for i, model in enumerate(drawn_models(forest)):
         tree = forest.get_tree(i)
         assert tree.node_model == model
@@ -116,28 +109,21 @@ def test_get_tree_has_the_drawn_model_and_grows_the_same_tree():
         assert_array_equal(tree.forest_.hidden, forest.forest_.take(i).hidden)
 
 
-# ------------------------------------------------------------------------------
-# ELM against ridge regression on its own hidden layer.
+# ----------------------------------------------------------------- ELM against ridge regression on its own hidden layer
 
 
 @pytest.mark.parametrize("n_hidden", [1, 4, 7, 8, 30, 130])
-@pytest.mark.parametrize("kernels", ["generic", "avx2", "avx512"])
-def test_an_elm_is_ridge_regression_on_its_hidden_layer(kernels, n_hidden):
-    before = _core.kernels()
-    if not _core.select_kernels(kernels):
-        pytest.skip(f"no {kernels} here")
-    try:
-        X, y = example_data("regression", n=90, d=6)
-        tree = one_leaf(ELM(n_hidden, reg_lambda=0.03), X, y, random_state=0)
-        biases, weights = tree.forest_.hidden_layer(0)
-        H = expit(biases + X @ weights)
-        expected = linear_model.Ridge(alpha=0.03, solver="svd").fit(H, y)
-        assert_allclose(tree.forest_.params, [expected.intercept_, *expected.coef_], rtol=1e-7, atol=1e-7)
-        assert_allclose(tree.predict(X), expected.predict(H), rtol=1e-9, atol=1e-9)
-        new = 5 * np.random.default_rng(1).normal(size=(33, 6))
-        assert_allclose(tree.predict(new), expected.predict(expit(biases + new @ weights)), rtol=1e-7, atol=1e-7)
-    finally:
-        assert _core.select_kernels(before)
+@pytest.mark.usefixtures("kernels")
+def test_an_elm_is_ridge_regression_on_its_hidden_layer(n_hidden):
+    X, y = example_data("regression", n=90, d=6)
+    tree = one_leaf(ELM(n_hidden, reg_lambda=0.03), X, y, random_state=0)
+    biases, weights = tree.forest_.hidden_layer(0)
+    H = expit(biases + X @ weights)
+    expected = linear_model.Ridge(alpha=0.03, solver="svd").fit(H, y)
+    assert_allclose(tree.forest_.params, [expected.intercept_, *expected.coef_], rtol=1e-7, atol=1e-7)
+    assert_allclose(tree.predict(X), expected.predict(H), rtol=1e-9, atol=1e-9)
+    new = 5 * np.random.default_rng(1).normal(size=(33, 6))
+    assert_allclose(tree.predict(new), expected.predict(expit(biases + new @ weights)), rtol=1e-7, atol=1e-7)
 
 
 def test_projections_are_standardised_and_units_bend_within_the_data():
@@ -157,8 +143,7 @@ def test_constant_features_leave_units_that_say_nothing():
     assert_allclose(tree.predict(X), 19.5)
 
 
-# ------------------------------------------------------------------------------
-# Linear SVR against scikit-learn's solvers.
+# ---------------------------------------------------------------------------- linear SVR against scikit-learn's solvers
 
 
 def svr_problem(n, d, seed=0):
@@ -225,13 +210,13 @@ def test_labels_within_the_tube_need_no_model():
 @pytest.mark.parametrize("node_model", ["elm", "svr"])
 def test_classes_are_learned(task, node_model):
     X, y = load_iris(return_X_y=True) if task == "multiclass" else load_breast_cancer(return_X_y=True)
-    forest = BoostForestClassifier(40, node_model=node_model, oob_score=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_classifier(40, node_model=node_model, oob_score=True).fit(X, y)
     assert forest.oob_score_ > 0.94
 
 
 def test_a_fit_that_does_not_converge_says_so_once_with_counts():
     X, y = example_data("multiclass")
-    forest = BoostForestClassifier(3, node_model=LinearSVR(max_iter=2), n_jobs=2, random_state=0, preset="paper")
+    forest = paper_classifier(3, node_model=LinearSVR(max_iter=2), n_jobs=2)
     with pytest.warns(ConvergenceWarning, match=r"LinearSVR failed to converge at \d+ nodes") as caught:
         forest.fit(X, y)
     assert len(caught) == 1 and caught[0].filename == __file__
@@ -247,8 +232,7 @@ def test_the_papers_pools_converge_on_ordinary_data():
             make(25, node_model="svr", random_state=0).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# Later: files, tables, importances, out-of-bag scores, warm starts.
+# ---------------------------------------------------- later: files, tables, importances, out-of-bag scores, warm starts
 
 
 @pytest.mark.parametrize("node_model", ["elm", "svr"])
@@ -290,28 +274,25 @@ def test_a_forest_with_hidden_layers_can_be_followed_in_its_table(task, node_mod
 
 
 def test_slope_importances_are_those_of_linear_models_only():
-    X, y = example_data("regression")
     assert not hasattr(BoostForestRegressor(2, node_model="elm", preset="paper").fit(X, y), "slope_importances_")
     with pytest.raises(AttributeError, match="slope_importances_ needs node models with slopes"):
         _ = BoostTreeRegressor(node_model="elm").fit(X, y).slope_importances_
-    linear = BoostForestRegressor(5, node_model="svr", random_state=0, preset="paper").fit(X, y)
+    linear = paper_regressor(5, node_model="svr").fit(X, y)
     assert linear.slope_importances_.argmax() in (0, 1)
     assert_allclose(BoostForestRegressor(5, node_model="elm", preset="paper").fit(X, y).feature_importances_.sum(), 1.0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, tmp_path):
+def test_fewer_digits_round_the_models_but_not_the_hidden_layer(dtype, reloaded):
     X, y = load_diabetes(return_X_y=True)
-    forest = BoostForestRegressor(10, node_model="elm", random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "forest", dtype=dtype)
-    loaded = load_model(tmp_path / "forest")
+    forest = paper_regressor(10, node_model="elm").fit(X, y)
+    loaded = reloaded(forest, dtype=dtype)
     assert_array_equal(loaded.forest_.hidden, forest.forest_.hidden)
     assert_allclose(loaded.predict(X), forest.predict(X), rtol=1e-5 if dtype == "float32" else 0.05)
     assert not np.array_equal(loaded.predict(X), forest.predict(X))
 
 
-# ------------------------------------------------------------------------------
-# Bad input.
+# ------------------------------------------------------------------------------------------------------------ bad input
 
 
 @pytest.mark.parametrize(

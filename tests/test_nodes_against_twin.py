@@ -5,7 +5,7 @@ import pytest
 
 import twin
 from boostforest.nodes import ELM, LinearSVR, Ridge
-from test_against_twin import FORESTS, TREES, assert_same, assert_same_predictions, bootstrap_sample, fit_pair
+from test_against_twin import FORESTS, TREES, assert_same_predictions, bootstrap_sample, compare, fit_pair
 from twin import example_data
 
 MODELS = {
@@ -26,9 +26,8 @@ SETTINGS = {
 @pytest.mark.parametrize("task", TREES)
 def test_tree_equals_twin(task, model, setting):
     X, y = example_data(task, n=120, d=4)
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, {"node_model": MODELS[model], **SETTINGS[setting]})
+    _, roots, _ = compare(TREES[task], X, y, task, {"node_model": MODELS[model], **SETTINGS[setting]})
     assert len(twin.nodes_by_path(roots[0])) >= 5
-    assert_same(est, roots, all_params, X)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -39,8 +38,7 @@ def test_tree_of_weighted_rows_with_gaps_equals_twin(task, model):
     weight = np.random.default_rng(4).choice([0.5, 1.0, 1.75, 3.0], size=len(X))
     weight /= weight.mean()  # as a fit does with weights that are not multiples of the smallest
     settings = {"node_model": MODELS[model], "missing_indicator": False}
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: (X, y, weight))
-    assert_same(est, roots, all_params, X)
+    compare(TREES[task], X, y, task, settings, weight)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -48,9 +46,8 @@ def test_tree_of_weighted_rows_with_gaps_equals_twin(task, model):
 @pytest.mark.filterwarnings("ignore:min_samples_leaf=31 needs")
 def test_root_that_cannot_split_equals_twin(task, model):
     X, y = example_data(task, n=60)
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, {"node_model": MODELS[model], "min_samples_leaf": 31})
+    _, roots, _ = compare(TREES[task], X, y, task, {"node_model": MODELS[model], "min_samples_leaf": 31})
     assert roots[0].left is None
-    assert_same(est, roots, all_params, X)
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -58,9 +55,8 @@ def test_forest_of_drawn_models_equals_twin(task):
     X, y = example_data(task, n=100)
     pool = [ELM(n_hidden=[3, 8, 12], reg_lambda=[0.01, 0.1]), LinearSVR(C=[0.1, 1.0]), Ridge([1.0, 2.0]), "ridge"]
     settings = {"n_estimators": 8, "node_model": pool}
-    est, roots, all_params = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
+    est, _, _ = compare(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
     assert len({str(drawn["node_model"]) for drawn in est.tree_params_}) >= 4
-    assert_same(est, roots, all_params, X)
 
 
 @pytest.mark.filterwarnings("ignore:min_samples_leaf=800 needs")

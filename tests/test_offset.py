@@ -14,8 +14,8 @@ from boostforest import (
     BoostTreeClassifier,
     BoostTreeRegressor,
     PoolForestRegressor,
-    load_model,
 )
+from models import paper_regressor
 
 LOSSES = ["squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma", "tweedie"]
 LOG = {"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0}
@@ -44,8 +44,7 @@ def classes(n_classes, n=400, seed=0):
     return X, y, offset if n_classes > 2 else offset[:, 1] - offset[:, 0]
 
 
-# ------------------------------------------------------------------------------
-# Generalised linear models.
+# -------------------------------------------------------------------------------------------- generalised linear models
 
 
 @pytest.mark.parametrize("loss", LOG)
@@ -75,8 +74,7 @@ def test_depth_0_of_squared_error_is_the_ridge_regression_of_the_rest():
     assert_allclose(tree.predict(X, offset), model.predict(X) + offset, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------
-# What an offset means.
+# ------------------------------------------------------------------------------------------------- what an offset means
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ def test_an_offset_of_numbers_is_subtracted_from_the_target(loss, preset):
 @pytest.mark.parametrize("loss", LOG)
 def test_adding_a_constant_to_the_offset_changes_nothing(loss):
     X, y, offset = table(loss)
-    forest = BoostForestRegressor(20, loss=loss, preset="paper", random_state=0)
+    forest = paper_regressor(20, loss=loss)
     first, second = clone(forest).fit(X, y, offset=offset), clone(forest).fit(X, y, offset=offset + 1.5)
     changed = second.predict(X, offset + 1.5) / first.predict(X, offset) - 1
     assert np.median(np.abs(changed)) < 1e-6  # rounding may turn a tie
@@ -169,15 +167,13 @@ def test_categories_stand_for_rates_and_not_for_exposures():
     assert means.min() > 0.3 and means.max() < 0.8  # without the offset from 0.18 to 10
 
 
-# ------------------------------------------------------------------------------
-# Everything else.
+# ------------------------------------------------------------------------------------------------------ everything else
 
 
-def test_files_predict_with_an_offset(tmp_path):
+def test_files_predict_with_an_offset(reloaded):
     X, y, offset = table("poisson")
     forest = BoostForestRegressor(40, loss="poisson", random_state=0).fit(X, y, offset=offset)
-    forest.save_model(tmp_path / "forest.safetensors")
-    assert_array_equal(load_model(tmp_path / "forest.safetensors").predict(X, offset), forest.predict(X, offset))
+    assert_array_equal(reloaded(forest).predict(X, offset), forest.predict(X, offset))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
@@ -204,7 +200,7 @@ def test_explanations_of_classes_with_an_offset_are_refused_where_they_would_not
 
 def test_compression_and_rounding_judge_with_the_offset():
     X, y, offset = table("poisson")
-    forest = BoostForestRegressor(20, loss="poisson", preset="paper", random_state=0, dtype="auto")
+    forest = paper_regressor(20, loss="poisson", dtype="auto")
     forest.fit(X, y, offset=offset)
     small = forest.compress(X=X, y=y, offset=offset)
     losses = [row["loss"] for row in small.compression_report_]
@@ -241,28 +237,25 @@ def test_bad_offsets_are_refused_and_the_fitted_model_stays(offset, says):
     assert_array_equal(tree.predict(X), before)
 
 
-def test_an_offset_whose_exponential_is_no_number_is_refused():
-    X, y, offset = table("poisson")
-    with pytest.raises(ValueError, match=r"offset must be from -300 to 300 for loss='poisson'.*; got one of size 1000"):
-        BoostTreeRegressor(loss="poisson").fit(X, y, offset=np.append(offset[1:], -1e3))
-
-
-def test_an_offset_of_several_classes_has_a_column_for_each():
-    X, y, offset = classes(3)
-    with pytest.raises(ValueError, match=r"a number per row and output, shape \(400, 3\); got shape \(400,\)"):
-        BoostTreeClassifier().fit(X, y, offset=offset[:, 0])
-
-
-def test_forests_of_other_estimators_refuse_an_offset():
-    X, y, offset = table("squared_error")
-    with pytest.raises(ValueError, match="PoolForestRegressor takes no offset"):
-        PoolForestRegressor(DecisionTreeRegressor()).fit(X, y, offset=offset)
+@pytest.mark.parametrize(
+    ("model", "offset", "says"),
+    [
+        (BoostTreeRegressor(loss="poisson"), np.r_[np.zeros(399), -1e3],
+         r"offset must be from -300 to 300 for loss='poisson'.*; got one of size 1000"),
+        (BoostTreeClassifier(), np.zeros(400), r"a number per row and output, shape \(400, 3\); got shape \(400,\)"),
+        (PoolForestRegressor(DecisionTreeRegressor()), np.zeros(400), "PoolForestRegressor takes no offset"),
+    ],
+)  # fmt: skip
+def test_offsets_that_a_model_cannot_have_are_refused(model, offset, says):
+    X, y, _ = classes(3)
+    with pytest.raises(ValueError, match=says):
+        model.fit(X, y, offset=offset)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_score_takes_an_offset(loss):
     X, y, offset = table(loss)
-    forest = BoostForestRegressor(20, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    forest = paper_regressor(20, loss=loss).fit(X, y, offset=offset)
     assert forest.score(X, y, offset=offset) == r2_score(y, forest.predict(X, offset=offset))
     assert forest.score(X, y, offset=offset) > forest.score(X, y)
     X, labels, of_classes = classes(3)
@@ -275,7 +268,7 @@ def test_score_takes_an_offset(loss):
 def test_effects_with_an_offset_are_means_of_predictions_with_it(loss, weighted):
     X, y, offset = table(loss, n=80)
     weight = np.linspace(1, 3, len(X)) if weighted else None
-    forest = BoostForestRegressor(10, preset="paper", loss=loss, random_state=0).fit(X, y, offset=offset)
+    forest = paper_regressor(10, loss=loss).fit(X, y, offset=offset)
     grid = [-1.0, 0.0, 1.0]
     effect = forest.effects(X, 0, grid=grid, individual=True, sample_weight=weight, offset=offset)
     for k, value in enumerate(grid):

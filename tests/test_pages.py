@@ -85,7 +85,7 @@ COMMON = """
 import joblib, numpy as np, pandas as pd, matplotlib.pyplot as plt
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from boostforest import BoostForestClassifier, BoostForestRegressor, plot
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X, X_new, y, y_new = train_test_split(X, y, random_state=0)

@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import log_loss, root_mean_squared_error
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, load_model
+from boostforest import BoostForestRegressor, BoostTreeRegressor
 from boostforest._base.sampling import Sampling
 from boostforest._model.model import Places
+from models import paper_classifier, paper_regressor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 5))
@@ -32,7 +33,7 @@ def test_an_offset_of_the_rows_counts():
     pd = pytest.importorskip("pandas")
     city = [f"c{c}" for c in np.random.default_rng(1).integers(0, 30, size=200)]
     table, offset = pd.DataFrame(X).add_prefix("x").assign(city=city), 10 * X[:, 2]
-    forest = BoostForestRegressor(40, preset="paper", oob_score=True, random_state=0)
+    forest = paper_regressor(40, oob_score=True)
     forest.fit(table, y + offset, offset=offset)
     found = forest.permutation_importances(table, y + offset, offset=offset, n_repeats=1)
     assert found.out_of_bag
@@ -47,10 +48,10 @@ def test_an_offset_of_the_rows_counts():
 @pytest.mark.parametrize("task", ["regression", "two classes", "classes"])
 def test_importances_are_the_rise_of_the_out_of_bag_loss_with_shuffled_columns(task):
     if task == "regression":
-        forest, target = BoostForestRegressor(30, random_state=0, preset="paper").fit(X, y), y
+        forest, target = paper_regressor(30).fit(X, y), y
     else:
         target = np.minimum(LABELS, 1 if task == "two classes" else 2)
-        forest = BoostForestClassifier(30, random_state=0, preset="paper").fit(X, target)
+        forest = paper_classifier(30).fit(X, target)
 
     def figure(table):
         outputs = oob_outputs(forest, table)
@@ -85,7 +86,7 @@ def test_noise_columns_have_next_to_no_importance():
 
 def test_intervals_hold_what_many_other_rows_say():
     """Standard errors are the standard deviations of importances over tables of the same kind."""
-    forest = BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(20).fit(X, y)
     found = []
     for seed in range(60):
         own = np.random.default_rng(seed)
@@ -99,7 +100,7 @@ def test_intervals_hold_what_many_other_rows_say():
 
 
 def test_other_rows_are_predicted_by_all_trees_as_scikit_learn_does():
-    forest = BoostForestRegressor(20, random_state=0, preset="paper").fit(X[:120], y[:120])
+    forest = paper_regressor(20).fit(X[:120], y[:120])
     found = forest.permutation_importances(X[120:], y[120:], n_repeats=30)
     assert not found.out_of_bag
     expected = permutation_importance(
@@ -116,7 +117,7 @@ def test_all_features_of_a_category_are_shuffled_together():
     frame = pd.DataFrame({"a": X[:, 0], "town": town, "many": many})
     frame.loc[::7, "a"] = np.nan
     target = y + 9 * (frame["town"] == "Rom")
-    forest = BoostForestRegressor(30, random_state=0, missing_indicator=True, preset="paper").fit(frame, target)
+    forest = paper_regressor(30, missing_indicator=True).fit(frame, target)
     found = forest.permutation_importances(frame, target)
     assert found.columns == ["a", "town", "many"] and found.out_of_bag
     assert found.importances[1] > 1 and found.to_frame()["column"].tolist()[2] == "many"
@@ -124,25 +125,24 @@ def test_all_features_of_a_category_are_shuffled_together():
 
 def test_repeated_rows_are_weights():
     weight = np.random.default_rng(5).integers(0, 4, 150).astype(float)
-    forest = BoostForestRegressor(20, random_state=0, preset="paper").fit(X[:50], y[:50])
+    forest = paper_regressor(20).fit(X[:50], y[:50])
     rows = np.repeat(np.arange(150), weight.astype(int))
     weighted = forest.permutation_importances(X[50:], y[50:], weight, n_repeats=40)
     repeated = forest.permutation_importances(X[50:][rows], y[50:][rows], n_repeats=40)
     assert_allclose(weighted.loss, repeated.loss)
     assert_allclose(weighted.importances, repeated.importances, atol=0.15)
-    own = BoostForestRegressor(20, random_state=0, preset="paper").fit(X[:150], y[:150], weight)
+    own = paper_regressor(20).fit(X[:150], y[:150], weight)
     assert own.permutation_importances(X[:150], y[:150], weight).out_of_bag
     with pytest.raises(ValueError, match="rows of the fit, so sample_weight must be that of the fit"):
         own.permutation_importances(X[:150], y[:150])
 
 
-def test_which_rows_are_those_of_the_fit(tmp_path):
-    forest = BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
+def test_which_rows_are_those_of_the_fit(reloaded):
+    forest = paper_regressor(20).fit(X, y)
     assert forest.permutation_importances(X, y, n_repeats=1).out_of_bag
     assert not forest.permutation_importances(X[::-1], y, n_repeats=1).out_of_bag, "the targets alone do not tell"
     assert not forest.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
-    forest.save_model(tmp_path / "m.safetensors")
-    loaded = load_model(tmp_path / "m.safetensors")
+    loaded = reloaded(forest)
     assert loaded.permutation_importances(X, y, n_repeats=1).out_of_bag, "files keep a hash of the target"
     assert not loaded.permutation_importances(X, y[::-1], n_repeats=1).out_of_bag
     for other in (BoostTreeRegressor(random_state=0), BoostForestRegressor(5, bootstrap=False, random_state=0)):
@@ -154,9 +154,9 @@ def test_stages_python_models_and_class_weights_are_judged_out_of_bag():
 
     for forest, target in (
         (BoostForestRegressor(60, random_state=0), y),
-        (BoostForestRegressor(3, node_model=LinearRegression(), random_state=0, preset="paper"), y),
-        (BoostForestClassifier(10, class_weight="balanced", random_state=0, preset="paper"), LABELS),
-        (BoostForestClassifier(10, class_weight="balanced_subsample", random_state=0, preset="paper"), LABELS),
+        (paper_regressor(3, node_model=LinearRegression()), y),
+        (paper_classifier(10, class_weight="balanced"), LABELS),
+        (paper_classifier(10, class_weight="balanced_subsample"), LABELS),
     ):
         found = forest.fit(X, target).permutation_importances(X, target, n_repeats=2)
         assert found.out_of_bag and found.importances.argmax() == 0
@@ -178,7 +178,7 @@ def test_some_training_rows_are_predicted_by_the_trees_that_have_not_drawn_them(
 
 
 def test_importances_do_not_depend_on_threads_and_may_judge_fewer_rows():
-    forest = BoostForestRegressor(10, random_state=0, n_jobs=1, preset="paper").fit(X, y)
+    forest = paper_regressor(10, n_jobs=1).fit(X, y)
     one, many = (forest.set_params(n_jobs=n).permutation_importances(X, y) for n in (1, 4))
     assert_array_equal(one.importances, many.importances)
     some = forest.permutation_importances(X, y, max_rows=50)
@@ -198,12 +198,12 @@ def test_importances_do_not_depend_on_threads_and_may_judge_fewer_rows():
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
-    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(2).fit(X, y)
     with pytest.raises(ValueError, match=message):
         forest.permutation_importances(**{"X": X, "y": y} | arguments)
 
 
 def test_a_class_that_the_fit_has_not_seen_is_named():
-    forest = BoostForestClassifier(2, random_state=0, preset="paper").fit(X, LABELS)
+    forest = paper_classifier(2).fit(X, LABELS)
     with pytest.raises(ValueError, match="y has the class 9, which the fit has not seen"):
         forest.permutation_importances(X, np.where(LABELS == 0, 9, LABELS))

@@ -31,6 +31,8 @@ from boostforest.model_trees import LMTClassifier, M5PRegressor
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
+from models import paper_classifier, paper_regressor
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():
@@ -47,7 +49,7 @@ def diabetes():
 @pytest.fixture(scope="module")
 def regressor(diabetes):
     X, y = diabetes
-    return BoostForestRegressor(30, oob_score=True, random_state=0, preset="paper").fit(X[:300], y[:300])
+    return paper_regressor(30, oob_score=True).fit(X[:300], y[:300])
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +61,13 @@ def cancer():
 @pytest.fixture(scope="module")
 def classifier(cancer):
     X, y = cancer
-    return BoostForestClassifier(10, random_state=0, preset="paper").fit(X[::2], y[::2])
+    return paper_classifier(10).fit(X[::2], y[::2])
 
 
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, y, BoostForestClassifier(10, random_state=0, preset="paper").fit(X[::2], y[::2])
+    return X, y, paper_classifier(10).fit(X[::2], y[::2])
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def shop():
     y = 3 * X["age"] + 40 * (X["town"] == "Rom") + 5 * X["rooms"] + rng.normal(size=300)
     X.iloc[::9, 1] = np.nan
     X.loc[::11, "town"] = None
-    return X, y, BoostForestRegressor(10, random_state=0, preset="paper").fit(X, y)
+    return X, y, paper_regressor(10).fit(X, y)
 
 
 def explanation(n_outputs=None, n_columns=4):
@@ -101,7 +103,7 @@ def explanation(n_outputs=None, n_columns=4):
 
 @pytest.fixture(scope="module")
 def adaptive(diabetes):
-    return BoostForestRegressor(80, pool="adaptive", random_state=0, preset="paper").fit(*diabetes)
+    return paper_regressor(80, pool="adaptive").fit(*diabetes)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +181,7 @@ def test_what_cannot_be_drawn_is_refused_before_a_figure_is_made(regressor, clas
     X, y = diabetes
     C, c = cancer
     unfitted = BoostForestRegressor(preset="paper")
-    plain = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
+    plain = paper_regressor(2).fit(X, y)
     for call, error, message in [
         (lambda: plot.importances(unfitted), NotFittedError, "not fitted yet"),
         (lambda: plot.importances(BoostForestRegressor), TypeError, "got the class BoostForestRegressor"),
@@ -374,7 +376,7 @@ def test_three_classes_have_a_curve_each_and_ten_have_one_of_the_most_probable(i
     assert [t.get_text().split()[0] for t in ax.get_legend().get_texts()] == ["0", "1", "2"]
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), np.arange(200) % 10
-    many = BoostForestClassifier(3, random_state=0, preset="paper").fit(X, y)
+    many = paper_classifier(3).fit(X, y)
     ax = plot.calibration(many, X, y)
     curves = [line for line in ax.lines if line.get_label() == "_curve"]
     p = many.predict_proba(X)
@@ -399,7 +401,7 @@ def test_residuals_show_rows_within_and_outside_of_their_intervals(regressor, di
 
 def test_a_forest_without_intervals_has_points_alone(diabetes):
     X, y = diabetes
-    ax = plot.residuals(BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y), X, y)
+    ax = plot.residuals(paper_regressor(3).fit(X, y), X, y)
     assert len(ax.collections) == 1 and ax.get_legend() is None
     assert len(ax.collections[0].get_offsets()) == len(y)
 
@@ -436,7 +438,7 @@ def test_stages_begin_at_dashed_lines():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(200, 3))
     y = 10 * np.sin(6 * X[:, 0]) + X[:, 1]
-    forest = BoostForestRegressor(80, n_stages=2, min_samples_leaf=40, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(80, n_stages=2, min_samples_leaf=40).fit(X, y)
     assert forest.n_stages_ == 2
     ax = plot.convergence(forest, X, y)
     assert [text.get_text() for text in ax.texts][:1] == ["stage 2"]
@@ -445,7 +447,7 @@ def test_stages_begin_at_dashed_lines():
 
 def test_several_forests_can_be_compared_in_one_picture(regressor, diabetes):
     X, y = diabetes
-    other = BoostForestRegressor(40, node_model="constant", random_state=0, preset="paper").fit(X, y)
+    other = paper_regressor(40, node_model="constant").fit(X, y)
     ax = plot.convergence(regressor, X, y, label="ridge")
     plot.convergence(other, X, y, label="constant", ax=ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ridge", "constant"]
@@ -537,7 +539,7 @@ def test_effects_are_the_same_for_every_kind_of_table(shop, kind):
     expected = plot.effect(forest, X, "age", n_points=5).lines[0].get_ydata()
     if kind in ("array", "list"):
         X = X[["age", "rooms"]].to_numpy()
-        forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+        forest = paper_regressor(3).fit(X, y)
         lines = plot.effect(forest, X.tolist() if kind == "list" else X, 0, n_points=5).lines
         expected = [forest.predict(np.column_stack([np.full(300, x), X[:, 1]])).mean() for x in lines[0].get_xdata()]
     elif kind != "pandas":
@@ -623,7 +625,7 @@ def test_rows_are_not_mixed_up_by_the_index_of_a_frame_nor_by_names_that_are_num
     for index in (np.arange(300)[::-1], np.zeros(300, dtype=int)):
         assert_allclose(plot.effect(forest, X.set_index(index), "town").lines[0].get_xdata(), expected)
     numbered = pd.DataFrame(X[["rooms", "age"]].to_numpy())
-    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(numbered, X["age"])
+    forest = paper_regressor(3).fit(numbered, X["age"])
     x, y = plot.effect(forest, numbered, 1, n_points=4).lines[0].get_data()
     rows = [np.column_stack([numbered[0], np.full(300, at)]) for at in x]
     assert_allclose(y, [forest.predict(pd.DataFrame(table)).mean() for table in rows])
@@ -631,7 +633,7 @@ def test_rows_are_not_mixed_up_by_the_index_of_a_frame_nor_by_names_that_are_num
 
 def test_nothing_to_show_is_drawn_without_warnings():
     X, y = np.zeros((30, 2)), np.ones(30)
-    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(2).fit(X, y)
     for ax in (
         plot.importances(forest),
         plot.importances(forest, "slope", max_columns=1),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
@@ -34,6 +34,8 @@ from boostforest._pools.members import share_out
 from models import output
 from twin import example_data
 
+X, y = example_data("regression")
+
 LEAVES = {"min_samples_leaf": range(5, 16)}
 MIXTURES = {
     "regression": ([ExtraTreeRegressor(), Ridge(), BoostTreeRegressor()], [LEAVES, {"alpha": [0.1, 1.0]}, LEAVES]),
@@ -48,13 +50,7 @@ def mixture(task, n_estimators=12, **params):
     return FORESTS[task](estimators, n_estimators, pools=pools, **{"random_state": 0, **params})
 
 
-def outputs(forest, X):
-    """Return predictions, or probabilities."""
-    return forest.predict(X) if is_regressor(forest) else forest.predict_proba(X)
-
-
-# ------------------------------------------------------------------------------
-# What a member is fitted to.
+# ------------------------------------------------------------------------------------------- what a member is fitted to
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -71,22 +67,17 @@ def test_members_are_the_estimators_fitted_to_the_rows_that_their_seeds_draw(tas
 
 
 def test_the_draws_are_those_of_a_boost_forest():
-    X, y = example_data("regression")
-    ours, theirs = (
-        PoolForestRegressor(Ridge(), 9, random_state=3),
-        BoostForestRegressor(9, random_state=3, preset="paper"),
-    )
-    assert_array_equal(ours.fit(X, y).member_seeds_, theirs.fit(X, y).tree_seeds_)
+    ours = PoolForestRegressor(Ridge(), 9, random_state=3).fit(X, y)
+    theirs = BoostForestRegressor(9, random_state=3, preset="paper").fit(X, y)
+    assert_array_equal(ours.member_seeds_, theirs.tree_seeds_)
 
 
 def test_a_mean_of_members_is_the_prediction():
-    X, y = example_data("regression")
     forest = mixture("regression").fit(X, y)
     assert_allclose(forest.predict(X), np.mean([member.predict(X) for member in forest.estimators_], axis=0))
 
 
 def test_without_bootstrap_members_see_all_rows_and_get_the_weights():
-    X, y = example_data("regression")
     weight = np.random.default_rng(0).uniform(0, 2, len(y))
     forest = PoolForestRegressor(Ridge(), 3, bootstrap=False).fit(X, y, weight)
     assert_allclose(forest.predict(X), Ridge().fit(X, y, weight).predict(X))
@@ -94,7 +85,6 @@ def test_without_bootstrap_members_see_all_rows_and_get_the_weights():
 
 
 def test_rows_of_weight_zero_are_never_drawn():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 5, random_state=0).fit(X, y, np.arange(len(y)) < 50)
     assert max(rows.max() for rows in forest.estimators_samples_) < 50
 
@@ -128,12 +118,10 @@ def test_members_get_columns_of_their_own():
     assert_allclose(forest.predict(X), np.mean([m.predict(X[:, columns]) for m, columns in members], axis=0))
 
 
-# ------------------------------------------------------------------------------
-# What a member draws.
+# -------------------------------------------------------------------------------------------------- what a member draws
 
 
 def test_pools_may_be_values_sequences_and_distributions_of_nested_parameters():
-    X, y = example_data("regression")
     pools = {
         "ridge__alpha": stats.loguniform(1e-3, 1e3),
         "ridge__fit_intercept": [True, False],
@@ -148,7 +136,6 @@ def test_pools_may_be_values_sequences_and_distributions_of_nested_parameters():
 
 
 def test_the_draws_of_one_pool_do_not_depend_on_the_others():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(ExtraTreeRegressor(), 20, pools=LEAVES, random_state=0).fit(X, y)
     other = clone(forest).set_params(pools={"max_depth": [3, 4, 5], **LEAVES}).fit(X, y)
     assert [p["min_samples_leaf"] for p in other.member_params_] == [
@@ -157,7 +144,6 @@ def test_the_draws_of_one_pool_do_not_depend_on_the_others():
 
 
 def test_a_pool_may_hold_estimators_and_each_member_gets_its_own():
-    X, y = example_data("regression")
     parts = [Ridge(alpha=5.0), ExtraTreeRegressor(max_depth=2)]
     pipeline = make_pipeline(StandardScaler(), LinearRegression())
     forest = PoolForestRegressor(pipeline, 12, pools={"linearregression": parts}, random_state=0).fit(X, y)
@@ -169,7 +155,6 @@ def test_a_pool_may_hold_estimators_and_each_member_gets_its_own():
 
 
 def test_members_get_seeds_of_their_own_also_inside_pipelines():
-    X, y = example_data("regression")
     for estimator in (ExtraTreeRegressor(random_state=5), make_pipeline(StandardScaler(), ExtraTreeRegressor())):
         forest = PoolForestRegressor(estimator, 10, random_state=0).fit(X, y)
         trees = [m if isinstance(m, ExtraTreeRegressor) else m[-1] for m in forest.estimators_]
@@ -187,13 +172,11 @@ def test_every_first_part_of_a_mixture_keeps_to_the_weights(weights, n):
 def test_equal_kinds_take_turns_and_weights_are_shares():
     assert share_out([1, 1, 1], 7).tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert np.bincount(share_out([1, 2, 7], 250)).tolist() == [25, 50, 175]
-    X, y = example_data("regression")
     forest = PoolForestRegressor([Ridge(), ExtraTreeRegressor()], 9, weights=[1, 2], random_state=0).fit(X, y)
     assert sum(isinstance(member, Ridge) for member in forest.estimators_) == 3
 
 
-# ------------------------------------------------------------------------------
-# How predictions are joined.
+# ------------------------------------------------------------------------------------------- how predictions are joined
 
 
 def test_probabilities_are_those_of_the_classes_that_a_member_has_seen_and_votes_without():
@@ -221,8 +204,8 @@ def test_stages_end_at_the_prediction(task):
     first = clone(forest).set_params(n_estimators=5).fit(X, y)
     stages = list(forest.staged_predict(X) if task == "regression" else forest.staged_predict_proba(X))
     assert len(stages) == 12
-    assert_allclose(stages[4], outputs(first, X))
-    assert_allclose(stages[-1], outputs(forest, X))
+    assert_allclose(stages[4], output(first, X))
+    assert_allclose(stages[-1], output(forest, X))
     assert_array_equal(list(forest.staged_predict(X))[-1].dtype, y.dtype)
 
 
@@ -254,7 +237,6 @@ def test_out_of_bag_figures_equal_a_slow_recomputation(task):
 
 
 def test_the_out_of_bag_score_takes_any_metric_and_warns_of_rows_without():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 2, oob_score=mean_absolute_error, random_state=0)
     with pytest.warns(UserWarning, match="rows were drawn by every member") as caught:
         forest.fit(X, y)
@@ -264,7 +246,6 @@ def test_the_out_of_bag_score_takes_any_metric_and_warns_of_rows_without():
 
 
 def test_importances_are_mean_shares_of_the_columns():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(ExtraTreeRegressor(), 10, max_features=3, random_state=0).fit(X, y)
     expected = np.zeros(4)
     for member, columns in zip(forest.estimators_, forest.estimators_features_, strict=True):
@@ -275,8 +256,7 @@ def test_importances_are_mean_shares_of_the_columns():
         _ = forest.feature_importances_
 
 
-# ------------------------------------------------------------------------------
-# The same forest, wherever it is fitted and in however many steps.
+# ----------------------------------------------------- the same forest, wherever it is fitted and in however many steps
 
 
 @pytest.mark.parametrize(("task", "backend"), [("regression", "threading"), ("multiclass", "loky")])
@@ -285,9 +265,9 @@ def test_the_same_seed_gives_the_same_forest_for_any_number_of_jobs(task, backen
     expected = mixture(task, 20, oob_score=True).fit(X, y)
     with joblib.parallel_config(backend=backend):
         forest = mixture(task, 20, oob_score=True, n_jobs=2).fit(X, y)
-    assert_array_equal(outputs(forest, X), outputs(expected, X))
+    assert_array_equal(output(forest, X), output(expected, X))
     assert forest.oob_score_ == expected.oob_score_
-    assert_array_equal(outputs(forest.set_params(n_jobs=1), X), outputs(expected, X))
+    assert_array_equal(output(forest.set_params(n_jobs=1), X), output(expected, X))
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -298,7 +278,7 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
     first = forest.estimators_[0]
     forest.set_params(n_estimators=30, oob_score=True).fit(X, y)
     assert forest.estimators_[0] is first
-    assert_array_equal(outputs(forest, X), outputs(at_once, X))
+    assert_array_equal(output(forest, X), output(at_once, X))
     assert forest.oob_score_ == at_once.oob_score_
     assert forest.member_params_ == at_once.member_params_
     with pytest.warns(UserWarning, match="does not fit new members") as caught:
@@ -307,7 +287,6 @@ def test_a_warm_start_ends_where_one_fit_would_have(task):
 
 
 def test_a_warm_start_on_other_rows_has_no_samples_to_name():
-    X, y = example_data("regression")
     forest = PoolForestRegressor(Ridge(), 3, warm_start=True).fit(X[:100], y[:100])
     forest.set_params(n_estimators=6).fit(X, y)
     assert not hasattr(forest, "estimators_samples_") and len(forest.estimators_) == 6
@@ -319,24 +298,22 @@ def test_a_warm_start_on_other_rows_has_no_samples_to_name():
 def test_forests_are_cloned_and_pickled_whole(task):
     X, y = example_data(task)
     forest = mixture(task).fit(X, y)
-    assert_array_equal(outputs(pickle.loads(pickle.dumps(forest)), X), outputs(forest, X))
+    assert_array_equal(output(pickle.loads(pickle.dumps(forest)), X), output(forest, X))
     again = clone(forest)
     assert not hasattr(again, "estimators_") and again.estimator[0] is not forest.estimator[0]
-    assert_array_equal(outputs(again.fit(X, y), X), outputs(forest, X))
+    assert_array_equal(output(again.fit(X, y), X), output(forest, X))
     nested = PoolForestRegressor(ExtraTreeRegressor()).set_params(estimator__max_depth=3)
     assert nested.get_params()["estimator__max_depth"] == 3
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_progress_is_drawn_to_the_end(capsys, n_jobs):
-    X, y = example_data("regression")
     PoolForestRegressor(ExtraTreeRegressor(), 40, verbose=1, n_jobs=n_jobs).fit(X, y)
     drawn = capsys.readouterr().err
     assert "40/40 members" in drawn and drawn.count("\r") > 10
 
 
-# ------------------------------------------------------------------------------
-# Tables: the members decide what they take. (Data frames: test_pool_forest_frames.py.)
+# ------------------------ tables: the members decide what they take (data frames: test_pool_forest_frames.py)
 
 
 def test_sparse_tables_reach_members_that_take_them():
@@ -359,28 +336,24 @@ def test_missing_values_reach_members_that_take_them():
     assert not PoolForestRegressor([BoostTreeRegressor(), Ridge()]).__sklearn_tags__().input_tags.allow_nan
 
 
-# ------------------------------------------------------------------------------
-# Named forests.
+# -------------------------------------------------------------------------------------------------------- named forests
 
 
 @pytest.mark.parametrize(
-    "name", ["ETForestRegressor", "ETForestClassifier", "ModelForestRegressor", "LMForestClassifier"]
+    ("forest", "pool_forest", "tree"),
+    [
+        (boostforest.ETForestRegressor, PoolForestRegressor, ExtraTreeRegressor()),
+        (boostforest.ETForestClassifier, PoolForestClassifier, ExtraTreeClassifier()),
+        (boostforest.ModelForestRegressor, PoolForestRegressor, model_trees.M5PRegressor(prune=False)),
+        (boostforest.LMForestClassifier, PoolForestClassifier, model_trees.LMTClassifier(prune=False)),
+    ],
 )
-def test_a_named_forest_is_the_pool_forest_with_the_papers_settings(name):
-    forest = getattr(boostforest, name)
-    if name.startswith("LM") and not hasattr(model_trees, "LMTClassifier"):
-        pytest.skip("LMTClassifier is not there yet")
-    task, pool_forest, tree = {
-        "ETForestRegressor": lambda: ("regression", PoolForestRegressor, ExtraTreeRegressor()),
-        "ETForestClassifier": lambda: ("multiclass", PoolForestClassifier, ExtraTreeClassifier()),
-        "ModelForestRegressor": lambda: ("regression", PoolForestRegressor, model_trees.M5PRegressor(prune=False)),
-        "LMForestClassifier": lambda: ("multiclass", PoolForestClassifier, model_trees.LMTClassifier(prune=False)),
-    }[name]()
-    X, y = example_data(task)
+def test_a_named_forest_is_the_pool_forest_with_the_papers_settings(forest, pool_forest, tree):
+    X, y = example_data("regression" if pool_forest is PoolForestRegressor else "multiclass")
     assert forest().n_estimators == 250
     ours = forest(15, random_state=0).fit(X, y)
     same = pool_forest(tree, 15, pools=LEAVES, random_state=0).fit(X, y)
-    assert_array_equal(outputs(ours, X), outputs(same, X))
+    assert_array_equal(output(ours, X), output(same, X))
     assert {p["min_samples_leaf"] for p in ours.member_params_} <= set(range(5, 16))
     ours.set_params(min_samples_leaf=7, n_estimators=4, n_jobs=2).fit(X, y)
     assert [tree.min_samples_leaf for tree in ours.estimators_] == [7] * 4

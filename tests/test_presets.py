@@ -208,10 +208,9 @@ def test_the_default_grows_fewer_trees_on_more_rows_but_not_of_few_trees(monkeyp
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])
-def test_files_keep_the_preset_and_what_was_drawn(tmp_path, preset):
+def test_files_keep_the_preset_and_what_was_drawn(reloaded, preset):
     forest = fit("multiclass", n_estimators=5, preset=preset)
-    forest.save_model(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
+    loaded = reloaded(forest)
     assert loaded.get_params() == forest.get_params() and loaded.tree_params_ == forest.tree_params_
     assert_array_equal(*(f.predict_proba(example_data("multiclass")[0]) for f in (forest, loaded)))
 

@@ -23,8 +23,7 @@ def examples(n):
     return settings(max_examples=n)
 
 
-# ------------------------------------------------------------------------------
-# Tables and settings.
+# -------------------------------------------------------------------------------------------------- tables and settings
 
 COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -78,8 +77,7 @@ def scores_allowed_by_clip(forest, paths):
     return [paths @ np.where(has_model, bound, 0.0) for bound in (forest.lower, forest.upper)]
 
 
-# ------------------------------------------------------------------------------
-# Any table.
+# ------------------------------------------------------------------------------------------------------------ any table
 
 
 @examples(150)

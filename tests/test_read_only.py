@@ -10,24 +10,23 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import LinearRegression
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
+from boostforest import BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest._model.columns import ForestColumns
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
 from boostforest.nodes import ELM
+from models import paper_classifier, paper_regressor
 from twin import example_data
+
+X, y = example_data("regression", n=80)
 
 ROLES = {"split_features": [0, 1], "model_features": [0, 2], "monotonic_cst": [1, 0, 0, 0]}
 MODELS = {
     "tree": (BoostTreeRegressor(random_state=0), "regression", "forest_"),
     "class tree": (BoostTreeClassifier(random_state=0), "multiclass", "forest_"),
-    "forest": (
-        BoostForestRegressor(3, random_state=0, node_model=["ridge", ELM(3)], preset="paper"),
-        "regression",
-        "forest_",
-    ),
-    "class forest": (BoostForestClassifier(3, random_state=0, dtype="float16", preset="paper"), "binary", "forest_"),
-    "roles": (BoostForestRegressor(3, random_state=0, **ROLES, preset="paper"), "regression", "forest_"),
-    "stages": (BoostForestRegressor(40, n_stages=2, random_state=0, preset="paper"), "regression", "forest_"),
+    "forest": (paper_regressor(3, node_model=["ridge", ELM(3)]), "regression", "forest_"),
+    "class forest": (paper_classifier(3, dtype="float16"), "binary", "forest_"),
+    "roles": (paper_regressor(3, **ROLES), "regression", "forest_"),
+    "stages": (paper_regressor(40, n_stages=2), "regression", "forest_"),
     "Python": (
         BoostForestRegressor(2, node_model=[LinearRegression(), "ridge"], random_state=3, preset="paper"),
         "regression",
@@ -84,13 +83,9 @@ def test_columns_are_read_only_however_a_model_came_to_be(name, tmp_path):
         assert_array_equal(model.predict(X), fitted.predict(X), err_msg=way)
 
 
-def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
-    X, y = example_data("regression", n=80)
-    forest = BoostForestRegressor(3, random_state=0, node_model=["ridge", ELM(3)], warm_start=True, preset="paper").fit(
-        X, y
-    )
-    forest.save_model(tmp_path / "a")
-    loaded = load_model(tmp_path / "a")
+def test_columns_are_read_only_after_files_parts_and_warm_starts(reloaded):
+    forest = paper_regressor(3, node_model=["ridge", ELM(3)], warm_start=True).fit(X, y)
+    loaded = reloaded(forest)
     columns = forest.forest_
     grown = copy.deepcopy(forest).set_params(n_estimators=5).fit(X, y)
     joined = columns.concatenate([columns, columns])
@@ -101,8 +96,7 @@ def test_columns_are_read_only_after_files_parts_and_warm_starts(tmp_path):
 
 
 def test_writing_to_a_checked_column_is_refused_before_prediction_could_follow_it():
-    X, y = example_data("regression", n=80)
-    forest = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(3).fit(X, y)
     expected = forest.predict(X)
     for value in (10**9, 0, -1):
         with pytest.raises(ValueError, match="read-only"):
@@ -111,10 +105,9 @@ def test_writing_to_a_checked_column_is_refused_before_prediction_could_follow_i
 
 
 def test_the_users_own_arrays_stay_writable():
-    X, y = example_data("regression", n=80)
     roles = {name: np.array(value) for name, value in ROLES.items()}
     weight = np.ones(80)
-    forest = BoostForestRegressor(3, random_state=0, **roles, preset="paper").fit(X, y, weight)
+    forest = paper_regressor(3, **roles).fit(X, y, weight)
     M5PRegressor().fit(X, y, weight)
     assert all(array.flags.writeable for array in (X, y, weight, *roles.values()))
     indicator, starts = forest.decision_path(X)
@@ -123,8 +116,7 @@ def test_the_users_own_arrays_stay_writable():
 
 
 def test_a_pickle_of_columns_that_were_writable_is_read_only_as_well():
-    X, y = example_data("regression", n=80)
-    columns = BoostForestRegressor(2, random_state=0, preset="paper").fit(X, y).forest_
+    columns = paper_regressor(2).fit(X, y).forest_
     state = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in vars(columns).items()}
     restored = ForestColumns.__new__(ForestColumns)
     restored.__setstate__({name: state[name] for name in columns.__getstate__()})

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
 from boostforest.nodes._regressor import rows_for_weights, weight_arguments, with_seeds
-from models import assert_same_trees
+from models import assert_same_trees, paper_classifier, paper_regressor
 
 NUMBERS = make_regression(120, 4, noise=10.0, random_state=0)
 CLASSES = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
@@ -60,8 +60,7 @@ class Duck:
         return np.full((len(X), 1), self.mean)
 
 
-# ------------------------------------------------------------------------------
-# Learning.
+# ------------------------------------------------------------------------------------------------------------- learning
 
 
 @pytest.mark.parametrize("model", [STUMPS, KernelRidge(kernel="rbf"), KNeighborsRegressor(3)], ids=repr)
@@ -79,9 +78,7 @@ def test_forests_of_regressors_learn(model):
 
 def test_an_object_with_fit_and_predict_is_enough():
     X, y = CLASSES
-    duck, constant = (
-        BoostForestClassifier(3, node_model=m, random_state=0, preset="paper").fit(X, y) for m in (Duck(), "constant")
-    )
+    duck, constant = (paper_classifier(3, node_model=m).fit(X, y) for m in (Duck(), "constant"))
     np.testing.assert_allclose(duck.predict_proba(X), constant.predict_proba(X), rtol=1e-8)
 
 
@@ -103,8 +100,7 @@ def test_parameters_of_the_node_model_can_be_searched():
     assert search.fit(*NUMBERS).best_params_ == {"node_model__alpha": 0.1}
 
 
-# ------------------------------------------------------------------------------
-# Weights and random numbers.
+# ------------------------------------------------------------------------------------------- weights and random numbers
 
 
 def test_who_takes_weights_gets_them():
@@ -140,7 +136,7 @@ def test_rows_are_repeated_for_whole_weights_and_drawn_for_others():
 
 def test_who_takes_no_weights_sees_repeated_rows_in_regression():
     X, y = NUMBERS
-    BoostForestRegressor(1, node_model=Recorder(), max_depth=1, random_state=0, preset="paper").fit(X, y)
+    paper_regressor(1, node_model=Recorder(), max_depth=1).fit(X, y)
     assert sum(len(y) for _, y, _ in Recorder.calls) == len(y)  # the replica, drawn rows as often as they were drawn
 
 
@@ -160,20 +156,14 @@ def test_nested_random_states_are_set():
     assert isinstance(model.random_state, int) and model.estimator.random_state not in (7, model.random_state)
 
 
-# ------------------------------------------------------------------------------
-# The same for any number of processes, and after pickling.
+# ------------------------------------------------------------- the same for any number of processes, and after pickling
 
 
 def test_the_forest_does_not_depend_on_the_number_of_processes():
     X, y = CLASSES
     X = np.tile(X, (1, 200))  # large enough to reach other processes as a memory map
-    forest = BoostForestClassifier(
-        4,
-        node_model=DecisionTreeRegressor(max_depth=2, max_features=3),
-        max_features=20,
-        max_depth=2,
-        random_state=0,
-        preset="paper",
+    forest = paper_classifier(
+        4, node_model=DecisionTreeRegressor(max_depth=2, max_features=3), max_features=20, max_depth=2
     )
     one, two = (clone(forest).set_params(n_jobs=n).fit(X, y) for n in (1, 2))
     assert_same_trees(two, one)
@@ -182,15 +172,15 @@ def test_the_forest_does_not_depend_on_the_number_of_processes():
 
 def test_warm_starts_continue():
     X, y = CLASSES
-    whole = BoostForestClassifier(3, node_model=STUMPS, random_state=0, preset="paper").fit(X, y)
-    grown = BoostForestClassifier(2, node_model=STUMPS, random_state=0, warm_start=True, preset="paper").fit(X, y)
+    whole = paper_classifier(3, node_model=STUMPS).fit(X, y)
+    grown = paper_classifier(2, node_model=STUMPS, warm_start=True).fit(X, y)
     grown.set_params(n_estimators=3).fit(X, y)
     np.testing.assert_array_equal(whole.predict_proba(X), grown.predict_proba(X))
 
 
 def test_a_warm_start_may_change_the_node_model():
     X, y = NUMBERS
-    forest = BoostForestRegressor(2, warm_start=True, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(2, warm_start=True).fit(X, y)
     ridges = forest.predict(X) * 2
     forest.set_params(n_estimators=4, node_model=STUMPS).fit(X, y)
     np.testing.assert_array_equal(forest.forest_.in_python, [False, False, True, True])
@@ -200,7 +190,7 @@ def test_a_warm_start_may_change_the_node_model():
 
 def test_everything_a_forest_offers_works():
     X, y = CLASSES
-    forest = BoostForestClassifier(4, node_model=STUMPS, random_state=0, preset="paper").fit(X, y)
+    forest = paper_classifier(4, node_model=STUMPS).fit(X, y)
     p = forest.predict_proba(X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).predict_proba(X), p)
     np.testing.assert_array_equal(list(forest.staged_predict_proba(X))[-1], p)
@@ -217,8 +207,7 @@ def test_everything_a_forest_offers_works():
     assert clone(forest).node_model.max_depth == 2
 
 
-# ------------------------------------------------------------------------------
-# What cannot work.
+# ----------------------------------------------------------------------------------------------------- what cannot work
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), Ridge, object(), StandardScaler()], ids=range(4))

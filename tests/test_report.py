@@ -13,17 +13,12 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import root_mean_squared_error
 
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._report import baselines
 from boostforest._report.facts import Facts
 from boostforest._report.figures import losses_of
 from browser import CHROMIUM, browse
+from models import paper_classifier, paper_regressor
 
 pytest.importorskip("matplotlib")
 pd = pytest.importorskip("pandas")
@@ -93,7 +88,7 @@ def said(estimator, table, target, **options):
 
 @pytest.fixture(scope="module")
 def forest():
-    return BoostForestRegressor(20, random_state=0, preset="paper").fit(X, y)
+    return paper_regressor(20).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +116,7 @@ def test_the_figures_are_those_of_the_forest_and_of_simple_models(forest, page):
     rows = {row[0]: row[1:] for row in page.tables[0]}
     assert rows["model"][0].startswith("RMSE")
     known = Facts(forest, X, y, None, None)
-    oob = BoostForestRegressor(20, random_state=0, preset="paper", oob_score=True).fit(X, y).oob_prediction_
+    oob = paper_regressor(20, oob_score=True).fit(X, y).oob_prediction_
     seen = ~np.isnan(oob)
     assert_allclose(known.scores[0].figures["RMSE"], root_mean_squared_error(y[seen], oob[seen]))
     assert rows["this forest, out of bag"][0] == f"{root_mean_squared_error(y[seen], oob[seen]):.4g}"
@@ -134,7 +129,7 @@ def test_the_linear_model_is_ridge_regression_on_standardised_columns():
     own = np.random.default_rng(1)
     table = own.normal(size=(50, 3))
     target = table @ [1.0, 2.0, 3.0] + own.normal(size=50)
-    forest = BoostForestRegressor(2, random_state=0, preset="paper").fit(table, target)
+    forest = paper_regressor(2).fit(table, target)
     matrix = baselines.design(table, forest._model.features.columns)
     assert_allclose(matrix, (table - table.mean(axis=0)) / table.std(axis=0))
     constant, linear = baselines.cross_validated(forest._model.loss, matrix, target, None)
@@ -181,7 +176,7 @@ def test_the_file_is_written_whole_with_its_title(forest, tmp_path):
     [
         (BoostTreeRegressor(random_state=0), y, ["it has seen these rows", "RMSE", "a tree grown by boosting"]),
         (BoostTreeClassifier(random_state=0), LABELS, ["it has seen these rows", "log-loss", "logistic regression"]),
-        (BoostForestClassifier(10, random_state=0, preset="paper"), LABELS == "dear", ["True", "Calibration"]),
+        (paper_classifier(10), LABELS == "dear", ["True", "Calibration"]),
         (BoostForestClassifier(10, random_state=0), LABELS, ["cheap", "calibrated", "balanced accuracy"]),
         (BoostForestRegressor(10, loss="quantile", quantile=0.8, random_state=0), y, ["pinball loss", "share below"]),
         (BoostForestRegressor(10, loss="absolute_error", random_state=0), y, ["MAE", "0.5 quantile of the target"]),
@@ -208,9 +203,8 @@ def test_rows_that_the_fit_has_not_seen_show_intervals_and_their_own_names():
     assert "100 rows; those of this report are others" in page.text
 
 
-def test_a_model_from_a_file_knows_the_rows_of_its_fit_by_their_target(forest, tmp_path):
-    forest.save_model(tmp_path / "m.bf")
-    page = said(load_model(tmp_path / "m.bf"), X, y)
+def test_a_model_from_a_file_knows_the_rows_of_its_fit_by_their_target(forest, reloaded):
+    page = said(reloaded(forest), X, y)
     assert "out of bag" in page.text
     assert any(table[0] == ["column", "value", "", "adds"] for table in page.tables), (
         "the rows are compared with each other"
@@ -222,7 +216,7 @@ def test_arrays_lists_and_weights():
     table = own.normal(size=(60, 3))
     table[::5, 1] = np.nan
     target, weight = table[:, 0] * 3 + own.normal(size=60), own.integers(0, 3, 60).astype(float)
-    forest = BoostForestRegressor(30, random_state=0, preset="paper").fit(table, target, weight)
+    forest = paper_regressor(30).fit(table, target, weight)
     page = said(forest, table.tolist(), target.tolist(), sample_weight=weight)
     assert "The rows have weights, from 0 to 2" in page.text and "x0" in page.text
     facts = Facts(forest, table, target, weight, None)
@@ -244,13 +238,13 @@ def test_little_data_and_nothing_to_learn():
 
 def test_models_that_cannot_be_explained_say_why():
     whole = X.assign(size=X["size"].fillna(50), **{"town <b>": 0.0})
-    forest = BoostForestRegressor(2, node_model=LinearRegression(), random_state=0, preset="paper").fit(whole, y)
+    forest = paper_regressor(2, node_model=LinearRegression()).fit(whole, y)
     assert "There are no contributions: explain needs node models of the core" in said(forest, whole, y).text
 
 
 def test_losses_of_predictions_are_those_of_the_loss():
     for name, target in (("squared_error", y), ("quantile", y), ("poisson", np.round(y)), ("huber", y)):
-        forest = BoostForestRegressor(2, loss=name, random_state=0, preset="paper").fit(X, target)
+        forest = paper_regressor(2, loss=name).fit(X, target)
         model, features = forest._model, forest._model.features.transform(X, "x")
         outputs = model.outputs(features, 1)
         expected = model.loss.losses(model.loss.encode(np.asarray(target, dtype=float)), model.loss.scores(outputs))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from boostforest import BoostForestRegressor, load_model
+from boostforest import BoostForestRegressor
 from boostforest._features.encoder import CategoryColumn, NumberColumn, TableEncoder
 from boostforest._features.roles import read_roles
 from boostforest.nodes import ELM, LinearSVR, Ridge
@@ -29,13 +29,15 @@ def frame(task, n=120):
     return pd.DataFrame(X * [1.0, 100.0, 0.01, 3.0, 1.0] + [0.0, 5.0, -2.0, 1e3, 1.0], columns=NAMES), y
 
 
+X, y = frame("regression")
+
+
 def fit(task, X, y, **params):
     """Return a small forest."""
     return FORESTS[task](**{"n_estimators": 6, "random_state": 0, **params}).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# What the roles do.
+# ---------------------------------------------------------------------------------------------------- what the roles do
 
 
 @pytest.mark.parametrize("task", FORESTS)
@@ -86,7 +88,6 @@ def test_without_model_features_nodes_are_constants(task):
 
 
 def test_max_features_counts_the_columns_that_may_be_cut():
-    X, y = frame("regression")
     pool = [None, 1.0, 0.5, "sqrt", 2, 9]
     forest = BoostForestRegressor(40, max_features=pool, split_features=NAMES[:3], random_state=0, preset="paper").fit(
         X, y
@@ -116,10 +117,9 @@ def test_gaps_are_guessed_from_columns_that_models_see(task):
     X["floor"] += 2 * X["height"] / X["height"].std()
     X = X.mask(np.random.default_rng(0).random(X.shape) < [0.0, 0.3, 0.3, 0.0, 0.0])
     forest = fit(task, X, y, model_features=["height", "dose", "floor"], split_features=["age", "dose"])
-    output = forest.predict if task == "regression" else forest.predict_proba
-    assert_array_equal(output(X.assign(room=0.0)), output(X))  # neither role: not used at all
+    assert_array_equal(output(forest, X.assign(room=0.0)), output(forest, X))  # neither role: not used at all
     gap = X["height"].isna()
-    assert (output(X.assign(floor=X["floor"].where(~gap, 5.0)))[gap] != output(X)[gap]).any()
+    assert (output(forest, X.assign(floor=X["floor"].where(~gap, 5.0)))[gap] != output(forest, X)[gap]).any()
     precision = forest.fill_[1:]
     assert precision[1, 4] != 0 and (precision[[0, 3]][:, [1, 2, 4]] == 0).all()
 
@@ -146,7 +146,6 @@ def test_any_node_model_sees_its_columns_alone(task, node_model):
 
 
 def test_python_models_in_a_forest_get_the_columns_that_trees_of_the_core_get():
-    X, y = frame("regression")
     roles = {"split_features": ["age"], "model_features": ["dose", "height"]}
     forest = fit("regression", X, y, node_model=KNeighborsRegressor(3), **roles)
     assert {own.n_features_in_ for model in forest.forest_.models if model is not None for own in model} == {2}
@@ -156,26 +155,23 @@ def test_python_models_in_a_forest_get_the_columns_that_trees_of_the_core_get():
 
 
 def test_columns_are_found_by_name_whatever_their_order():
-    X, y = frame("regression")
     forest = fit("regression", X, y, **ROLES, monotonic_cst={"height": 1})
     assert_array_equal(forest.predict(X[NAMES[::-1]]), forest.predict(X))
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(X.rename(columns={"dose": "dosis"}))
 
 
-# ------------------------------------------------------------------------------
-# What goes on from a fit.
+# ---------------------------------------------------------------------------------------------- what goes on from a fit
 
 
 @pytest.mark.parametrize("task", FORESTS)
-def test_trees_with_roles_travel_and_grow_on(task, tmp_path):
+def test_trees_with_roles_travel_and_grow_on(task, reloaded):
     X, y = frame(task)
     roles = ROLES if task == "multiclass" else {**ROLES, "monotonic_cst": {"age": 1, "height": -1, "dose": 1}}
     models = ["ridge", "constant"] if "monotonic_cst" in roles else ["ridge", "elm", "svr"]
     pools = {**roles, "node_model": models, "oob_score": True, "n_estimators": 30}
     forest = fit(task, X, y, **pools | {"warm_start": True, "n_estimators": 20})
-    forest.save_model(tmp_path / "forest")
-    loaded = load_model(tmp_path / "forest")
+    loaded = reloaded(forest)
     whole = fit(task, X, y, **pools)
     for grown in (forest, loaded, pickle.loads(pickle.dumps(forest))):
         grown.set_params(n_estimators=30).fit(X, y)
@@ -187,8 +183,7 @@ def test_trees_with_roles_travel_and_grow_on(task, tmp_path):
     means = np.mean([output(tree, X) for tree in trees], axis=0)
     assert_allclose(means, output(whole, X), rtol=1e-12)
     for tree in trees[:3]:
-        tree.save_model(tmp_path / "tree")
-        assert contents(load_model(tmp_path / "tree")) == contents(tree)
+        assert contents(reloaded(tree)) == contents(tree)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +202,6 @@ def test_a_warm_start_keeps_the_roles(change):
 
 @pytest.mark.parametrize("clip", [True, False])
 def test_a_forest_with_roles_can_be_followed_in_its_table(clip):
-    X, y = frame("regression")
     forest = fit("regression", X, y, **ROLES, clip=clip)
     nodes = forest.to_dataframe()
     assert set(nodes["feature"].dropna()) == {"age", "dose"}
@@ -215,11 +209,9 @@ def test_a_forest_with_roles_can_be_followed_in_its_table(clip):
     assert_allclose(scores_from_table(nodes, X).mean(axis=0), forest.predict(X), rtol=1e-6)
 
 
-def test_a_file_keeps_names_that_came_as_an_index_of_a_table(tmp_path):
-    X, y = frame("regression")
+def test_a_file_keeps_names_that_came_as_an_index_of_a_table(reloaded):
     forest = fit("regression", X, y, split_features=X.columns[:2], model_features=pd.Series(NAMES[2:]))
-    forest.save_model(tmp_path / "forest")
-    loaded = load_model(tmp_path / "forest")
+    loaded = reloaded(forest)
     assert loaded.split_features == NAMES[:2] and loaded.model_features == NAMES[2:]
     assert contents(loaded.fit(X, y)) == contents(forest)
 
@@ -242,18 +234,15 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("content", "damage", "reason"), DAMAGES.values(), ids=DAMAGES)
-def test_damaged_roles_in_a_file_are_refused(content, damage, reason, tmp_path):
+def test_damaged_roles_in_a_file_are_refused(content, damage, reason, refuses_file):
     tensors = tensors_of(content)
     ((name, value),) = damage.items()
     dtype = tensors[name].dtype
     value = np.where(tensors["feature"] < 0, tensors[name], value) if np.ndim(value) == 0 else value
-    (tmp_path / "model").write_bytes(with_tensors(content, **{name: np.array(value, dtype=dtype)}))
-    with pytest.raises(ValueError, match=f"cannot be loaded: .*{reason}"):
-        load_model(tmp_path / "model")
+    refuses_file(with_tensors(content, **{name: np.array(value, dtype=dtype)}), f"cannot be loaded: .*{reason}")
 
 
-# ------------------------------------------------------------------------------
-# What is refused. X of test_bad_input has four columns and no names.
+# --------------------------------------------------- what is refused. X of test_bad_input has four columns and no names
 
 
 @pytest.mark.parametrize("cls", ALL)
@@ -284,7 +273,6 @@ def test_constraints_that_are_none_are_refused(cls):
 
 
 def test_a_name_that_the_table_lacks_is_refused():
-    X, y = frame("regression")
     for name, given in [("split_features", ["age", "x"]), ("model_features", ["x"]), ("monotonic_cst", {"x": 1})]:
         with pytest.raises(ValueError, match=f"^{name} names the column 'x', which X does not have"):
             fit("regression", X, y, **{name: given})
@@ -300,20 +288,17 @@ def test_constraints_on_more_than_two_classes_are_refused(kind):
 
 @pytest.mark.parametrize("node_model", ["elm", LinearSVR(), LinearRegression()], ids=str)
 def test_node_models_that_cannot_keep_constraints_are_refused(node_model):
-    X, y = frame("regression")
     with pytest.raises(ValueError, match=r"^monotonic_cst needs node_model 'constant' or 'ridge'; got (ELM|Linear)"):
         fit("regression", X, y, monotonic_cst=[1, 0, 0, 0, 0], node_model=["constant", node_model])
     fit("regression", X, y, monotonic_cst=[1, 0, 0, 0, 0], node_model=[Ridge(reg_lambda=2.0), "constant"])
 
 
 def test_models_in_python_need_a_column():
-    X, y = frame("regression")
     with pytest.raises(ValueError, match=r"^model_features must name at least one column for node_model=LinearRegr"):
         fit("regression", X, y, model_features=[], node_model=LinearRegression())
 
 
-# ------------------------------------------------------------------------------
-# Columns of the user, columns of the core.
+# ----------------------------------------------------------------------------- columns of the user, columns of the core
 
 
 ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", "z"), False), NumberColumn()))
@@ -321,13 +306,8 @@ ENCODER = TableEncoder((NumberColumn(indicator=True), CategoryColumn(("x", "y", 
 
 def roles_of(encoder=ENCODER, **given):
     """Return the roles of the features that are made from three columns: two, three and one."""
-    parameters = {
-        "split_features": None,
-        "model_features": None,
-        "monotonic_cst": None,
-        "interaction_cst": None,
-    } | given
-    return read_roles(parameters, 3, np.array(["a", "b", "c"], dtype=object), encoder)
+    names = ("split_features", "model_features", "monotonic_cst", "interaction_cst")
+    return read_roles(dict.fromkeys(names) | given, 3, np.array(["a", "b", "c"], dtype=object), encoder)
 
 
 def test_roles_pass_to_all_features_of_a_column_and_order_to_its_values():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import twin
-from test_against_twin import CRITERIA, FORESTS, TREES, assert_same, assert_same_predictions, bootstrap_sample, fit_pair
+from test_against_twin import CRITERIA, FORESTS, TREES, assert_same_predictions, bootstrap_sample, compare, fit_pair
 from twin import example_data
 
 ROLES = {
@@ -42,9 +42,8 @@ def with_gaps(X):
 def test_tree_with_roles_equals_twin(task, criterion, roles):
     X, y = example_data(task, n=160, d=5)
     X = with_gaps(X) if roles == "apart" else X
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, {"criterion": criterion, **ROLES[roles]})
+    _, roots, _ = compare(TREES[task], X, y, task, {"criterion": criterion, **ROLES[roles]})
     assert len(twin.nodes_by_path(roots[0])) >= 5
-    assert_same(est, roots, all_params, X)
 
 
 @pytest.mark.parametrize("roles", ["apart", "overlapping", "none-seen"])
@@ -52,8 +51,7 @@ def test_tree_with_roles_equals_twin(task, criterion, roles):
 @pytest.mark.parametrize("task", ["regression", "multiclass"])
 def test_other_node_models_with_roles_equal_twin(task, node_model, roles):
     X, y = example_data(task, n=120, d=5)
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, {"node_model": node_model, **ROLES[roles]})
-    assert_same(est, roots, all_params, X)
+    compare(TREES[task], X, y, task, {"node_model": node_model, **ROLES[roles]})
 
 
 @pytest.mark.parametrize("max_features", [None, 3])
@@ -67,18 +65,17 @@ def test_one_hot_columns_with_roles_equal_twin(task, max_features):
     weight /= weight.mean()  # as a fit does with weights that are not multiples of the smallest
     settings = {"max_depth": 3, "max_features": max_features, "split_features": [*range(2, 9), 13, 20, 29, 35]}
     settings["model_features"] = [0, *range(3, 41)]
-    assert_same(*fit_pair(TREES[task], X, y, task, settings, weight, lambda seed: (X, y, weight)), X)
+    compare(TREES[task], X, y, task, settings, weight)
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("task", ["regression", "binary"])
 def test_constrained_tree_equals_twin(task, constraints):
     X, y = example_data(task, n=160, d=5)
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, CONSTRAINTS[constraints])
+    est, roots, all_params = compare(TREES[task], X, y, task, CONSTRAINTS[constraints])
     nodes = twin.nodes_by_path(roots[0])
     signs = CONSTRAINTS[constraints]["monotonic_cst"]
     assert len(nodes) >= 5 and any(node.left and signs[node.feature] for node in nodes.values())
-    assert_same(est, roots, all_params, X)
     assert_same_predictions(est, roots, all_params, 5 * X)  # where clip ranges and boundaries matter
 
 
@@ -101,8 +98,7 @@ def test_boundaries_of_large_nodes_equal_those_of_the_twin(task, gaps):
 def test_constrained_tree_of_missing_values_equals_twin(task):
     X, y = example_data(task, n=200, d=5)
     X = with_gaps(X)
-    est, roots, all_params = fit_pair(TREES[task], X, y, task, CONSTRAINTS["several"])
-    assert_same(est, roots, all_params, X)
+    est, roots, all_params = compare(TREES[task], X, y, task, CONSTRAINTS["several"])
     assert_same_predictions(est, roots, all_params, with_gaps(3 * X[::-1]))
 
 
@@ -110,5 +106,4 @@ def test_constrained_tree_of_missing_values_equals_twin(task):
 def test_constrained_bootstrap_forest_with_roles_equals_twin(task):
     X, y = example_data(task, n=120, d=5)
     settings = {"n_estimators": 3, "max_features": 2, **CONSTRAINTS["with-roles"]}
-    fitted = fit_pair(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))
-    assert_same(*fitted, X)
+    compare(FORESTS[task], X, y, task, settings, None, bootstrap_sample(X, y, len(X)))

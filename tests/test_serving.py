@@ -14,8 +14,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import boostforest
-from boostforest import BoostForestClassifier, BoostForestRegressor
 from boostforest.export import to_onnx
+from models import paper_classifier, paper_regressor
 
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
@@ -51,20 +51,20 @@ def houses():
 
 @pytest.fixture(scope="module")
 def regressor(houses):
-    return BoostForestRegressor(5, random_state=0, preset="paper").fit(*houses)
+    return paper_regressor(5).fit(*houses)
 
 
 @pytest.fixture(scope="module")
 def classifier(houses):
     table, price = houses
-    return BoostForestClassifier(5, random_state=0, preset="paper").fit(table, np.where(price > 110, "dear", "cheap"))
+    return paper_classifier(5).fit(table, np.where(price > 110, "dear", "cheap"))
 
 
 @pytest.fixture(scope="module")
 def plain():
     """A forest on columns without names, labels that are numbers."""
     X = np.random.default_rng(0).normal(size=(60, 2))
-    return BoostForestClassifier(3, random_state=0, preset="paper").fit(X, (X[:, 0] > 0).astype(int))
+    return paper_classifier(3).fit(X, (X[:, 0] > 0).astype(int))
 
 
 def as_json(table):
@@ -73,8 +73,7 @@ def as_json(table):
     ]
 
 
-# ------------------------------------------------------------------------------
-# FastAPI.
+# -------------------------------------------------------------------------------------------------------------- FastAPI
 
 
 @pytest.fixture(scope="module")
@@ -202,11 +201,10 @@ def test_a_server_does_not_start_with_columns_that_json_does_not_have(client, ho
     table, price = houses
     table = table[["area"]].assign(sold=pd.date_range("2020-01-01", periods=len(table)))
     with pytest.raises(ValueError, match="reads numbers and text, and column 'sold' of the model is something else"):
-        client(BoostForestRegressor(3, random_state=0, preset="paper").fit(table, price))
+        client(paper_regressor(3).fit(table, price))
 
 
-# ------------------------------------------------------------------------------
-# MLflow.
+# --------------------------------------------------------------------------------------------------------------- MLflow
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +248,7 @@ def test_nothing_that_mlflow_keeps_is_a_pickle(saved):
     assert boostforest.load_model(saved / "artifacts" / "houses.bf").classes_.tolist() == ["cheap", "dear"]
 
 
-# ------------------------------------------------------------------------------
-# ONNX Runtime.
+# --------------------------------------------------------------------------------------------------------- ONNX Runtime
 
 
 @pytest.fixture(scope="module")

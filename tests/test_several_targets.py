@@ -14,17 +14,12 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, r2_score
 
 import twin
-from boostforest import (
-    BoostForestClassifier,
-    BoostForestRegressor,
-    BoostTreeClassifier,
-    BoostTreeRegressor,
-    load_model,
-)
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, load_model
 from boostforest._model.model import Calibration, Stages
 from boostforest.export import to_c
 from model_files import with_metadata
-from test_against_twin import assert_same, fit_pair
+from models import assert_refused, paper_regressor
+from test_against_twin import compare
 from twin import example_data
 
 FORESTS = [BoostForestRegressor, BoostForestClassifier]
@@ -36,6 +31,9 @@ def make_numbers(n=150, d=5, seed=0):
     X = rng.normal(size=(n, d))
     Y = np.column_stack([np.sin(X[:, 0]) + X[:, 1], 100 + 7 * X[:, 2] * X[:, 3], X[:, 4] ** 2])
     return X, Y + rng.normal(0, 0.1, Y.shape)
+
+
+X, Y = make_numbers()
 
 
 def make_classes(n=150, seed=0):
@@ -52,7 +50,6 @@ def small(cls, **settings):
 
 @pytest.mark.parametrize("reg_lambda", [0.5, 20.0])
 def test_a_tree_of_one_node_is_a_ridge_regression_of_each_target(reg_lambda):
-    X, Y = make_numbers()
     with pytest.warns(match="every tree is a single node model"):
         tree = BoostTreeRegressor(min_samples_leaf=150, reg_lambda=reg_lambda, scale=False).fit(X, Y)
     for k in range(3):
@@ -81,14 +78,12 @@ def test_equal_columns_are_equal_for_any_number_of_them_and_in_batches(n_targets
 
 @pytest.mark.parametrize("n_targets", [2, 3, 4, 5, 9])
 def test_equal_targets_make_the_forest_of_one(n_targets):
-    X, Y = make_numbers()
     one = small(BoostForestRegressor).fit(X, Y[:, 0])
     several = small(BoostForestRegressor).fit(X, np.repeat(Y[:, :1], n_targets, axis=1))
     np.testing.assert_allclose(several.predict(X)[:, -1], one.predict(X), rtol=1e-7)
 
 
 def test_equal_columns_are_equal_with_one_hot_columns_missing_values_and_weights():
-    X, Y = make_numbers()
     frame = pd.DataFrame(X).assign(c=pd.Categorical(np.where(X[:, 0] > 0, "a", "b")))
     frame.columns = frame.columns.astype(str)
     frame.iloc[::7, 1] = np.nan
@@ -98,7 +93,6 @@ def test_equal_columns_are_equal_with_one_hot_columns_missing_values_and_weights
 
 
 def test_a_column_vector_is_one_target_as_ever():
-    X, Y = make_numbers()
     with pytest.warns(match="column-vector"):
         column = small(BoostForestRegressor).fit(X, Y[:, [0]]).predict(X)
     assert np.array_equal(column, small(BoostForestRegressor).fit(X, Y[:, 0]).predict(X))
@@ -117,27 +111,23 @@ def test_several_targets_are_predicted_about_as_well_as_each_alone(preset):
 
 
 def test_units_of_a_target_do_not_matter():
-    X, Y = make_numbers()
     first = small(BoostForestRegressor).fit(X, Y).predict(X)
     second = small(BoostForestRegressor).fit(X, Y * [1.0, 1000.0, 0.01]).predict(X)
     np.testing.assert_allclose(first * [1.0, 1000.0, 0.01], second, rtol=1e-6)
 
 
 def test_frames_and_lists_of_targets_are_read():
-    X, Y = make_numbers()
     expected = small(BoostForestRegressor).fit(X, Y).predict(X)
     for y in (pd.DataFrame(Y, columns=["a", "b", "c"]), Y.tolist(), np.asfortranarray(Y)):
         assert np.array_equal(small(BoostForestRegressor).fit(X, y).predict(X), expected)
 
 
 def test_the_number_of_threads_does_not_matter():
-    X, Y = make_numbers()
     one, two = (small(BoostForestRegressor, n_jobs=n).fit(X, Y).predict(X) for n in (1, 2))
     assert np.array_equal(one, two)
 
 
 def test_an_offset_has_a_column_for_each_target():
-    X, Y = make_numbers()
     offset = np.column_stack([X[:, 0], 10 * X[:, 1], X[:, 2]])
     forest = small(BoostForestRegressor).fit(X, Y, offset=offset)
     plain = small(BoostForestRegressor).fit(X, Y - offset)
@@ -146,18 +136,16 @@ def test_an_offset_has_a_column_for_each_target():
 
 
 def test_out_of_bag_predictions_have_a_column_for_each_target():
-    X, Y = make_numbers()
-    forest = BoostForestRegressor(30, preset="paper", oob_score=True, random_state=0).fit(X, Y)
+    forest = paper_regressor(30, oob_score=True).fit(X, Y)
     assert forest.oob_prediction_.shape == Y.shape
     assert forest.oob_score_ == pytest.approx(r2_score(Y, forest.oob_prediction_))
     assert forest.target_mean_.shape == forest.target_scale_.shape == (3,)
 
 
 def test_warm_start_goes_on_with_several_targets():
-    X, Y = make_numbers()
     forest = small(BoostForestRegressor, warm_start=True).fit(X, Y)
     forest.set_params(n_estimators=12).fit(X, Y)
-    whole = BoostForestRegressor(12, preset="paper", random_state=0).fit(X, Y)
+    whole = paper_regressor(12).fit(X, Y)
     assert np.array_equal(forest.predict(X), whole.predict(X))
     for y, n in ((Y[:, :2], 2), (Y[:, 0], 1)):
         with pytest.raises(ValueError, match=f"targets of the first fit, 3; y has {n} target"):
@@ -197,9 +185,8 @@ TWIN_SETTINGS = [
 def test_tree_equals_twin(node_model, n_targets, setting):
     X, Y = numbers_of_twin(160, 5, n_targets)
     settings = {"node_model": node_model, "n_targets": n_targets, **setting}
-    est, roots, params = fit_pair(BoostTreeRegressor, X, Y, "several", settings)
+    _, roots, _ = compare(BoostTreeRegressor, X, Y, "several", settings)
     assert len(twin.nodes_by_path(roots[0])) >= 5
-    assert_same(est, roots, params, X)
 
 
 @pytest.mark.parametrize("n_targets", [3, 5])
@@ -207,7 +194,7 @@ def test_tree_equals_twin(node_model, n_targets, setting):
 def test_wide_tree_equals_twin(n, d, n_targets):
     X, Y = numbers_of_twin(n, d, n_targets)
     settings = {"n_targets": n_targets, "batch_size": 100}
-    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings), X)
+    compare(BoostTreeRegressor, X, Y, "several", settings)
 
 
 def test_weighted_tree_of_missing_values_and_one_hot_columns_equals_twin():
@@ -216,11 +203,10 @@ def test_weighted_tree_of_missing_values_and_one_hot_columns_equals_twin():
     X[rng.random(X.shape) < [0.0, 0.05, 0.3, 0.0, 0.1]] = np.nan
     weight = rng.uniform(0.5, 1.5, size=len(X))
     weight /= weight.mean()
-    pair = fit_pair(BoostTreeRegressor, X, Y, "several", {"n_targets": 3}, weight, lambda seed: (X, Y, weight))
-    assert_same(*pair, X)
+    compare(BoostTreeRegressor, X, Y, "several", {"n_targets": 3}, weight)
     X = np.hstack([np.eye(9)[rng.integers(0, 9, 200)], np.nan_to_num(X), np.eye(7)[rng.integers(0, 7, 200)]])
     settings = {"n_targets": 3, "max_depth": 3}
-    assert_same(*fit_pair(BoostTreeRegressor, X, Y, "several", settings, weight, lambda seed: (X, Y, weight)), X)
+    compare(BoostTreeRegressor, X, Y, "several", settings, weight)
 
 
 def numbers_of_twin(n, d, n_targets):
@@ -310,7 +296,6 @@ def test_multilabel_scores_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_model_of_one_target_predicts_its_column(preset):
-    X, Y = make_numbers()
     forest = BoostForestRegressor(40, preset=preset, oob_score=True, random_state=0).fit(X, Y)
     for k in range(3):
         own = forest.get_target(k)
@@ -324,8 +309,7 @@ def test_the_model_of_one_target_predicts_its_column(preset):
         assert own.classes_.tolist() == classifier.classes_[k].tolist()
 
 
-def test_one_target_has_explanations_effects_intervals_and_files(tmp_path):
-    X, Y = make_numbers()
+def test_one_target_has_explanations_effects_intervals_and_files(reloaded):
     forest = BoostForestRegressor(40, random_state=0).fit(X, Y)
     own = forest.get_target(1)
     explanation = own.explain(X[:3])
@@ -334,8 +318,7 @@ def test_one_target_has_explanations_effects_intervals_and_files(tmp_path):
     ends = own.predict_interval(X, coverage=0.9)
     assert ((ends[:, 0] <= Y[:, 1]) & (Y[:, 1] <= ends[:, 1])).mean() > 0.85
     assert own.predict_quantiles(X, [0.1, 0.9]).shape == (150, 2)
-    own.save_model(tmp_path / "one.safetensors")
-    assert np.array_equal(load_model(tmp_path / "one.safetensors").predict(X), own.predict(X))
+    assert np.array_equal(reloaded(own).predict(X), own.predict(X))
     assert "model_predict" in to_c(own)
 
 
@@ -381,7 +364,6 @@ def test_sets_of_classes_need_one_target():
 @pytest.mark.parametrize("dtype", [None, "float32", "int8"])
 @pytest.mark.parametrize("preset", ["paper", "best"])
 def test_files_keep_several_targets(tmp_path, preset, dtype):
-    X, Y = make_numbers()
     frame = pd.DataFrame(X).assign(c=pd.Categorical(np.array(list("abcdefghijkl"))[np.arange(len(X)) % 12]))
     frame.columns = frame.columns.astype(str)
     labels = make_classes()[1].astype(object)
@@ -398,11 +380,9 @@ def test_files_keep_several_targets(tmp_path, preset, dtype):
             assert all(np.array_equal(a, b) for a, b in zip(loaded.classes_, forest.classes_, strict=True))
 
 
-def test_trees_and_pickles_keep_several_targets(tmp_path):
-    X, Y = make_numbers()
+def test_trees_and_pickles_keep_several_targets(reloaded):
     tree = BoostTreeRegressor(random_state=0).fit(X, Y)
-    tree.save_model(tmp_path / "tree.safetensors")
-    for other in (load_model(tmp_path / "tree.safetensors"), pickle.loads(pickle.dumps(tree))):
+    for other in (reloaded(tree), pickle.loads(pickle.dumps(tree))):
         assert np.array_equal(other.predict(X), tree.predict(X))
     forest = small(BoostForestRegressor).fit(X, Y)
     each = np.mean([forest.get_tree(i).predict(X) for i in range(8)], axis=0)
@@ -411,8 +391,7 @@ def test_trees_and_pickles_keep_several_targets(tmp_path):
 
 
 def test_a_smaller_forest_and_importances_judge_all_targets():
-    X, Y = make_numbers()
-    forest = BoostForestRegressor(30, preset="paper", random_state=0).fit(X, Y)
+    forest = paper_regressor(30).fit(X, Y)
     compressed = forest.compress(X=X, y=Y)
     assert compressed.model_size_ < forest.model_size_
     assert r2_score(forest.predict(X), compressed.predict(X)) > 0.999
@@ -442,11 +421,7 @@ def test_a_smaller_forest_and_importances_judge_all_targets():
 )
 def test_wrong_shapes_of_several_targets_are_refused(cls, make, message):
     X, Y = make_classes(60)
-    forest = small(cls).fit(X, Y)
-    before = forest.predict(X)
-    with pytest.raises(ValueError, match=message):
-        forest.fit(X, make(Y))
-    assert np.array_equal(forest.predict(X), before)
+    assert_refused(lambda: small(cls), X, Y, message, y=make(Y))
 
 
 def test_columns_of_the_wrong_kind_are_named():
@@ -537,7 +512,6 @@ def test_equal_columns_are_equal_in_boosted_stages(n_targets):
 
 
 def test_interactions_are_kept_for_several_targets():
-    X, Y = make_numbers()
     forest = small(BoostForestRegressor, interaction_cst="no_interactions").fit(X, Y)
     moved = X.copy()
     moved[:, 0] += 1
@@ -573,37 +547,32 @@ def test_golden_files_load_and_predict_what_was_recorded():
         (None, "the loss '' is not of such"),
     ],
 )
-def test_damaged_targets_in_files_are_refused(tmp_path, told, message):
+def test_damaged_targets_in_files_are_refused(tmp_path, refuses_file, told, message):
     X, Y = make_numbers(60)
     small(BoostForestRegressor).fit(X, Y).save_model(tmp_path / "model.safetensors")
     content = (tmp_path / "model.safetensors").read_bytes()
-    (tmp_path / "bad.safetensors").write_bytes(with_metadata(content, loss=json.dumps(told)))
-    with pytest.raises(ValueError, match=message):
-        load_model(tmp_path / "bad.safetensors")
+    refuses_file(with_metadata(content, loss=json.dumps(told)), message)
 
 
 @pytest.mark.parametrize(
     "labels",
     [{"int64": [1, 0]}, {"int8": [0, 300]}, {"str": ["a", 1]}, {"complex128": [0, 1]}, {"bool": [0, 1]}, [0, 1], {}],
 )
-def test_damaged_labels_in_files_are_refused(tmp_path, labels):
+def test_damaged_labels_in_files_are_refused(tmp_path, refuses_file, labels):
     X, Y = make_classes(60)
     small(BoostForestClassifier).fit(X, Y).save_model(tmp_path / "model.safetensors")
     content = (tmp_path / "model.safetensors").read_bytes()
     told = {"class_targets": [labels, {"int64": [0, 1, 2]}, {"int64": [0, 1]}]}
-    (tmp_path / "bad.safetensors").write_bytes(with_metadata(content, loss=json.dumps(told)))
-    with pytest.raises(ValueError, match="label"):
-        load_model(tmp_path / "bad.safetensors")
+    refuses_file(with_metadata(content, loss=json.dumps(told)), "label")
 
 
-def test_stages_of_classes_that_count_more_than_once_are_saved(tmp_path):
+def test_stages_of_classes_that_count_more_than_once_are_saved(reloaded):
     X, Y = make_classes()
     forest = BoostForestClassifier(40, random_state=0).fit(X, Y)
     model = forest._model
     forest._model = replace(model, stages=Stages((20, model.n_trees), (1.0, 2.5)), calibration=Calibration())
     forest._model = replace(forest._model, known=replace(model.known, losses=np.array([1.0, 0.9])))
-    forest.save_model(tmp_path / "model.safetensors")
-    assert np.array_equal(load_model(tmp_path / "model.safetensors").predict_proba(X)[0], forest.predict_proba(X)[0])
+    assert np.array_equal(reloaded(forest).predict_proba(X)[0], forest.predict_proba(X)[0])
 
 
 @pytest.fixture

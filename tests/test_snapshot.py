@@ -12,7 +12,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 
 from boostforest import (
-    BoostForestClassifier,
     BoostForestRegressor,
     BoostTreeClassifier,
     BoostTreeRegressor,
@@ -21,15 +20,16 @@ from boostforest import (
     PoolForestRegressor,
 )
 from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier
+from models import paper_classifier, paper_regressor
 from twin import example_data
 
 ESTIMATORS = [
     BoostTreeRegressor(random_state=0),
     BoostTreeClassifier(random_state=0),
-    BoostForestRegressor(3, oob_score=True, random_state=0, preset="paper"),
-    BoostForestRegressor(40, n_stages=2, random_state=0, preset="paper"),
-    BoostForestClassifier(3, oob_score=True, random_state=0, preset="paper"),
-    BoostForestClassifier(25, calibrate="temperature", random_state=0, preset="paper"),
+    paper_regressor(3, oob_score=True),
+    paper_regressor(40, n_stages=2),
+    paper_classifier(3, oob_score=True),
+    paper_classifier(25, calibrate="temperature"),
     PoolForestRegressor(LinearRegression(), 3, random_state=0),
     PoolForestClassifier(GaussianNB(), 3, random_state=0),
     ETForestClassifier(3, random_state=0),
@@ -172,7 +172,7 @@ def test_threads_that_predict_during_fits_see_whole_models(estimator):
 
 def test_an_error_leaves_the_estimator_as_it_was():
     X, y = example_data("regression")
-    model = BoostForestRegressor(3, random_state=0, preset="paper").fit(X, y)
+    model = paper_regressor(3).fit(X, y)
     before, state = vars(model), vars(model).copy()
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.where(X > 1, np.inf, X), y)

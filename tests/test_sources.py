@@ -1,7 +1,5 @@
 """Forests of tables that do not fit into memory: parts do not matter, files or memory do not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,23 +11,12 @@ from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRe
 from boostforest._estimator import base
 from boostforest._grow import gathered
 from boostforest.sources import ArrayRows, ParquetRows
+from clusters import saved
 
 RNG = np.random.default_rng(0)
 X = np.where(RNG.random((3000, 4)) < 0.05, np.nan, RNG.normal(size=(3000, 4)))
 Y = np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 2]) + 0.3 * RNG.normal(size=3000)
 LABELS = np.where(Y > 0.8, "high", np.where(Y < -0.8, "low", "middle"))
-
-
-@pytest.fixture
-def few_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let 1,000 rows be too many for memory."""
-    monkeypatch.setattr(base, "MOST_JUDGES", 1000)
-
-
-def saved(forest: Any, folder: Path) -> bytes:
-    path = folder / "model.safetensors"
-    forest.save_model(path)
-    return path.read_bytes()
 
 
 def regressor(**arguments: Any) -> Any:

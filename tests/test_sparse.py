@@ -12,8 +12,9 @@ from sklearn.preprocessing import OneHotEncoder
 
 import boostforest
 import boostforest.export
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostTreeClassifier, BoostTreeRegressor
 from boostforest._features.sparse import MAX_DENSE, N_CHOSEN, _ridge, fit_sparse
+from models import paper_classifier, paper_regressor
 
 RNG = np.random.default_rng(0)
 N, D = 600, 700
@@ -25,7 +26,7 @@ NARROW = sparse.random(N, 30, density=0.1, format="csr", random_state=0)
 
 
 def forest(**arguments):
-    return BoostForestRegressor(20, preset="paper", random_state=0, **arguments)
+    return paper_regressor(20, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_narrow_matrix_is_as_good_as_dense(form):
 @pytest.mark.parametrize(
     "form", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array]
 )
-def test_a_wide_matrix_keeps_its_strongest_columns_and_a_score_of_all(form, tmp_path):
+def test_a_wide_matrix_keeps_its_strongest_columns_and_a_score_of_all(form, reloaded):
     fitted = forest(oob_score=True).fit(form(WIDE), Y)
     assert fitted.n_features_in_ == D and len(fitted._model.feature_names) == N_CHOSEN + 1
     assert_array_equal(fitted.predict(form(WIDE)), fitted.predict(WIDE.toarray()))
@@ -53,8 +54,7 @@ def test_a_wide_matrix_keeps_its_strongest_columns_and_a_score_of_all(form, tmp_
     assert fitted.feature_importances_.shape == fitted.slope_importances_.shape == (D,)
     assert_allclose(fitted.feature_importances_.sum(), 1)
     assert np.corrcoef(fitted.slope_importances_, WEIGHTS)[0, 1] > 0.5
-    fitted.save_model(tmp_path / "forest.safetensors")
-    loaded = boostforest.load_model(tmp_path / "forest.safetensors")
+    loaded = reloaded(fitted)
     assert_array_equal(loaded.predict(WIDE), fitted.predict(WIDE))
     assert_array_equal(loaded.feature_importances_, fitted.feature_importances_)
 
@@ -84,7 +84,7 @@ def test_no_row_sees_its_own_target_in_training():
 def test_classes_weights_and_warm_starts_work_on_wide_matrices():
     classes = np.digitize(Y, np.quantile(Y, [0.3, 0.7])).astype(str)
     weight = RNG.integers(0, 3, N)
-    fitted = BoostForestClassifier(10, preset="paper", random_state=0, warm_start=True).fit(WIDE, classes, weight)
+    fitted = paper_classifier(10, warm_start=True).fit(WIDE, classes, weight)
     assert len(fitted._model.feature_names) == N_CHOSEN + 3
     assert fitted.score(WIDE, classes) > 0.5
     before = fitted._model.features.sparse
@@ -102,9 +102,7 @@ def test_pipelines_of_encoders_and_vectorizers_work():
     words = [f"w{i}" for i in range(400)]
     texts = [" ".join(RNG.choice(words, 12)) for _ in range(N)]
     likes = np.array([any(word in text.split() for word in words[:15]) for text in texts])
-    model = make_pipeline(TfidfVectorizer(), BoostForestClassifier(10, preset="paper", random_state=0)).fit(
-        texts, likes
-    )
+    model = make_pipeline(TfidfVectorizer(), paper_classifier(10)).fit(texts, likes)
     assert model.score(texts, likes) > max(likes.mean(), 1 - likes.mean()) + 0.1
 
 

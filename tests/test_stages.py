@@ -11,13 +11,13 @@ from sklearn.datasets import make_friedman1, make_hastie_10_2
 from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeRegressor, _core
+from boostforest import BoostForestRegressor, BoostTreeRegressor, _core
 from boostforest._grow.data import KeptTable
 from boostforest._grow.objective import Objective
 from boostforest._grow.parameters import encode_tree_params
 from boostforest._losses import OutOfBag, SquaredError
 from boostforest._model.model import Stages
-from models import FORESTS, contents
+from models import FORESTS, contents, paper_classifier, paper_regressor
 from twin import example_data
 
 
@@ -28,8 +28,8 @@ def smooth_table(n=400):
 
 def test_a_second_stage_lowers_the_error_on_a_smooth_table():
     X, y = smooth_table(800)
-    one = BoostForestRegressor(100, random_state=0, preset="paper").fit(X[:400], y[:400])
-    two = BoostForestRegressor(100, n_stages=2, random_state=0, preset="paper").fit(X[:400], y[:400])
+    one = paper_regressor(100).fit(X[:400], y[:400])
+    two = paper_regressor(100, n_stages=2).fit(X[:400], y[:400])
     assert two.n_stages_ == 2 and two.forest_.n_trees == 100 and two.stages_.ends == (50, 100)
     assert 0 < two.steps_[1] <= 1 and two.oob_losses_[1] < two.oob_losses_[0]
     assert mean_squared_error(y[400:], two.predict(X[400:])) < 0.85 * mean_squared_error(y[400:], one.predict(X[400:]))
@@ -37,8 +37,8 @@ def test_a_second_stage_lowers_the_error_on_a_smooth_table():
 
 def test_a_second_stage_lowers_the_log_loss_of_classes():
     X, y = make_hastie_10_2(1200, random_state=0)
-    one = BoostForestClassifier(60, random_state=0, preset="paper").fit(X[:600], y[:600])
-    two = BoostForestClassifier(60, n_stages=2, random_state=0, preset="paper").fit(X[:600], y[:600])
+    one = paper_classifier(60).fit(X[:600], y[:600])
+    two = paper_classifier(60, n_stages=2).fit(X[:600], y[:600])
     assert log_loss(y[600:], two.predict_proba(X[600:])) < 0.9 * log_loss(y[600:], one.predict_proba(X[600:]))
 
 
@@ -169,7 +169,7 @@ def test_predictions_add_up_the_stages(task):
 
 def test_importances_weigh_stages_as_predictions_do():
     X, y = smooth_table()
-    forest = BoostForestRegressor(80, n_stages=2, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(80, n_stages=2).fit(X, y)
     weights = forest.stages_.tree_weights()
     columns, inner = forest.forest_, forest.forest_.feature >= 0
     is_first = columns.tree_of_node[inner] < forest.stages_.ends[0]
@@ -185,7 +185,7 @@ def test_importances_weigh_stages_as_predictions_do():
 def test_a_tree_of_a_later_stage_predicts_a_correction():
     X, y = smooth_table()
     y = y + 100
-    forest = BoostForestRegressor(60, n_stages=2, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(60, n_stages=2).fit(X, y)
     assert abs(forest.get_tree(0).predict(X).mean() - y.mean()) < 2
     assert abs(forest.get_tree(-1).predict(X).mean()) < 2
 
@@ -205,17 +205,15 @@ def test_rows_without_weight_do_not_matter_to_stages():
 def test_noise_gets_no_second_stage_by_itself():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.normal(size=300)
-    assert BoostForestRegressor(120, n_stages="auto", random_state=0, preset="paper").fit(X, y).n_stages_ == 1
+    assert paper_regressor(120, n_stages="auto").fit(X, y).n_stages_ == 1
 
 
 def test_enough_trees_are_found_out():
     X, y = smooth_table()
-    strict = BoostForestRegressor("auto", random_state=0, preset="paper").fit(X, y)
-    noisy = BoostForestRegressor("auto", random_state=0, preset="paper").fit(
-        X, y + np.random.default_rng(0).normal(size=len(y)) * 20
-    )
+    strict = paper_regressor("auto").fit(X, y)
+    noisy = paper_regressor("auto").fit(X, y + np.random.default_rng(0).normal(size=len(y)) * 20)
     assert 50 <= noisy.forest_.n_trees < strict.forest_.n_trees <= 1000
-    assert contents(BoostForestRegressor(noisy.forest_.n_trees, random_state=0, preset="paper").fit(
+    assert contents(paper_regressor(noisy.forest_.n_trees).fit(
         X, y + np.random.default_rng(0).normal(size=len(y)) * 20)) == contents(noisy)  # fmt: skip
 
 
@@ -255,13 +253,13 @@ def test_what_does_not_go_together_is_refused(params, message):
 def test_rows_that_every_tree_has_drawn_are_warned_about():
     X, y = example_data("regression", n=60)
     with pytest.warns(UserWarning, match="rows were drawn by every tree"):
-        forest = BoostForestRegressor(40, n_stages=2, max_samples=300, random_state=0, preset="paper").fit(X, y)
+        forest = paper_regressor(40, n_stages=2, max_samples=300).fit(X, y)
     assert np.isfinite(forest.predict(X)).all()
 
 
 def test_a_warm_start_does_not_go_on_from_stages():
     X, y = smooth_table(200)
-    forest = BoostForestRegressor(60, n_stages=2, random_state=0, preset="paper").fit(X, y)
+    forest = paper_regressor(60, n_stages=2).fit(X, y)
     with pytest.raises(ValueError, match="warm_start=True cannot add to a forest that was fitted with stages"):
         forest.set_params(n_stages=1, warm_start=True, n_estimators=80).fit(X, y)
     assert forest.n_stages_ == 2

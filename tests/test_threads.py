@@ -40,8 +40,7 @@ def outputs(forest, X):
     return [getattr(forest, m)(X).tobytes() for m in methods if hasattr(forest, m)]
 
 
-# ------------------------------------------------------------------------------
-# Our own threads.
+# ------------------------------------------------------------------------------------------------------ our own threads
 
 
 @pytest.mark.parametrize("d", [4, MANY])
@@ -69,8 +68,7 @@ def test_predictions_are_the_same_for_any_number_of_threads_and_rows(task):
     assert_array_equal(alone, forest.predict(X)[:200])
 
 
-# ------------------------------------------------------------------------------
-# Python's threads and joblib's processes.
+# ------------------------------------------------------------------------------ Python's threads and joblib's processes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -114,17 +112,14 @@ def test_grid_search_on_two_processes_finds_the_same_as_on_one():
     assert contents(one.best_estimator_) == contents(two.best_estimator_)
 
 
-# ------------------------------------------------------------------------------
-# Ctrl-C.
+# --------------------------------------------------------------------------------------------------------------- Ctrl-C
 
-INTERRUPTED_FIT = """
+INTERRUPTED = """
 import signal, sys, threading, time
 import numpy as np
-from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor
+from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier, BoostTreeRegressor, _core
 from boostforest.nodes import ELM
-estimator = {estimator}
-X = np.random.default_rng(0).normal(size=(60_000, 30))
-y = np.floor(X[:, 0] * X[:, 1]) % {n_classes}
+{prepare}
 
 def interrupt():
     global at
@@ -134,33 +129,34 @@ def interrupt():
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 threading.Timer(0.5, interrupt).start()
 try:
-    estimator.fit(X, y)
+    {work}
 except KeyboardInterrupt:
     seconds = time.process_time() - at
 else:
     sys.exit("the fit ended before it was interrupted")
+{check}
+print(seconds)
+"""
+PREPARE_FIT = """
+estimator = {estimator}
+X = np.random.default_rng(0).normal(size=(60_000, 30))
+y = np.floor(X[:, 0] * X[:, 1]) % {n_classes}
+"""
+CHECK_FIT = """
 assert not [name for name in vars(estimator) if name.endswith("_")], "something is left of the fit"
 if hasattr(estimator, "n_estimators"):
     estimator.set_params(n_estimators=2)
 assert np.isfinite(estimator.fit(X[:300], y[:300]).predict(X[:300])).all()
-print(seconds)
+"""
+PREPARE_REGRESSION = """
+X = np.random.default_rng(0).normal(size=(30_000, 100))
+y, rows, weight = np.floor(np.abs(4 * X[:, 0])) % 10, np.arange(len(X), dtype=np.int32), np.ones(len(X))
 """
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        "BoostForestRegressor(500, n_jobs=1)",
-        "BoostForestClassifier(500, n_jobs=2, verbose=1)",
-        "BoostTreeRegressor(batch_size=None, min_samples_leaf=1, n_cuts=30)",  # one tree alone takes long enough
-    ],
-)
-def test_ctrl_c_ends_a_long_fit_soon_and_leaves_the_estimator_unfitted(estimator):
-    assert_interrupted_soon(INTERRUPTED_FIT.format(estimator=estimator, n_classes=2))
-
-
-def assert_interrupted_soon(code):
-    """Run code that interrupts itself and prints how long it took to end."""
+def assert_interrupted_soon(prepare, work="estimator.fit(X, y)", check=CHECK_FIT):
+    """Run a program that interrupts its work and prints how long that took to end."""
+    code = INTERRUPTED.format(prepare=prepare, work=work, check=check)
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 2 * float(os.environ.get("BOOSTFOREST_TIME_FACTOR", "1"))  # sanitizers are slow
@@ -169,41 +165,21 @@ def assert_interrupted_soon(code):
 @pytest.mark.parametrize(
     ("estimator", "n_classes"),
     [
-        ('BoostTreeClassifier(node_model="svr", batch_size=None, max_leaf_nodes=2)', 40),
+        ("BoostForestRegressor(500, n_jobs=1)", 2),
+        ("BoostForestClassifier(500, n_jobs=2, verbose=1)", 2),
+        ("BoostTreeRegressor(batch_size=None, min_samples_leaf=1, n_cuts=30)", 2),  # one tree alone takes long enough
+        ('BoostTreeClassifier(node_model="svr", batch_size=None, max_leaf_nodes=2)', 40),  # from here on a single node
         ("BoostTreeRegressor(n_cuts=20_000, batch_size=None, max_leaf_nodes=2)", 2),
         ("BoostTreeRegressor(node_model=ELM(10_000), batch_size=None, max_leaf_nodes=2)", 2),
     ],
-    ids=["svr", "cuts", "hidden layer"],
 )
-def test_ctrl_c_is_seen_within_a_single_node(estimator, n_classes):
-    assert_interrupted_soon(INTERRUPTED_FIT.format(estimator=estimator, n_classes=n_classes))
-
-
-INTERRUPTED_REGRESSION = """
-import signal, sys, threading, time
-import numpy as np
-from boostforest import _core
-X = np.random.default_rng(0).normal(size=(30_000, 100))
-y = np.floor(np.abs(4 * X[:, 0])) % 10
-
-def interrupt():
-    global at
-    at = time.process_time()
-    signal.raise_signal(signal.SIGINT)
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Timer(0.5, interrupt).start()
-try:
-    _core.l1_logistic(X, np.arange(len(X), dtype=np.int32), y, np.ones(len(X)), 1e-3, np.zeros((10, 101)), 10_000, 0.0)
-except KeyboardInterrupt:
-    print(time.process_time() - at)
-else:
-    sys.exit("the fit ended before it was interrupted")
-"""
+def test_ctrl_c_ends_a_long_fit_soon_and_leaves_the_estimator_unfitted(estimator, n_classes):
+    assert_interrupted_soon(PREPARE_FIT.format(estimator=estimator, n_classes=n_classes))
 
 
 def test_ctrl_c_is_seen_within_a_logistic_regression():
-    assert_interrupted_soon(INTERRUPTED_REGRESSION)
+    work = "_core.l1_logistic(X, rows, y, weight, 1e-3, np.zeros((10, 101)), 10_000, 0.0)"
+    assert_interrupted_soon(PREPARE_REGRESSION, work, check="")
 
 
 def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
@@ -218,8 +194,7 @@ def test_an_error_in_the_progress_bar_ends_the_fit(monkeypatch):
     assert not hasattr(forest, "forest_")
 
 
-# ------------------------------------------------------------------------------
-# BLAS.
+# ----------------------------------------------------------------------------------------------------------------- BLAS
 
 
 def blas_threads():

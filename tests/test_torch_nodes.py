@@ -30,8 +30,7 @@ def n_parameters(module):
     return sum(p.numel() for p in module.parameters())
 
 
-# ------------------------------------------------------------------------------
-# The networks.
+# --------------------------------------------------------------------------------------------------------- the networks
 
 
 def test_the_networks_are_as_large_as_the_papers():
@@ -54,8 +53,7 @@ def test_a_convolution_as_a_matrix_product_is_the_same(padding):
     torch.testing.assert_close(other(x), module(x))
 
 
-# ------------------------------------------------------------------------------
-# Training.
+# ------------------------------------------------------------------------------------------------------------- training
 
 
 def problems(n_problems, n_outputs, n_features=3):
@@ -153,8 +151,7 @@ def test_trees_start_from_different_weights():
     assert np.abs(first.arrays["weight"] - second.arrays["weight"]).max() > 0.01
 
 
-# ------------------------------------------------------------------------------
-# Trees and forests.
+# ---------------------------------------------------------------------------------------------------- trees and forests
 
 
 def test_networks_learn_images():
@@ -239,8 +236,7 @@ def test_random_layers_follow_from_the_seed():
     assert torch.equal(state, torch.get_rng_state())  # the user's own random numbers are left alone
 
 
-# ------------------------------------------------------------------------------
-# What cannot work.
+# ----------------------------------------------------------------------------------------------------- what cannot work
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ def shop(n=300):
     return frame, y + rng.normal(size=n)
 
 
+X, y = shop()
+
+
 def holds(condition, row):
     """Tell whether a row meets a condition as the text has it."""
     condition, _, absent = condition.partition(" or ")
@@ -74,7 +77,6 @@ def scores_from_text(text, rows, label="y"):
 
 
 def test_the_text_says_what_a_regression_tree_predicts():
-    X, y = shop()
     tree = BoostTreeRegressor(clip=False, missing_fill="mean", random_state=0).fit(X, y)
     known = X.dropna()  # a formula has no filling
     text = export_text(tree, digits=15)
@@ -83,7 +85,6 @@ def test_the_text_says_what_a_regression_tree_predicts():
 
 
 def test_the_text_says_where_missing_values_and_unknown_categories_go():
-    X, y = shop()
     tree = BoostTreeRegressor(node_model="constant", clip=False, random_state=0).fit(X, y)
     text = export_text(tree, digits=15)
     strange = pd.concat([X, X[::5].assign(town="Oslo"), X[::5].assign(sex="x"), X[::7].assign(age=np.nan)])
@@ -121,7 +122,6 @@ def test_the_text_says_what_a_classification_tree_predicts(task):
 
 
 def test_a_node_has_its_rows_and_its_error():
-    X, y = shop()
     tree = BoostTreeRegressor(max_leaf_nodes=3, random_state=0).fit(X, y)
     leaves, errors = tree.apply(X), tree.predict(X) - y
     expected = {f"{(leaves == leaf).sum()} rows, RMSE {np.sqrt((errors[leaves == leaf] ** 2).mean()):.4g}" for leaf in
@@ -141,7 +141,6 @@ def test_long_models_show_the_largest_effects():
 
 
 def test_the_first_levels_can_be_shown_alone():
-    X, y = shop()
     tree = BoostTreeRegressor(random_state=0).fit(X, y)
     whole, part = export_text(tree), export_text(tree, max_depth=2)
     branches, *models = part.split("\n\n")

@@ -17,8 +17,7 @@ def params_for(task, **changes):
     return Params(task=task, n_classes=3 if task == "multiclass" else 2, **{"min_samples_leaf": 8, **changes})
 
 
-# ------------------------------------------------------------------------------
-# Random numbers.
+# ------------------------------------------------------------------------------------------------------- random numbers
 
 
 def test_words_are_splitmix64():
@@ -80,8 +79,7 @@ def test_bootstrap_rows_without_weights_are_uniform():
     assert stats.chisquare(np.bincount(rows)).pvalue > 0.001
 
 
-# ------------------------------------------------------------------------------
-# Losses.
+# --------------------------------------------------------------------------------------------------------------- losses
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -118,8 +116,7 @@ def test_regression_pseudo_labels_are_residuals():
     assert_allclose(v[:, 0], [1.0, 3.0])
 
 
-# ------------------------------------------------------------------------------
-# Gains.
+# ---------------------------------------------------------------------------------------------------------------- gains
 
 
 def test_xgb_gain_of_a_small_example():
@@ -168,8 +165,7 @@ def test_weights_act_as_repeated_rows_in_label_gains(gain):
     assert gain(left, w.astype(float), y, 3) == pytest.approx(gain(left.repeat(w), np.ones(w.sum()), y.repeat(w), 3))
 
 
-# ------------------------------------------------------------------------------
-# Node models.
+# ---------------------------------------------------------------------------------------------------------- node models
 
 
 def test_ridge_matches_scikit_learn():
@@ -196,8 +192,7 @@ def test_models_of_several_classes_are_centred(node_model):
         assert_allclose(X @ coef.T + intercept, 2 / 3 * (raw - raw.mean(axis=1, keepdims=True)))
 
 
-# ------------------------------------------------------------------------------
-# Whole trees.
+# ---------------------------------------------------------------------------------------------------------- whole trees
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ from boostforest._losses import Logistic, SquaredError
 from boostforest._model.conformal import effective_rows, limits, thin_out, weighted_rows
 from model_files import GOLDEN, with_tensors
 from models import FORESTS as PAPER
-from models import TREES, out_of_bag, output
+from models import TREES, out_of_bag, output, paper_classifier, paper_regressor
 from twin import example_data
 
 FORESTS = {
@@ -65,8 +66,7 @@ def clean_labels(task, n=160):
     return example_data(task, n=n)[1]
 
 
-# ------------------------------------------------------------------------------
-# Out of bag.
+# ----------------------------------------------------------------------------------------------------------- out of bag
 
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["BoostForest", "PoolForest"])
@@ -96,24 +96,17 @@ def test_out_of_bag_scores_are_weighted_by_sample_weight_and_not_by_class_weight
     assert_allclose(forest.oob_score_, expected)
 
 
-def test_intervals_are_those_of_the_table_without_the_rows_of_no_weight():
-    X, y, weight = spoiled("regression")
-    settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, y, weight)
-    clean = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X, clean_labels("regression"), weight)
-    assert_array_equal(forest.predict_interval(X), clean.predict_interval(X))
-    without = BoostForestRegressor(**({"preset": "paper"} | settings)).fit(X[weight > 0], y[weight > 0])
-    widths = [np.diff(f.predict_interval(X), axis=1).mean() for f in (forest, without)]
-    assert_allclose(widths[0], widths[1], rtol=0.2)
-
-
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-def test_sets_are_those_of_the_table_without_the_rows_of_no_weight(task):
+@pytest.mark.parametrize("task", FORESTS)
+def test_intervals_and_sets_are_those_of_the_table_without_the_rows_of_no_weight(task):
     X, y, weight = spoiled(task)
-    settings = {"n_estimators": 60, "oob_score": True, "random_state": 0}
-    forest = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, y, weight)
-    clean = BoostForestClassifier(**({"preset": "paper"} | settings)).fit(X, clean_labels(task), weight)
-    assert_array_equal(forest.predict_set(X), clean.predict_set(X))
+    make = partial(FORESTS[task][0], 60, oob_score=True, random_state=0)
+    forest, clean = (make().fit(X, target, weight) for target in (y, clean_labels(task)))
+    method = "predict_interval" if task == "regression" else "predict_set"
+    assert_array_equal(getattr(forest, method)(X), getattr(clean, method)(X))
+    if task == "regression":
+        without = make().fit(X[weight > 0], y[weight > 0])
+        widths = [np.diff(f.predict_interval(X), axis=1).mean() for f in (forest, without)]
+        assert_allclose(widths[0], widths[1], rtol=0.2)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +148,7 @@ def test_an_objective_without_any_weighted_row_says_so():
     assert objective.average(np.array([1, 2, np.inf, np.nan]), np.ones(4, dtype=bool)) == 1.5
 
 
-# ------------------------------------------------------------------------------
-# Limits of errors.
+# ----------------------------------------------------------------------------------------------------- limits of errors
 
 
 def test_effective_rows_are_kishs():
@@ -221,9 +213,7 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
     random = rng.random(2400) < 0.5
     y = np.where(random, rng.integers(0, 3, 2400), y)
     weight = np.where(random, 0.1, 1.0)
-    forest = BoostForestClassifier(60, oob_score=True, random_state=0, preset="paper").fit(
-        X[:900], y[:900], weight[:900]
-    )
+    forest = paper_classifier(60, oob_score=True).fit(X[:900], y[:900], weight[:900])
     sets = forest.predict_set(X[900:], coverage=0.9)
     inside = sets[np.arange(1500), y[900:]]
     assert abs(np.average(inside, weights=weight[900:]) - 0.9) < 0.04
@@ -232,9 +222,7 @@ def test_weighted_sets_hold_the_classes_of_the_weighted_population():
 def test_too_few_weighted_rows_give_infinite_intervals_and_the_warning_counts_them():
     X, y = example_data("regression", n=200)
     weight = np.r_[np.full(4, 1000.0), np.ones(196)]
-    forest = BoostForestRegressor(
-        60, oob_score=True, max_samples=5, min_samples_leaf=1, random_state=0, preset="paper"
-    ).fit(X, y, weight)
+    forest = paper_regressor(60, oob_score=True, max_samples=5, min_samples_leaf=1).fit(X, y, weight)
     with pytest.warns(UserWarning, match=r"needs at least 9 training rows .* that count as 4\.\d+ by their weights"):
         assert np.isinf(forest.predict_interval(X[:2], coverage=0.9)).all()
 
@@ -254,8 +242,7 @@ def test_files_keep_the_weights_of_intervals_and_sets(task, tmp_path):
     assert [name in path.read_bytes() for path in paths] == [True, False, False]
 
 
-# ------------------------------------------------------------------------------
-# Scorers.
+# -------------------------------------------------------------------------------------------------------------- scorers
 
 REGRESSION_SCORES = {
     "neg_mean_absolute_error": lambda y, p, w: -mean_absolute_error(y, p, sample_weight=w),
@@ -301,7 +288,7 @@ def test_oob_score_takes_scorers_by_name_and_as_objects_and_metrics(task, kind, 
 def test_scorers_know_text_labels():
     X, y = example_data("binary", n=80)
     labels = np.array(["no", "yes"])[y.astype(int)]
-    by_name = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper").fit(X, labels)
+    by_name = paper_classifier(30, oob_score="roc_auc").fit(X, labels)
     assert by_name.oob_score_ == roc_auc_score(labels, by_name.oob_decision_function_[:, 1])
 
 
@@ -315,18 +302,17 @@ def test_an_oob_score_that_is_none_is_refused(cls, bad):
 
 def test_a_scorer_that_cannot_be_computed_says_so_and_leaves_nothing_behind():
     X, y = example_data("multiclass", n=80)
-    forest = BoostForestClassifier(30, oob_score="roc_auc", random_state=0, preset="paper")
+    forest = paper_classifier(30, oob_score="roc_auc")
     with pytest.raises(ValueError, match="oob_score could not be computed from out-of-bag predictions"):
         forest.fit(X, y)
     assert not hasattr(forest, "forest_")
     assert forest.set_params(oob_score="roc_auc_ovr").fit(X, y).oob_score_ > 0.5
 
 
-def test_files_keep_the_name_of_a_scorer(tmp_path):
+def test_files_keep_the_name_of_a_scorer(reloaded):
     X, y = example_data("binary", n=80)
-    forest = BoostForestClassifier(30, oob_score="neg_log_loss", random_state=0, preset="paper").fit(X, y)
-    forest.save_model(tmp_path / "f")
-    loaded = load_model(tmp_path / "f")
+    forest = paper_classifier(30, oob_score="neg_log_loss").fit(X, y)
+    loaded = reloaded(forest)
     assert loaded.oob_score == "neg_log_loss" and loaded.oob_score_ == forest.oob_score_ < 0
 
 
@@ -338,8 +324,7 @@ def test_every_scorer_of_scikit_learn_can_be_told_from_a_metric():
         assert by_name.oob_score_ == by_object.oob_score_
 
 
-# ------------------------------------------------------------------------------
-# Draws.
+# ---------------------------------------------------------------------------------------------------------------- draws
 
 
 @pytest.mark.parametrize("cls", [BoostForestRegressor, PoolForestRegressor])
@@ -369,7 +354,7 @@ def test_ctrl_c_is_seen_inside_of_long_draws(what, weighted):
     X, y = example_data("regression", n=40)
     weight = np.linspace(1, 2, 40) if weighted else None
     if what == "fit":
-        forest = BoostForestRegressor(2, max_samples=2**31 - 1, random_state=0, preset="paper")
+        forest = paper_regressor(2, max_samples=2**31 - 1)
         draw = lambda: forest.fit(X, y, weight)  # noqa: E731
     else:
         draw = lambda: _core.bootstrap_counts(0, 40, 2**31 - 1, np.cumsum(weight) if weighted else None)  # noqa: E731
@@ -393,8 +378,7 @@ def test_n_jobs_that_no_machine_has_is_named(cls):
         cls(n_estimators=3, n_jobs=2**31).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# The unit of weights.
+# -------------------------------------------------------------------------------------------------- the unit of weights
 
 
 def test_weights_without_a_unit_have_a_mean_of_one_row_and_others_count_rows():

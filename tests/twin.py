@@ -96,8 +96,7 @@ def bootstrap_rows(seed: int, n: int, n_draws: int, weights: Array | None = None
     return np.sort(np.minimum(rows, n - 1))
 
 
-# ------------------------------------------------------------------------------
-# What a tree is made of.
+# ----------------------------------------------------------------------------------------------- what a tree is made of
 
 
 @dataclass
@@ -194,8 +193,7 @@ class Node:
         return len(self.rows)
 
 
-# ------------------------------------------------------------------------------
-# Losses.
+# --------------------------------------------------------------------------------------------------------------- losses
 
 
 def probabilities(F: Array, params: Params) -> Array:
@@ -373,8 +371,7 @@ def shortened_times(step: Array, y: Array, F: Array, weight: Array, params: Para
     return factor, shift if total(factor, shift) < best - 1e-12 * abs(best) else 0.0
 
 
-# ------------------------------------------------------------------------------
-# Gains: `left` marks the rows that go left.
+# ---------------------------------------------------------------------------- gains: `left` marks the rows that go left
 
 
 def comparable(value: float, size: float = 0.0) -> float:
@@ -452,8 +449,7 @@ def split_gain(left: Array, w: Array, y: Array, g: Array, h: Array, params: Para
     raise ValueError(f"unknown criterion {params.criterion!r}")
 
 
-# ------------------------------------------------------------------------------
-# Node models.
+# ---------------------------------------------------------------------------------------------------------- node models
 
 
 def fit_ridge(X: Array, z: Array, v: Array, params: Params) -> tuple[Array, float]:
@@ -676,8 +672,7 @@ def adjust_step(node: Node, x: Array, y: Array, start: Array, w: Array, params: 
     node.coef, node.intercept = coef, intercept
 
 
-# ------------------------------------------------------------------------------
-# Splits.
+# --------------------------------------------------------------------------------------------------------------- splits
 
 
 @dataclass
@@ -780,8 +775,7 @@ def split_node(node: Node, sample: Sample, params: Params) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------
-# Growth.
+# --------------------------------------------------------------------------------------------------------------- growth
 
 
 def grow(X: Array, y: Array, weight: Array | None, seed: int, params: Params) -> Node:
@@ -831,8 +825,7 @@ def summed_model(root: Node, path: str, d: int) -> tuple[Array, Array]:
     return coef, intercept
 
 
-# ------------------------------------------------------------------------------
-# Prediction.
+# ----------------------------------------------------------------------------------------------------------- prediction
 
 
 def path_of(root: Node, x: Array) -> list[Node]:
@@ -916,8 +909,7 @@ def forest_predict(trees: list[Node], X: Array, params: Params) -> Array:
     return np.mean([predict_proba(root, X, params) for root in trees], axis=0)
 
 
-# ------------------------------------------------------------------------------
-# Data to compare on.
+# --------------------------------------------------------------------------------------------------- data to compare on
 
 
 def example_data(task: str, n: int = 150, d: int = 4, seed: int = 0) -> tuple[Array, Array]:

@@ -1,7 +1,5 @@
 """Runs Weka, the reference for the model trees and for boosting, where Java and its jar are installed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

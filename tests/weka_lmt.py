@@ -5,8 +5,6 @@ python tests/weka_lmt.py [NAME ...]    # into tests/data/weka-lmt.json; needs Ja
 The paper's datasets may be named too, with ``--data DIR`` and boostforest-paper installed.
 """
 
-from __future__ import annotations
-
 import time
 from functools import cache
 from pathlib import Path

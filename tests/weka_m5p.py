@@ -5,8 +5,6 @@ python tests/weka_m5p.py [NAME ...]    # into tests/data/weka-m5p.json; needs Ja
 The paper's datasets may be named too, with ``--data DIR`` and boostforest-paper installed.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

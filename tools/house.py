@@ -3,8 +3,6 @@
 Run it as ``python tools/house.py`` with the package installed; ``tests/test_house.py`` guards the same figures.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 import tempfile

@@ -3,10 +3,7 @@
 Ours are oblivious, LightGBM's grow leaf by leaf.
 """
 
-from __future__ import annotations
-
 import argparse
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from time import process_time
@@ -14,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.speed.measure import seconds_of
 from benchmarks.speed.results import write_json
 from boostforest import _core
 from boostforest_paper.types import Floats
@@ -51,13 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the seconds here")
 
 
-def seconds_of(call: Callable[[], object]) -> float:
-    """Seconds that the processor takes for one call."""
-    start = process_time()
-    call()
-    return process_time() - start
-
-
 def table(n_rows: int, n_features: int, n_classes: int) -> tuple[Floats, Floats]:
     """Return features and a target with a slope, a wave and an interaction."""
     rng = np.random.default_rng(0)
@@ -68,15 +59,8 @@ def table(n_rows: int, n_features: int, n_classes: int) -> tuple[Floats, Floats]
 
 def boost(X: Floats, y: Floats, n_classes: int, leaves: int, rounds: int) -> None:
     """Boost one bag in the core."""
-    rules = {"max_leaves": leaves, "reg_lambda": PENALTY, "overshoot": 0.0}
-    rules |= {
-        "learning_rate": RATE,
-        "feature_share": 1.0,
-        "row_share": 1.0,
-        "max_rounds": rounds,
-        "patience": rounds,
-        "most_bins": BINS,
-    }
+    rules = {"max_leaves": leaves, "reg_lambda": PENALTY, "overshoot": 0.0, "learning_rate": RATE, "most_bins": BINS}
+    rules |= {"feature_share": 1.0, "row_share": 1.0, "max_rounds": rounds, "patience": rounds}
     code = _core.LossCode.LOGISTIC if n_classes else _core.LossCode.SQUARED_ERROR
     compiled = _core.TrainingTable(X, X.mean(axis=0), X.std(axis=0), y, code, n_classes)
     bags = compiled.boost(rules, np.array([1], dtype=np.uint64), len(y), None, None, False, 1, None, None)
@@ -98,8 +82,8 @@ def measure(n_rows: int, n_features: int, n_classes: int, leaves: int, rounds: i
     X, y = table(n_rows, n_features, n_classes)
     own, others = [], []
     for _ in range(repeats):
-        own.append(seconds_of(lambda: boost(X, y, n_classes, leaves, rounds)))
-        others.append(seconds_of(lambda: boost_by_lightgbm(X, y, n_classes, leaves, rounds)))
+        own.append(seconds_of(lambda: boost(X, y, n_classes, leaves, rounds), process_time))
+        others.append(seconds_of(lambda: boost_by_lightgbm(X, y, n_classes, leaves, rounds), process_time))
     return Ratio(n_rows, leaves, n_classes, min(own), min(others))
 
 

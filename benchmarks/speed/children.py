@@ -1,7 +1,5 @@
 """Worker processes seen from outside: started with their number of threads, asked in turns, ended for sure."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

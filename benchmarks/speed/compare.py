@@ -1,7 +1,5 @@
 """``python -m benchmarks.speed compare``: this working tree against another revision, built and run side by side."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

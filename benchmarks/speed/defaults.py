@@ -4,17 +4,16 @@ Other programs may run on the machine: time is that of the process, and learners
 Extra-Trees have 250 trees; of tables where that takes minutes they grow a part, which stands for as many more.
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.speed.measure import seconds_of
 from benchmarks.speed.results import write_json
 from boostforest_paper import data, generators
 from boostforest_paper.data.folder import add_folder
@@ -96,13 +95,6 @@ def make(learner: str, task: Task, seed: int, n_trees: int) -> Any:
     return find(learner).build(settings, params)
 
 
-def processor_seconds(call: Callable[[], object]) -> float:
-    """Return the processor time of a call, all threads together."""
-    start = process_time()
-    call()
-    return process_time() - start
-
-
 def judge(model: Any, problem: Problem) -> tuple[float | None, float | None]:
     """Return the loss on the test part and, of classes, the accuracy."""
     found = problem.score(problem.output(model))
@@ -119,7 +111,7 @@ def run_table(name: str, learners: list[str], repeats: int, folder: Path) -> dic
         for learner in learners:
             models[learner] = model = make(learner, problem.task, seed, n_trees)
             factor = N_TREES / n_trees if learner in _FORESTS else 1.0
-            spent = processor_seconds(lambda: model.fit(problem.X, problem.y))  # noqa: B023 - called at once
+            spent = seconds_of(lambda: model.fit(problem.X, problem.y), process_time)  # noqa: B023 - called at once
             seconds[learner].append(factor * spent)
     return {learner: Outcome(min(seconds[learner]), *judge(models[learner], problem)) for learner in learners}
 

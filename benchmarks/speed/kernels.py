@@ -1,7 +1,5 @@
 """``python -m benchmarks.speed kernels``: share of one core's measured dgemm peak that the ridge fits reach."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from itertools import product

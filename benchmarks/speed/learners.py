@@ -1,7 +1,5 @@
 """Who is timed: learners of boostforest-paper's registry, with as many trees as were asked for, and their sizes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from boostforest_paper.learners import Settings, find

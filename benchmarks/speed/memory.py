@@ -1,7 +1,5 @@
 """``python -m benchmarks.speed memory``: what fewer digits of the coefficients save in memory, on a million rows."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

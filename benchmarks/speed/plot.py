@@ -1,7 +1,5 @@
 """The picture of ``benchmarks.speed scaling``: a panel per axis, both scales logarithmic."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What follows from measurements in turns: ratios, their spread, their means."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterable

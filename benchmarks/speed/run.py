@@ -1,7 +1,5 @@
 """``python -m benchmarks.speed run``: BoostForest beside the other learners, each in a process of its own, in turns."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

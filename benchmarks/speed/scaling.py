@@ -1,7 +1,5 @@
 """``python -m benchmarks.speed scaling``: time against rows, features, classes, leaves, trees and threads."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The tables that learners are timed on, in suites, and the files through which the workers get them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

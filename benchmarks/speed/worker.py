@@ -3,8 +3,6 @@
 It says hello once its packages are imported and warm, then answers each job, a line of JSON, with a line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Command line of the paper's program: ``boostforest-paper COMMAND …``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -9,7 +9,7 @@ from boostforest._base.declare import argument, arguments_of, declared, is_integ
 from boostforest._base.docs import fill_docstring
 from boostforest._base.draws import child, entropy_of, tree_seeds
 from boostforest._base.sampling import Sampling
-from boostforest._base.typing import Entropy, Seeds
+from boostforest._base.typing import Array, Bytes, Entropy, Floats, Indices, Ints, Labels, Longs, Mask, Seeds
 from boostforest._base.validation import warn_if_one_class
 from boostforest._estimator.base import n_threads
 from boostforest._estimator.classifier import find_classes
@@ -20,37 +20,3 @@ from boostforest._pools.base import PoolClassifier, PoolForestBase, PoolRegresso
 from boostforest._pools.jobs import drawn_rows
 from boostforest._pools.members import seeded_clone
 from boostforest.nodes._python import Problem, centred
-
-__all__ = [
-    "Entropy",
-    "PoolClassifier",
-    "PoolForestBase",
-    "PoolRegressor",
-    "Problem",
-    "ReadOnlyColumns",
-    "Sampling",
-    "Seeds",
-    "_core",
-    "argument",
-    "arguments_of",
-    "centred",
-    "check_sample_weight",
-    "child",
-    "class_weights",
-    "declared",
-    "drawn_rows",
-    "entropy_of",
-    "fill_docstring",
-    "find_classes",
-    "fitted_aside",
-    "is_integer",
-    "is_real",
-    "mean_and_deviation",
-    "n_bootstrap_draws",
-    "n_threads",
-    "on_snapshot",
-    "seeded_clone",
-    "tree_seeds",
-    "warn_if_one_class",
-    "with_smallest_dtype",
-]

@@ -1,7 +1,5 @@
 """What the command line does: run, status, report, check, list, forget."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

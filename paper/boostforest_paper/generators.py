@@ -1,11 +1,10 @@
 """Synthetic data of any size: the same seed gives the same table."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from boostforest_paper.types import Floats
+
 Labels = npt.NDArray[np.int64]
 
 N_WAVES = 8  # directions in which the regression function bends

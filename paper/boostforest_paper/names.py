@@ -1,7 +1,5 @@
 """Registries: what is found by its name. An unknown name is answered with the known ones."""
 
-from __future__ import annotations
-
 from typing import Protocol, TypeVar
 
 

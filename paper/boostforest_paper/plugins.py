@@ -1,7 +1,5 @@
 """What a process has to do before it fits: limit the threads, run the user's registrations."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

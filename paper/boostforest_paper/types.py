@@ -1,7 +1,5 @@
 """Types that the whole package shares."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

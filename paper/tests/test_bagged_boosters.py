@@ -75,9 +75,17 @@ def test_an_objective_for_many_classes_bears_replicas_of_two():
     assert_allclose(forest.predict_proba(X).sum(axis=1), 1, rtol=1e-6)
 
 
-def test_rounds_have_one_name(package):
-    with pytest.raises(ValueError, match="use n_rounds"):
-        getattr(baselines, f"Bagged{package}Regressor")(pools={"n_estimators": [5]}).fit([[0.0], [1.0]], [0.0, 1.0])
+@pytest.mark.parametrize("package", PACKAGES)  # installed or not
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pools": {"n_estimators": [5]}}, "use n_rounds"),
+        ({"n_rounds": 0}, "n_rounds must be an integer of at least 1; got 0"),
+    ],
+)
+def test_bad_arguments_are_named(package, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(baselines, f"Bagged{package}Regressor")(**arguments).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 def test_one_class_has_probability_one(package):
@@ -95,11 +103,6 @@ def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ImportError, match=rf'needs {PACKAGES[package]}: pip install "boostforest-paper\[boosters\]"'):
         getattr(baselines, f"Bagged{package}Regressor")().fit([[0.0], [1.0]], [0.0, 1.0])
-
-
-def test_bad_rounds_are_named():
-    with pytest.raises(ValueError, match="n_rounds must be an integer of at least 1; got 0"):
-        baselines.BaggedXGBoostRegressor(n_rounds=0).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
 def test_a_cell_that_is_no_number_is_refused_also_where_no_member_draws_it(package):

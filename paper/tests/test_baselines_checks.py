@@ -4,7 +4,6 @@ import importlib.util
 
 import pytest
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest.nodes.torch import MLP
 from boostforest_paper.baselines import (
@@ -12,15 +11,20 @@ from boostforest_paper.baselines import (
     BaggedLightGBMRegressor,
     BaggedNetworksClassifier,
     BaggedNetworksRegressor,
+    BaggedTAOClassifier,
     BaggedXGBoostClassifier,
     BaggedXGBoostRegressor,
     DeepBoostClassifier,
     ELMClassifier,
     ELMRegressor,
     FilterBoostClassifier,
+    GBDTPLClassifier,
+    GBDTPLRegressor,
     LogitBoostClassifier,
     MultiBoostClassifier,
+    TAOClassifier,
 )
+from models import all_checks
 
 ESTIMATORS = [
     LogitBoostClassifier(n_estimators=3),
@@ -29,6 +33,13 @@ ESTIMATORS = [
     DeepBoostClassifier(2, 3),
     ELMRegressor(),
     ELMClassifier(),
+    GBDTPLRegressor(10),
+    GBDTPLRegressor(10, min_samples_leaf=2, max_leaf_nodes=4, reg_alpha=0.1, n_jobs=2),
+    GBDTPLClassifier(10),
+    GBDTPLClassifier(10, min_samples_leaf=2, max_leaf_nodes=4, max_var=0),
+    TAOClassifier(),
+    TAOClassifier(max_depth=2, init="random", loss="zero_one", class_weight="balanced"),
+    BaggedTAOClassifier(4, max_depth=2, random_state=0),
 ]
 OPTIONAL = {
     "xgboost": [BaggedXGBoostRegressor(2, n_rounds=3), BaggedXGBoostClassifier(2, n_rounds=3)],
@@ -56,13 +67,7 @@ def expected_failed_checks(estimator):
     return {}
 
 
-def all_checks(estimators):
-    """Return scikit-learn's mark, its argument values as a list: 1.6 gives a generator, of which pytest 9 warns."""
-    mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failed_checks)
-    return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)
-
-
 @pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
-@all_checks(ESTIMATORS)
+@all_checks(ESTIMATORS, expected_failed_checks)
 def test_scikit_learns_check_passes(estimator, check):
     check(estimator)

@@ -1,5 +1,7 @@
 """LogitBoost, MultiBoost and DeepBoost against slow twins, scikit-learn and what their papers promise."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -16,24 +18,21 @@ from boostforest_paper.baselines import (
     LogitBoostClassifier,
     MultiBoostClassifier,
 )
+from models import assert_refused
 
 ALL = [LogitBoostClassifier, MultiBoostClassifier, FilterBoostClassifier, DeepBoostClassifier]
 STUMP = DecisionTreeClassifier(max_depth=1)
 
 
-@pytest.fixture(scope="module")
-def noisy():
-    """Return two classes that no tree separates."""
-    return make_classification(200, 5, n_informative=4, n_redundant=0, flip_y=0.2, random_state=3)
+# Two classes that no tree separates.
+X, y = make_classification(200, 5, n_informative=4, n_redundant=0, flip_y=0.2, random_state=3)
 
 
-# ------------------------------------------------------------------------------
-# All of them.
+# ---------------------------------------------------------------------------------------------------------- all of them
 
 
 @pytest.mark.parametrize("make", ALL)
-def test_the_last_stage_is_the_ensemble(make, noisy):
-    X, y = noisy
+def test_the_last_stage_is_the_ensemble(make):
     model = make(n_estimators=8, random_state=0).fit(X, y)
     *_, scores = model.staged_decision_function(X)
     *_, p = model.staged_predict_proba(X)
@@ -45,8 +44,7 @@ def test_the_last_stage_is_the_ensemble(make, noisy):
 
 
 @pytest.mark.parametrize("make", ALL)
-def test_the_same_seed_gives_the_same_ensemble_and_fewer_rounds_its_beginning(make, noisy):
-    X, y = noisy
+def test_the_same_seed_gives_the_same_ensemble_and_fewer_rounds_its_beginning(make):
     long, again, short = (make(n_estimators=n, random_state=1).fit(X, y) for n in (8, 8, 5))
     assert_array_equal(long.decision_function(X), again.decision_function(X))
     if make is not MultiBoostClassifier:  # its committees depend on the number of members
@@ -60,8 +58,7 @@ def test_more_than_two_classes_are_refused_where_there_may_be_two(make):
 
 
 @pytest.mark.parametrize("make", ALL)
-def test_one_class_that_counts_is_refused(make, noisy):
-    X, y = noisy
+def test_one_class_that_counts_is_refused(make):
     with pytest.raises(ValueError, match="y contains 1 class after sample_weight trimmed"):
         make().fit(X, y, sample_weight=y)
 
@@ -81,31 +78,26 @@ def test_one_class_that_counts_is_refused(make, noisy):
         (DeepBoostClassifier(loss="hinge"), "loss must be one of 'exponential', 'logistic'; got 'hinge'"),
     ],
 )
-def test_bad_arguments_are_named(model, message, noisy):
+def test_bad_arguments_are_named(model, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(*noisy)
+        model.fit(X, y)
 
 
-def test_members_without_weights_are_refused_as_scikit_learn_does(noisy):
+def test_members_without_weights_are_refused_as_scikit_learn_does():
     from sklearn.neighbors import KNeighborsClassifier
 
     with pytest.raises(ValueError, match="KNeighborsClassifier doesn't support sample_weight"):
-        MultiBoostClassifier(KNeighborsClassifier()).fit(*noisy)
+        MultiBoostClassifier(KNeighborsClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="estimator must be a classifier of scikit-learn, or None; got <class"):
-        MultiBoostClassifier(LinearSVC).fit(*noisy)
+        MultiBoostClassifier(LinearSVC).fit(X, y)
 
 
-def test_a_failed_fit_leaves_the_model_as_it_was(noisy):
-    X, y = noisy
-    model = DeepBoostClassifier(n_estimators=3, random_state=0).fit(X, y)
-    before = model.decision_function(X)
-    with pytest.raises(ValueError, match="Only binary"):
-        model.fit(X, np.arange(len(y)) % 3)
-    assert_array_equal(model.decision_function(X), before)
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    make = partial(DeepBoostClassifier, n_estimators=3, random_state=0)
+    assert_refused(make, X, y, "Only binary", y=np.arange(200) % 3)
 
 
-# ------------------------------------------------------------------------------
-# LogitBoost.
+# ----------------------------------------------------------------------------------------------------------- LogitBoost
 
 
 def ridge_by_hand(X, z, w, alpha):
@@ -141,15 +133,13 @@ def test_logit_boost_is_the_papers_algorithm(n_classes):
     assert_allclose(model.predict_proba(X), logit_boost_by_hand(X, y, weight, 4), atol=1e-10)
 
 
-def test_logit_boost_with_linear_regression_is_logistic_regression(noisy):
+def test_logit_boost_with_linear_regression_is_logistic_regression():
     """Newton's method on the log-loss, which is what logistic regression minimises; clipping would change that."""
-    X, y = noisy
     boosted = LogitBoostClassifier(Ridge(alpha=1e-10), 15, z_max=1e9).fit(X, y)
     assert_allclose(boosted.predict_proba(X), LogisticRegression(C=1e10).fit(X, y).predict_proba(X), atol=1e-3)
 
 
-# ------------------------------------------------------------------------------
-# MultiBoost.
+# ----------------------------------------------------------------------------------------------------------- MultiBoost
 
 
 def test_one_committee_is_adaboost():
@@ -160,8 +150,8 @@ def test_one_committee_is_adaboost():
     assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_every_committee_starts_anew(noisy):
-    model = MultiBoostClassifier(STUMP, 30, n_committees=5, random_state=0).fit(*noisy)
+def test_every_committee_starts_anew():
+    model = MultiBoostClassifier(STUMP, 30, n_committees=5, random_state=0).fit(X, y)
     assert model._committee_ends() == {6, 12, 18, 24}
     errors = model.estimator_errors_.reshape(5, 6)
     assert errors[:, 0].max() < errors[:, 1:].mean()  # rows are easy again, to those that come first
@@ -182,12 +172,10 @@ def test_a_member_no_better_than_chance_is_scikit_learns_error():
         MultiBoostClassifier(random_state=0).fit(X, y)
 
 
-# ------------------------------------------------------------------------------
-# DeepBoost.
+# ------------------------------------------------------------------------------------------------------------ DeepBoost
 
 
-def test_without_penalties_deep_boost_votes_as_adaboost(noisy):
-    X, y = noisy
+def test_without_penalties_deep_boost_votes_as_adaboost():
     deep = DeepBoostClassifier(1, 6, lambda_=0.0, random_state=0).fit(X, y)
     ada = AdaBoostClassifier(STUMP, n_estimators=6, random_state=0).fit(X, y)
     assert_allclose([2 * step for _, step in deep.steps_], ada.estimator_weights_)
@@ -208,8 +196,7 @@ def adaboost_steps(model, X, y):
     return steps
 
 
-def test_without_penalties_all_steps_are_adaboosts_also_along_trees_taken_again(noisy):
-    X, y = noisy
+def test_without_penalties_all_steps_are_adaboosts_also_along_trees_taken_again():
     model = DeepBoostClassifier(1, 60, lambda_=0.0, random_state=0).fit(X, y)
     assert len(model.estimators_) < len(model.steps_)
     assert_allclose([step for _, step in model.steps_], adaboost_steps(model, X, y), atol=1e-9)
@@ -217,8 +204,7 @@ def test_without_penalties_all_steps_are_adaboosts_also_along_trees_taken_again(
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
 @pytest.mark.parametrize(("beta", "lambda_"), [(0.0, 0.0), (0.02, 0.0), (0.005, 0.01)])
-def test_the_objective_never_rises_and_is_what_the_docstring_says(noisy, loss, beta, lambda_):
-    X, y = noisy
+def test_the_objective_never_rises_and_is_what_the_docstring_says(loss, beta, lambda_):
     weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
     model = DeepBoostClassifier(3, 40, loss=loss, beta=beta, lambda_=lambda_, random_state=0)
     model.fit(X, y, sample_weight=weight)
@@ -231,9 +217,8 @@ def test_the_objective_never_rises_and_is_what_the_docstring_says(noisy, loss, b
     assert model.objective_[-1] == pytest.approx(weight @ phi / m + paid)
 
 
-def test_many_rounds_end_at_the_minimum_of_the_objective_over_the_trees(noisy):
+def test_many_rounds_end_at_the_minimum_of_the_objective_over_the_trees():
     """Where a tree has weight, loss and penalty pull alike; where it has none, the loss pulls less."""
-    X, y = noisy
     model = DeepBoostClassifier(2, 300, beta=0.1, lambda_=0.005, random_state=0).fit(X, y)
     signs = 2 * y - 1
     votes = np.array([tree.predict(X.astype(np.float32)) for tree in model.estimators_])
@@ -255,26 +240,25 @@ def test_a_larger_price_of_complexity_gives_smaller_trees():
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-def test_trees_of_several_depths_are_in_one_ensemble(noisy):
-    model = DeepBoostClassifier(6, 60, lambda_=0.02, random_state=0).fit(*noisy)
+def test_trees_of_several_depths_are_in_one_ensemble():
+    model = DeepBoostClassifier(6, 60, lambda_=0.02, random_state=0).fit(X, y)
     assert len({tree.depth for tree in model.estimators_}) > 2
 
 
-def test_trees_cut_at_a_depth_are_those_grown_to_that_depth(noisy):
+def test_trees_cut_at_a_depth_are_those_grown_to_that_depth():
     from boostforest_paper.baselines.vote_trees import GrownTree
 
-    X, y = noisy[0].astype(np.float32), noisy[1]
-    grown = GrownTree(DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y).tree_)
+    singles = X.astype(np.float32)
+    grown = GrownTree(DecisionTreeClassifier(max_depth=6, random_state=0).fit(singles, y).tree_)
     for depth in range(1, grown.depth + 1):
-        alone = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
+        alone = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(singles, y)
         cut = grown.cut(depth)
-        assert np.mean(cut.predict(X) != 2 * alone.predict(X) - 1) < 0.05  # equally good splits may differ
-        assert grown.error(depth) == pytest.approx(np.mean(cut.predict(X) != 2 * y - 1))
+        assert np.mean(cut.predict(singles) != 2 * alone.predict(singles) - 1) < 0.05  # equally good splits may differ
+        assert grown.error(depth) == pytest.approx(np.mean(cut.predict(singles) != 2 * y - 1))
         assert cut.n_splits == grown.is_inner(depth).sum() <= alone.get_n_leaves() - 1
 
 
-def test_a_price_that_nothing_is_worth_leaves_an_empty_ensemble(noisy):
-    X, y = noisy
+def test_a_price_that_nothing_is_worth_leaves_an_empty_ensemble():
     model = DeepBoostClassifier(beta=100.0).fit(X, y)
     assert_array_equal(model.decision_function(X), 0)
     assert_allclose(model.predict_proba(X), 0.5)

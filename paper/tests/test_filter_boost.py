@@ -37,8 +37,7 @@ def both_filters(score, rng, epsilon=0.1):
     return filters
 
 
-# ------------------------------------------------------------------------------
-# Filters.
+# -------------------------------------------------------------------------------------------------------------- filters
 
 
 def test_rows_are_accepted_by_their_logistic_weights():
@@ -101,8 +100,7 @@ def test_a_member_without_edge_does_not_take_examples_for_ever():
     assert coin.n == 3000
 
 
-# ------------------------------------------------------------------------------
-# Tables and streams.
+# --------------------------------------------------------------------------------------------------- tables and streams
 
 
 def test_from_a_stream_it_is_in_distribution_what_it_is_from_a_table():

@@ -10,33 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostforest import _core
 from boostforest_paper.baselines import BaggedTAOClassifier, TAOClassifier
-
-
-def expected_failed_checks(estimator):
-    """Return the check that bootstrap cannot pass, as scikit-learn says of its own forests."""
-    if not getattr(estimator, "bootstrap", False):
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "weights are the probabilities to be drawn"}
-
-
-_mark = parametrize_with_checks(
-    [
-        TAOClassifier(),
-        TAOClassifier(max_depth=2, init="random", loss="zero_one", class_weight="balanced"),
-        BaggedTAOClassifier(4, max_depth=2, random_state=0),
-    ],
-    expected_failed_checks=expected_failed_checks,
-)
-
-
-@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
-@pytest.mark.parametrize(_mark.args[0], list(_mark.args[1]), **_mark.kwargs)
-def test_scikit_learns_check_passes(estimator, check):
-    check(estimator)
+from models import assert_refused
 
 
 def objective(tree, X, y, weight):
@@ -149,14 +126,6 @@ def test_leaves_are_those_of_apply_and_a_model_survives_pickle():
     assert_array_equal(tree.predict(X), tree.classes_[np.argmax(tree.predict_log_proba(X), axis=1)])
 
 
-def test_a_single_class_is_predicted_with_a_warning():
-    X = np.arange(10.0)[:, None]
-    with pytest.warns(UserWarning, match="one class only"):
-        tree = TAOClassifier().fit(X, ["x"] * 10)
-    assert_array_equal(tree.predict(X), ["x"] * 10)
-    assert_array_equal(tree.predict_proba(X), np.ones((10, 1)))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -168,21 +137,8 @@ def test_a_single_class_is_predicted_with_a_warning():
     ],
 )
 def test_a_bad_parameter_is_named(name, value, message):
-    X, y = load_iris(return_X_y=True)
-    tree = TAOClassifier(random_state=0).fit(X, y)
-    before = tree.predict_proba(X)
-    with pytest.raises(ValueError, match=message):
-        tree.set_params(**{name: value}).fit(X, y)
-    assert_array_equal(tree.predict_proba(X), before)
-    with pytest.raises(ValueError, match=message):
-        BaggedTAOClassifier(2, **{name: value}).fit(X, y)
-
-
-def test_missing_values_are_refused():
-    X, y = load_iris(return_X_y=True)
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        TAOClassifier().fit(X, y)
+    for make in (TAOClassifier, lambda: BaggedTAOClassifier(2)):
+        assert_refused(make, *load_iris(return_X_y=True), message, {name: value})
 
 
 def test_bagged_trees_draw_their_parameters_from_pools():

@@ -15,9 +15,7 @@ from boostforest_paper.baselines import (
     TAOClassifier,
 )
 from test_read_only import COPIES, assert_read_only
-from test_snapshot import (
-    test_a_fit_shows_nothing_of_itself_before_its_end as check_that_a_fit_shows_nothing,
-)
+from test_snapshot import test_a_fit_shows_nothing_of_itself_before_its_end as check_that_a_fit_shows_nothing
 from test_snapshot import (
     test_a_result_is_that_of_one_model_whenever_another_fit_ends as check_that_a_result_is_of_one_model,
 )
@@ -63,3 +61,23 @@ def test_columns_are_read_only_however_a_model_came_to_be(estimator, task, tmp_p
         model = copied(fitted, tmp_path)
         assert_read_only(model.trees_)
         assert_array_equal(model.predict(X), fitted.predict(X), err_msg=way)
+
+
+@pytest.mark.parametrize("estimator", [GBDTPLClassifier(3), TAOClassifier()], ids=lambda e: type(e).__name__)
+def test_a_single_class_is_predicted_with_a_warning(estimator):
+    X = np.arange(10.0)[:, None]
+    with pytest.warns(UserWarning, match="one class only"):
+        model = estimator.fit(X, ["x"] * 10)
+    assert_array_equal(model.predict(X), ["x"] * 10)
+    assert_array_equal(model.predict_proba(X), np.ones((10, 1)))
+    assert_array_equal(model.predict_log_proba(X), np.zeros((10, 1)))
+
+
+@pytest.mark.parametrize("estimator", [GBDTPLRegressor(1), TAOClassifier()], ids=lambda e: type(e).__name__)
+def test_missing_values_are_refused(estimator):
+    X, y = example_data("binary")
+    gaps = X.copy()
+    gaps[3, 1] = np.nan
+    for call in (lambda: estimator.fit(gaps, y), lambda: estimator.fit(X, y).predict(gaps)):
+        with pytest.raises(ValueError, match="contains NaN"):
+            call()

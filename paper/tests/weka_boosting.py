@@ -3,8 +3,6 @@
 python paper/tests/weka_boosting.py    # into paper/tests/data/weka-boosting.json; needs Java and Weka
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

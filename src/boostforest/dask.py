@@ -4,8 +4,6 @@ The forest does not depend on partitions or workers. Its features are fitted to 
 bag; every tree gets the rows that it has drawn from wherever they are.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from ._base.dask_engine import DaskEngine
@@ -26,10 +24,13 @@ def _predict(forest: Any, method: str, table: Any) -> Any:
     return pd.DataFrame(outputs, index=table.index, columns=[str(c) for c in forest.classes_])
 
 
+@declared
 class _DaskForest:
     """Fitting and prediction of collections."""
 
-    client: Any
+    client: Any = argument(
+        default=None, doc="distributed.Client\nThe cluster to use; None: the client that was started last."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
         """Grow the trees where the partitions are.
@@ -121,10 +122,6 @@ class DaskBoostForestRegressor(_DaskForest, BoostForestRegressor):
 
     _local = BoostForestRegressor
 
-    client: Any = argument(
-        default=None, doc="distributed.Client\nThe cluster to use; None: the client that was started last."
-    )
-
     def predict(self, X: Any, offset: None = None) -> Any:
         """Predict the target of a collection, lazily, or of a table in memory."""
         return self._lazily("predict", X, "float64")
@@ -155,10 +152,6 @@ class DaskBoostForestClassifier(_DaskForest, BoostForestClassifier):
     """
 
     _local = BoostForestClassifier
-
-    client: Any = argument(
-        default=None, doc="distributed.Client\nThe cluster to use; None: the client that was started last."
-    )
 
     def predict(self, X: Any, offset: None = None) -> Any:
         """Predict the class of the rows of a collection, lazily, or of a table in memory."""

@@ -1,16 +1,13 @@
 """BoostForest: bootstrap replicas, a BoostTree with its own random parameters on each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ._base.declare import BOOL, argument, declared, pooled
-from ._base.typing import Floats, Ints, Labels, Mask
+from ._base.typing import Floats, Indices, Ints, Labels, Mask
 from ._base.validation import check_coverage
 from ._estimator.base import BoostClassifier, BoostRegressor, stored
 from ._estimator.classifier import StagedLabelsMixin, classes_of, labels_of_all
@@ -82,7 +79,7 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         residuals, threads = (y - prediction) / model.loss.output_unit, self._threads()
         trees = model.stages.spread(MOST_TREES)
 
-        def leaves_of(rows: npt.NDArray[np.intp]) -> Ints:
+        def leaves_of(rows: Indices) -> Ints:
             return model.leaves(np.ascontiguousarray(data.X[rows]), threads, trees)
 
         def left_out_of(errors: Floats) -> LeftOut | None:
@@ -112,13 +109,9 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         coverage : float, default=0.9
             Probability that the target is within, above 0 and below 1. Near 1 an interval is infinite if there are too
             few training rows to tell.
-        offset : float or array-like of shape (n_samples,), default=None
-            As in `fit`; None: 0.
         method : {"local", "jackknife+"} or None, default=None
             How widths are found. None: "local", but "jackknife+" where a forest is from a model file without leaves of
             training rows (format 4 and older).
@@ -163,12 +156,8 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         levels : float or array-like of shape (n_levels,)
             Probabilities, above 0 and below 1.
-        offset : float or array-like of shape (n_samples,), default=None
-            As in `fit`; None: 0.
 
         Returns
         -------
@@ -198,13 +187,6 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
         with the new one [1]_ and are scaled by how large errors are there; the levels are corrected so that the
         training rows, each judged by the others, are spread evenly over them [2]_. Needs a forest as
         `predict_interval` does; model files of format 4 and older do not have what it takes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-        offset : float or array-like of shape (n_samples,), default=None
-            As in `fit`; None: 0.
 
         Returns
         -------
@@ -240,13 +222,6 @@ class BoostForestRegressor(ForestMixin, ReportMixin, BoostRegressor):
 
     def staged_predict(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Predict with the first tree, the first two, and so on.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-        offset : float or array-like of shape (n_samples,), default=None
-            As in `fit`; None: 0.
 
         Yields
         ------
@@ -360,12 +335,8 @@ class BoostForestClassifier(ForestMixin, StagedLabelsMixin, ReportMixin, BoostCl
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         coverage : float, default=0.9
             Probability that the true class is in the set, above 0 and below 1.
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-            As in `fit`; None: 0.
 
         Returns
         -------

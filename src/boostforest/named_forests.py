@@ -1,7 +1,5 @@
 """The paper's other forests: pool forests of Extra-Trees, LMT and M5P with its settings."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pool forests: any scikit-learn estimator, or a mixture, bagged with parameters drawn from pools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ._base.declare import argument, declared

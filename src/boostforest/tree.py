@@ -1,7 +1,5 @@
 """BoostTree: one tree grown by boosting, with a model at every node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scipy import sparse

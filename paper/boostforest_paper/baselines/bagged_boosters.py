@@ -1,7 +1,5 @@
 """Bagged XGBoost and LightGBM with the paper's settings."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar

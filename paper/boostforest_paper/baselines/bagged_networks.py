@@ -1,17 +1,14 @@
 """Bagged networks: PyTorch networks on bootstrap replicas, many of them trained as one on a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import softmax
 
-from .._product import fill_docstring, find_classes, mean_and_deviation
+from .._product import Array, Floats, fill_docstring, find_classes, mean_and_deviation
 from .bagged_networks_base import NETWORK_DOCS, BaggedNetworks
-from .predicting import Floats, StagedNumbersMixin, StagedProbabilitiesMixin
+from .predicting import StagedNumbersMixin, StagedProbabilitiesMixin
 
 
 @fill_docstring(NETWORK_DOCS)
@@ -60,7 +57,7 @@ class BaggedNetworksClassifier(StagedProbabilitiesMixin, BaggedNetworks):
 
     _task = "classification"
 
-    def _encode(self, y: npt.NDArray[Any], weight: Floats | None) -> Floats:
+    def _encode(self, y: Array, weight: Floats | None) -> Floats:
         self.classes_ = find_classes(y, None)
         self.n_classes_ = len(self.classes_)
         codes = np.searchsorted(self.classes_, y)
@@ -110,7 +107,7 @@ class BaggedNetworksRegressor(StagedNumbersMixin, BaggedNetworks):
 
     _task = "regression"
 
-    def _encode(self, y: npt.NDArray[Any], weight: Floats | None) -> Floats:
+    def _encode(self, y: Array, weight: Floats | None) -> Floats:
         y = np.asarray(y, dtype=np.float64)
         mean, deviation = mean_and_deviation(y[:, None], weight)
         self._target_mean, self._target_scale = float(mean[0]), float(deviation[0])

@@ -1,19 +1,18 @@
 """What bagged networks share: arguments, fitting, the outputs of all networks."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostforest.nodes.torch import MLP, TorchNode, require_torch
 
 from .._product import (
+    Array,
+    Floats,
     Sampling,
     Seeds,
     check_sample_weight,
@@ -25,7 +24,6 @@ from .._product import (
 )
 from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
-from .predicting import Floats
 
 NETWORK_DOCS = DOCS | {
     "parameters": """\
@@ -134,7 +132,7 @@ class BaggedNetworks(Baseline):
         return TorchNode(module, *steps, self.device, self.networks_at_once)
 
     @abstractmethod
-    def _encode(self, y: npt.NDArray[Any], weight: Floats | None) -> Floats:
+    def _encode(self, y: Array, weight: Floats | None) -> Floats:
         """Return what the networks are trained to give: outputs × rows."""
 
     # --------------------------------------------------------------------------------------------------- prediction

@@ -3,8 +3,6 @@
 Arguments are the fields of a dataclass, which writes the constructor; so nothing else is annotated in these classes.
 """
 
-from __future__ import annotations
-
 from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 

@@ -1,24 +1,21 @@
 """What the boosted classifiers share: the training table, members, and predictions stage by stage."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_classifier, is_regressor
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from .._product import Entropy, check_sample_weight, entropy_of, seeded_clone, tree_seeds
+from .._product import Array, Entropy, Floats, Indices, check_sample_weight, entropy_of, seeded_clone, tree_seeds
 from .base import Baseline
 from .checks import check_integer
-from .predicting import Floats, StagesMixin
+from .predicting import StagesMixin
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 
 class Training(NamedTuple):
@@ -52,7 +49,7 @@ class Members:
         """Return a fitted member."""
         return seeded_clone(self.base, seed).fit(X, y, sample_weight=weight, **self._options)
 
-    def predict(self, member: Any, X: Any) -> npt.NDArray[Any]:
+    def predict(self, member: Any, X: Any) -> Array:
         """Return what a member predicts: codes of classes, or numbers."""
         return np.asarray(member.predict(X, **self._options))
 
@@ -99,7 +96,7 @@ class BoostedClassifier(StagesMixin, Baseline):
             )
         return Training(X[rows], codes[rows], weight[rows])
 
-    def _set_classes(self, classes: npt.NDArray[Any]) -> None:
+    def _set_classes(self, classes: Array) -> None:
         if len(classes) < 2:
             raise ValueError(f"y contains {len(classes)} class, while a minimum of 2 classes are required.")
         if self._only_two_classes and len(classes) > 2:

@@ -1,7 +1,5 @@
 """Checks of the parameters that the baselines share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

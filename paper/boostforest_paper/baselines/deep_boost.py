@@ -1,22 +1,18 @@
 """DeepBoost: boosting of trees of several depths, where larger trees have to pay for their size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
-from .._product import Entropy, fill_docstring
+from .._product import Entropy, Floats, fill_docstring
 from .base import DOCS
 from .boosting import BoostedClassifier, Members, Training, member_seeds, two_columns
 from .checks import check_choice, check_integer, check_real
-from .predicting import Floats
 from .vote_trees import GrownTree, VoteTree
 
 _LEAST_ERROR = 1e-10  # keeps the step of a tree without error finite where there is no penalty
@@ -239,7 +235,7 @@ class _Descent:
         return n
 
 
-def _slopes(edge: Floats, alpha: Floats, penalty: Floats) -> npt.NDArray[np.float64]:
+def _slopes(edge: Floats, alpha: Floats, penalty: Floats) -> Floats:
     """Return the derivatives of the objective along trees, in units of the loss's slope; 0 where no step helps."""
     shrunk = np.where(np.abs(edge) <= penalty, 0.0, edge - np.sign(edge) * penalty)
     slopes: Floats = np.where(alpha != 0, edge + np.sign(alpha) * penalty, shrunk)

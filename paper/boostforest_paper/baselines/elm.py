@@ -1,7 +1,5 @@
 """Extreme learning machines: ridge regression on one hidden layer of random units."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -12,11 +10,11 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._product import check_sample_weight, entropy_of, fill_docstring, mean_and_deviation
+from .._product import Floats, check_sample_weight, entropy_of, fill_docstring, mean_and_deviation
 from .base import DOCS, Baseline
 from .boosting import stream_of
 from .checks import check_integer, check_real
-from .predicting import Floats, NumbersMixin, ScoresMixin
+from .predicting import NumbersMixin, ScoresMixin
 
 _LARGEST_BIAS = 2.0
 _ROUNDING = 1e-12  # standard deviations below this count as 0

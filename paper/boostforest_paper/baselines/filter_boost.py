@@ -1,7 +1,5 @@
 """FilterBoost: boosting from a stream of examples, of which a filter picks those that matter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -12,12 +10,11 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import validate_data
 
-from .._product import Entropy, entropy_of, fill_docstring, fitted_aside
+from .._product import Entropy, Floats, entropy_of, fill_docstring, fitted_aside
 from .base import DOCS
 from .boosting import BoostedEstimators, Members, Training, member_seeds, stream_of, two_columns
 from .checks import check_integer, check_real
 from .filters import Filter, FilterEnd, Signs, StreamFilter, TableFilter
-from .predicting import Floats
 
 _FIRST_OUTCOMES = 64
 

@@ -4,19 +4,16 @@ A filter draws examples one by one and accepts each with the probability ``q = 1
 ensemble is unsure of, or wrong about. When it rejects very many in a row, few such examples are left.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from .._product import Floats, Mask
+
 Signs = Callable[[Any], Floats]  # what a member says about rows: -1 or 1
 
 _NEGLIGIBLE = 1e-18  # probability that a double cannot see
@@ -60,7 +57,7 @@ class Filter(ABC):
         """Return n accepted examples."""
 
     @abstractmethod
-    def outcomes(self, signs: Signs, n: int) -> Bools:
+    def outcomes(self, signs: Signs, n: int) -> Mask:
         """Return whether a member is right about each of n newly accepted examples."""
 
     @abstractmethod
@@ -106,7 +103,7 @@ class TableFilter(Filter):
         rows = np.flatnonzero(count)
         return Accepted(self._X[rows], self._y[rows], count[rows].astype(np.float64))
 
-    def outcomes(self, signs: Signs, n: int) -> Bools:
+    def outcomes(self, signs: Signs, n: int) -> Mask:
         """Draw from the probability that the member is right about an accepted row."""
         self._accept(n)
         if self._correct[0] is not signs:
@@ -173,10 +170,10 @@ class StreamFilter(Filter):
             n -= len(parts[-1].y)
         return Accepted(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def outcomes(self, signs: Signs, n: int) -> Bools:
+    def outcomes(self, signs: Signs, n: int) -> Mask:
         """Ask the member about the next examples that are accepted."""
         X, y, _ = self.draw(n)
-        right: Bools = signs(X) == y
+        right: Mask = signs(X) == y
         return right
 
     def add(self, signs: Signs, alpha: float) -> None:

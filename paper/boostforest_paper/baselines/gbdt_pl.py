@@ -1,7 +1,5 @@
 """GBDT-PL: gradient boosting of piecewise linear trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +7,11 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._product import fill_docstring, warn_if_one_class
+from .._product import Floats, fill_docstring, warn_if_one_class
 from . import gbdt_pl_docs as docs
 from .base import DOCS
 from .gbdt_pl_base import GBDTPLBase
-from .predicting import Floats, StagedNumbersMixin, StagesMixin
+from .predicting import StagedNumbersMixin, StagesMixin
 
 
 @fill_docstring(

@@ -1,25 +1,28 @@
 """Fitting and prediction of boosted piecewise linear trees."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._product import ReadOnlyColumns, _core, check_sample_weight, mean_and_deviation, n_threads, on_snapshot
+from .._product import (
+    Floats,
+    Ints,
+    Longs,
+    ReadOnlyColumns,
+    _core,
+    check_sample_weight,
+    mean_and_deviation,
+    n_threads,
+    on_snapshot,
+)
 from .base import Baseline
 from .checks import check_integer, check_real
 from .gbdt_pl_bins import WIDTH, make_bins
-from .predicting import Floats
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 _UNLIMITED = 2**31 - 1
 

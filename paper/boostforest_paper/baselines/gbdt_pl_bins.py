@@ -1,14 +1,10 @@
 """Bins of features: what the histograms of piecewise linear trees are made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from .._product import Bytes, Floats, Indices, Ints
 
 WIDTH = 256  # values per feature in the core's tables, used or not
 
@@ -17,8 +13,8 @@ WIDTH = 256  # values per feature in the core's tables, used or not
 class Bins:
     """The bins of a table, ascending in every feature."""
 
-    codes: npt.NDArray[np.uint8]  #: rows × features: number of the bin that a value falls into
-    n: npt.NDArray[np.int32]  #: bins per feature
+    codes: Bytes  #: rows × features: number of the bin that a value falls into
+    n: Ints  #: bins per feature
     mean: Floats  #: features × 256: mean of the values in a bin
     end: Floats  #: features × 256: values up to it fall into the bin or one before; infinity for the last
 
@@ -48,7 +44,7 @@ def make_bins(X: Floats, weight: Floats, max_bins: int) -> Bins:
     return bins
 
 
-def group_values(weights: Floats, max_bins: int) -> Ints:
+def group_values(weights: Floats, max_bins: int) -> Indices:
     """Return the number of the bin of each distinct value, ascending, given their weights.
 
     A value that outweighs a bin has one of its own, so that one common value does not use up the others' bins.
@@ -64,5 +60,5 @@ def group_values(weights: Floats, max_bins: int) -> Ints:
     middle = np.cumsum(rest) - rest / 2
     group = np.minimum(np.floor(middle / rest.sum() * n_rest), n_rest - 1)
     changes = (group[1:] != group[:-1]) | heavy[1:] | heavy[:-1]
-    labels: Ints = np.r_[0, np.cumsum(changes)]
+    labels: Indices = np.r_[0, np.cumsum(changes)]
     return labels

@@ -1,7 +1,5 @@
 """What the docstrings of the GBDT-PL estimators share."""
 
-from __future__ import annotations
-
 from .base import DOCS
 
 PARAMETERS = """\

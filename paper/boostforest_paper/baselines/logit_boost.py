@@ -1,21 +1,17 @@
 """LogitBoost: additive logistic regression by Newton steps, each fitted by a regressor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.tree import DecisionTreeRegressor
 
-from .._product import Entropy, centred, fill_docstring
+from .._product import Array, Entropy, Floats, centred, fill_docstring
 from .base import DOCS
 from .boosting import BoostedEstimators, Members, Training, member_seeds, two_columns
 from .checks import check_choice, check_real
-from .predicting import Floats
 
 _LEAST_WEIGHT = 2 * np.finfo(np.float64).eps
 
@@ -129,7 +125,7 @@ class LogitBoostClassifier(BoostedEstimators):
         return self.learning_rate * centred(outputs.reshape(len(fitted), len(X)))
 
     @staticmethod
-    def _p_of(score: Floats) -> npt.NDArray[Any]:
+    def _p_of(score: Floats) -> Array:
         return np.asarray(expit(score) if len(score) == 1 else softmax(score, axis=0))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:

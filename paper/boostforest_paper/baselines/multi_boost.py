@@ -1,7 +1,5 @@
 """MultiBoost: wagged committees of AdaBoost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -10,11 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from .._product import Entropy, fill_docstring
+from .._product import Entropy, Floats, fill_docstring
 from .base import DOCS
 from .boosting import BoostedEstimators, Training, member_seeds, stream_of, two_columns
 from .checks import check_integer
-from .predicting import Floats
 
 _LEAST_WEIGHT = 1e-8
 _LEAST_BETA = 1e-10

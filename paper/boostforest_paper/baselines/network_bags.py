@@ -7,15 +7,12 @@ from typing import Any, ClassVar
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from boostforest.nodes._torch import TorchFitter, training_device
 from boostforest.nodes.torch import TorchNode
 
-from .._product import Problem, Sampling, Seeds, child, drawn_rows
-
-Floats = npt.NDArray[np.float64]
+from .._product import Floats, Problem, Sampling, Seeds, child, drawn_rows
 
 _TRAINING_TAG, _WEIGHTS_TAG = 5, 6  # beside those in _draws
 _CELLS_AT_ONCE = 2**24  # outputs that are held

@@ -1,7 +1,5 @@
 """What estimators predict, from what they compute for rows: scores or probabilities of classes, or numbers."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -9,13 +7,10 @@ from inspect import isgeneratorfunction
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from .._product import on_snapshot
+from .._product import Floats, Labels, on_snapshot
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DOC = """{}

@@ -1,16 +1,15 @@
 """TAO: an oblique decision tree with linear leaves, by alternating optimisation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._product import (
+    Floats,
+    Indices,
     argument,
     check_sample_weight,
     class_weights,
@@ -21,7 +20,7 @@ from .._product import (
 )
 from .base import DOCS, Baseline
 from .checks import check_choice, check_integer, check_real
-from .predicting import Floats, ProbabilitiesMixin, of_rows
+from .predicting import ProbabilitiesMixin, of_rows
 from .tao_docs import WORDS, TAOArguments
 from .tao_optimiser import TAOOptimiser
 from .tao_tree import cart_start, random_start
@@ -146,7 +145,7 @@ class TAOClassifier(ProbabilitiesMixin, Baseline, TAOArguments):
         return len(self.tree_.coef)
 
     @of_rows("leaves : ndarray of shape (n_samples,)", "Number of the leaf's node.")
-    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+    def apply(self, X: Any) -> Indices:
         """Return the leaf that each row falls into."""
         X = self._check_rows(X)
         return self.tree_.leaves(X, np.zeros(len(X), dtype=np.intp))

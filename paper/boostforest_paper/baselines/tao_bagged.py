@@ -1,14 +1,11 @@
 """Bagged TAO trees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._product import PoolClassifier, argument, arguments_of, declared
+from .._product import Indices, PoolClassifier, argument, arguments_of, declared
 from .tao import TAOClassifier
 from .tao_docs import WORDS, TAOArguments
 
@@ -58,7 +55,7 @@ class BaggedTAOClassifier(PoolClassifier, TAOArguments):
         return TAOClassifier(), {name: getattr(self, name) for name in arguments_of(TAOArguments)}, None
 
     @property
-    def n_iter_(self) -> npt.NDArray[np.intp]:
+    def n_iter_(self) -> Indices:
         """How often each tree has gone through its nodes."""
         check_is_fitted(self)
         return np.array([tree.n_iter_ for tree in self.estimators_])

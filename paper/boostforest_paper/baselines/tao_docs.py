@@ -1,7 +1,5 @@
 """What the TAO estimators share: arguments and docstrings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._product import argument, declared

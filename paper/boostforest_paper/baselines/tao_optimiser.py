@@ -1,12 +1,9 @@
 """Tree alternating optimisation: one node after another, the others fixed."""
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 
-from .._product import _core
-from .tao_tree import Floats, Ints, TAOTree, class_logits, goes_right, losses
+from .._product import Floats, Indices, _core
+from .tao_tree import TAOTree, class_logits, goes_right, losses
 
 _NEWTON_STEPS = 20
 _TOLERANCE = 1e-4  # of a logistic regression
@@ -18,7 +15,7 @@ class TAOOptimiser:
     """A tree, its training rows, and the objective Σ w · loss + α · (sizes of all slopes)."""
 
     def __init__(
-        self, tree: TAOTree, X: Floats, y: Ints, weight: Floats, n_classes: int, reg_alpha: float, loss: str
+        self, tree: TAOTree, X: Floats, y: Indices, weight: Floats, n_classes: int, reg_alpha: float, loss: str
     ) -> None:
         self.tree = tree
         self.X, self.y, self.weight = X, y, weight
@@ -49,14 +46,14 @@ class TAOOptimiser:
             np.add.at(weights, nodes[here], self.weight[here])
         return weights
 
-    def paths(self) -> list[Ints]:
+    def paths(self) -> list[Indices]:
         """Return the node of every row at each level; rows stay at their leaf."""
         paths = [np.zeros(len(self.y), dtype=np.intp)]
         for _ in range(int(self.levels.max())):
             paths.append(self.tree.step(self.X, paths[-1]))
         return paths
 
-    def losses_at(self, rows: Ints, leaves: Ints) -> Floats:
+    def losses_at(self, rows: Indices, leaves: Indices) -> Floats:
         """Return the losses of rows at given leaves."""
         return losses(self.tree.scores(self.X[rows], leaves), self.y[rows], self.loss)
 
@@ -82,7 +79,7 @@ class TAOOptimiser:
             for node, rows in _by_node(nodes, inner):
                 self.update_decision(node, rows, below[0, rows], below[1, rows])
 
-    def update_leaf(self, node: int, rows: Ints) -> None:
+    def update_leaf(self, node: int, rows: Indices) -> None:
         """Fit the model of a leaf; keep it if the objective falls."""
         old = self.tree.coef[self.tree.model[node]]
         y = self.y[rows]
@@ -99,7 +96,7 @@ class TAOOptimiser:
         if _falls(objective(old), objective(new)):
             old[:] = new
 
-    def update_decision(self, node: int, rows: Ints, left: Floats, right: Floats) -> None:
+    def update_decision(self, node: int, rows: Indices, left: Floats, right: Floats) -> None:
         """Fit a decision node, given the losses of its rows on either side; keep it if the objective falls.
 
         Rows with the same loss on both sides do not care. For the others it is a classification: which side is better,
@@ -127,7 +124,7 @@ class TAOOptimiser:
         if _falls(objective(old), values[best]):
             old[:] = candidates[best]
 
-    def regress(self, rows: Ints, y: Ints, weight: Floats, start: Floats) -> Floats:
+    def regress(self, rows: Indices, y: Indices, weight: Floats, start: Floats) -> Floats:
         """Return the coefficients of a logistic regression with the penalty."""
         coef = np.array(start, order="C")  # a copy: it is overwritten
         labels, weights = y.astype(np.float64), np.ascontiguousarray(weight)
@@ -139,7 +136,7 @@ def _falls(old: float, new: float) -> bool:
     return new < old - _ROUNDING * abs(old)
 
 
-def _by_node(nodes: Ints, rows: Ints) -> list[tuple[int, npt.NDArray[np.intp]]]:
+def _by_node(nodes: Indices, rows: Indices) -> list[tuple[int, Indices]]:
     """Return the nodes of some rows, each with its rows."""
     if len(rows) == 0:
         return []

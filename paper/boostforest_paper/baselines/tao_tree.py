@@ -1,16 +1,12 @@
 """An oblique tree with linear leaves, and how rows walk through it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.tree import DecisionTreeClassifier
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from .._product import Floats, Indices, Mask
 
 _CELLS = 1_000_000  # coefficients that are gathered at a time
 
@@ -19,9 +15,9 @@ _CELLS = 1_000_000  # coefficients that are gathered at a time
 class TAOTree:
     """A tree; one value per node unless said otherwise. Children stand behind their parent, side by side."""
 
-    left: Ints  #: left child; the right one is ``left + 1``; 0 for a leaf
+    left: Indices  #: left child; the right one is ``left + 1``; 0 for a leaf
     decision: Floats  #: nodes × (intercept, slopes): a row goes right if its value is above 0; 0 for a leaf
-    model: Ints  #: number of the leaf's model, -1 for an inner node
+    model: Indices  #: number of the leaf's model, -1 for an inner node
     coef: Floats  #: models × outputs × (intercept, slopes)
 
     @property
@@ -29,20 +25,20 @@ class TAOTree:
         """Number of nodes."""
         return len(self.left)
 
-    def levels(self) -> Ints:
+    def levels(self) -> Indices:
         """Return the number of splits above every node."""
         levels = np.zeros(self.n_nodes, dtype=np.intp)
         for i in np.flatnonzero(self.left):
             levels[self.left[i] : self.left[i] + 2] = levels[i] + 1
         return levels
 
-    def step(self, X: Floats, nodes: Ints) -> Ints:
+    def step(self, X: Floats, nodes: Indices) -> Indices:
         """Return the nodes that rows come to from given ones; they stay at a leaf."""
         left = self.left[nodes]
-        after: Ints = np.where(left > 0, left + goes_right(X, self.decision[nodes]), nodes)
+        after: Indices = np.where(left > 0, left + goes_right(X, self.decision[nodes]), nodes)
         return after
 
-    def leaves(self, X: Floats, start: Ints) -> Ints:
+    def leaves(self, X: Floats, start: Indices) -> Indices:
         """Return the leaves below given nodes that rows fall into."""
         nodes = start.copy()
         inner = np.flatnonzero(self.left[nodes])
@@ -51,7 +47,7 @@ class TAOTree:
             inner = inner[self.left[nodes[inner]] > 0]
         return nodes
 
-    def scores(self, X: Floats, leaves: Ints) -> Floats:
+    def scores(self, X: Floats, leaves: Indices) -> Floats:
         """Return the outputs of the models of given leaves: rows × outputs."""
         out = np.empty((len(X), self.coef.shape[1]))
         size = max(1, _CELLS // self.coef[0].size)
@@ -65,7 +61,7 @@ class TAOTree:
         """Return the sum of the sizes of all slopes."""
         return float(np.abs(self.decision[:, 1:]).sum() + np.abs(self.coef[:, :, 1:]).sum())
 
-    def without_dead_ends(self, weight: Floats) -> TAOTree:
+    def without_dead_ends(self, weight: Floats) -> "TAOTree":
         """Return the tree without the parts that no weight reaches, given the weight in every node."""
         order = [0]
         kept_left: list[int] = []
@@ -81,9 +77,9 @@ class TAOTree:
         return TAOTree(np.array(kept_left), self.decision[nodes], model, self.coef[self.model[nodes[is_leaf]]])
 
 
-def goes_right(X: Floats, decision: Floats) -> npt.NDArray[np.bool_]:
+def goes_right(X: Floats, decision: Floats) -> Mask:
     """Tell which rows go right, given the decision of each: one way to add up, so that all agree on the last bit."""
-    right: npt.NDArray[np.bool_] = (X * decision[:, 1:]).sum(axis=1) + decision[:, 0] > 0
+    right: Mask = (X * decision[:, 1:]).sum(axis=1) + decision[:, 0] > 0
     return right
 
 
@@ -97,7 +93,7 @@ def _first_fork(tree: TAOTree, weight: Floats, node: int) -> int:
     return node
 
 
-def losses(scores: Floats, y: Ints, kind: str) -> Floats:
+def losses(scores: Floats, y: Indices, kind: str) -> Floats:
     """Return the loss of every row, cross-entropy or 0/1."""
     if kind == "zero_one":
         predicted = scores[:, 0] > 0 if scores.shape[1] == 1 else np.argmax(scores, axis=1)
@@ -117,7 +113,7 @@ def class_logits(weights: Floats) -> Floats:
     return logits
 
 
-def cart_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: int, seed: int) -> TAOTree:
+def cart_start(X: Floats, y: Indices, weight: Floats, n_classes: int, max_depth: int, seed: int) -> TAOTree:
     """Return CART's tree as an oblique one; its leaves know the shares of the classes."""
     if max_depth == 0:
         return random_start(X, y, weight, n_classes, 0, seed)
@@ -136,7 +132,7 @@ def cart_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: in
     return tree
 
 
-def random_start(X: Floats, y: Ints, weight: Floats, n_classes: int, max_depth: int, seed: int) -> TAOTree:
+def random_start(X: Floats, y: Indices, weight: Floats, n_classes: int, max_depth: int, seed: int) -> TAOTree:
     """Return a complete tree of random directions, each split in the middle of the rows that come to it."""
     n_inner = 2**max_depth - 1
     left = np.where(np.arange(2 * n_inner + 1) < n_inner, 2 * np.arange(2 * n_inner + 1) + 1, 0)
@@ -162,14 +158,14 @@ def _middle(values: Floats, weight: Floats) -> float:
     return float(distinct[k : k + 2].mean())
 
 
-def _blank(left: Ints, n_features: int, n_classes: int) -> TAOTree:
+def _blank(left: Indices, n_features: int, n_classes: int) -> TAOTree:
     model = np.where(left == 0, np.cumsum(left == 0) - 1, -1)
     n_outputs = 1 if n_classes == 2 else n_classes
     coef = np.zeros((int((left == 0).sum()), n_outputs, 1 + n_features))
     return TAOTree(left, np.zeros((len(left), 1 + n_features)), model, coef)
 
 
-def _fill_leaves(tree: TAOTree, X: Floats, y: Ints, weight: Floats, n_classes: int) -> None:
+def _fill_leaves(tree: TAOTree, X: Floats, y: Indices, weight: Floats, n_classes: int) -> None:
     leaves = tree.leaves(X, np.zeros(len(X), dtype=np.intp))
     counts = np.zeros((len(tree.coef), n_classes))
     np.add.at(counts, (tree.model[leaves], y), weight)

@@ -1,25 +1,21 @@
 """Trees that vote -1 or 1, cut at any depth: what DeepBoost chooses from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from .._product import Floats, Indices, Mask
 
 
 @dataclass(eq=False, frozen=True)
 class VoteTree:
     """A tree in flat arrays, one value per node; children stand behind their parent."""
 
-    feature: Ints  #: split feature, -1 for a leaf
+    feature: Indices  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
-    left: Ints  #: left child, 0 for a leaf
-    right: Ints  #: right child, 0 for a leaf
+    left: Indices  #: left child, 0 for a leaf
+    right: Indices  #: right child, 0 for a leaf
     sign: Floats  #: -1 or 1: the class that has more weight here
 
     @property
@@ -46,7 +42,7 @@ class VoteTree:
         return signs
 
 
-def levels_of(left: Ints, right: Ints) -> list[Ints]:
+def levels_of(left: Indices, right: Indices) -> list[Indices]:
     """Return the nodes of each level, from the root down."""
     levels = [np.zeros(1, dtype=np.intp)]
     while True:
@@ -85,14 +81,14 @@ class GrownTree:
         leaves = [level[self._left[level] == 0] for level in self._levels[:depth]] + [self._levels[depth]]
         return float(self._wrong[np.concatenate(leaves)].sum()) / self._total
 
-    def is_inner(self, depth: int) -> npt.NDArray[np.bool_]:
+    def is_inner(self, depth: int) -> Mask:
         """Tell which nodes the tree cut at this depth splits, without those below which all vote alike."""
         vote = self._sign.copy()  # of all leaves below; 0 where they differ
         for level in reversed(self._levels[:depth]):
             inner = level[self._left[level] > 0]
             ours, theirs = vote[self._left[inner]], vote[self._right[inner]]
             vote[inner] = np.where(ours == theirs, ours, 0.0)
-        differ: npt.NDArray[np.bool_] = vote == 0
+        differ: Mask = vote == 0
         return differ
 
     def cut(self, depth: int) -> VoteTree:

@@ -9,8 +9,6 @@ To add one, register a `Dataset`: its name, task and size, and a function that r
 A file with these lines is enough: ``boostforest-paper run EXPERIMENT --plugin FILE.py --datasets moons``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Datasets and generators that come with scikit-learn: they are at hand wherever the benchmarks run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether data are what they should be: the checksum of a file, the fingerprint of a table that came another way."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

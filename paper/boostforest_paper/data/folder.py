@@ -1,7 +1,5 @@
 """Where the datasets are: not in the repository, but in a folder of Parquet files."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

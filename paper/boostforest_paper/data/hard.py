@@ -1,7 +1,5 @@
 """Synthetic tables on which the paper's settings lose to boosting: the adaptive pool has to find what helps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

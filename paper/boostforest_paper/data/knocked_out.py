@@ -1,7 +1,5 @@
 """Ten of the paper's datasets with cells knocked out, to see what missing values cost."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The paper's 37 datasets: from Parquet files, else from OpenML, checked either way; ``paper.csv`` lists them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from functools import partial

@@ -4,8 +4,6 @@ No list here names them: a folder joins by its manifest, a list ``datasets`` of 
 ``rows`` and ``columns``. Files hold the columns, text and missing values among them, and ``target``.
 """
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

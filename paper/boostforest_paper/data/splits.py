@@ -1,7 +1,5 @@
 """Random parts of a dataset: the same repeat always gives the same ones."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ They say how long a fit takes and how large a model gets at that size. Errors of
 originals.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from boostforest_paper import generators

@@ -7,8 +7,6 @@ To add one, register it with its blocks: a block is one table or one row of pict
     experiment("mine", "My question?", Block("regression", ("BH", "CCS"), ("BoostForest", "Ridge")))
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

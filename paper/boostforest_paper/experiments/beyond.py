@@ -1,7 +1,5 @@
 """What the options beyond the paper bring: on the 30 datasets among today's learners, and where the paper's lose."""
 
-from __future__ import annotations
-
 from boostforest_paper.data.hard import HARD
 from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.experiments.paper import CLASSIFICATION, REGRESSION

@@ -1,7 +1,5 @@
 """What missing values cost: the same datasets with fewer and fewer cells, beside two boosters that take them too."""
 
-from __future__ import annotations
-
 from boostforest_paper.data.knocked_out import KINDS, NAMES, PERCENTS, named
 from boostforest_paper.experiments import Block, experiment
 

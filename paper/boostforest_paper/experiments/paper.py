@@ -1,7 +1,5 @@
 """The paper's tables and figures."""
 
-from __future__ import annotations
-
 from boostforest_paper.data.paper import SMALL
 from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.learners import grids

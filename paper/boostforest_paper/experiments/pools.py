@@ -1,7 +1,5 @@
 """Pool forests against the trees they are made of, and mixtures against forests of one kind."""
 
-from __future__ import annotations
-
 from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.experiments.paper import CLASSIFICATION, RANDOM, REGRESSION
 from boostforest_paper.types import Task

@@ -1,7 +1,5 @@
 """Tables of mixed columns that nobody here chose, as they come; the folder that ``--data`` names says which."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

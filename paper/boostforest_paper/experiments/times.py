@@ -1,7 +1,5 @@
 """How long a fit takes where accuracy is not the question."""
 
-from __future__ import annotations
-
 from boostforest_paper.experiments import Block, experiment
 
 EQUAL = ("LightGBM (31 leaves)", "LightGBM-linear (31 leaves)", "GBDT-PL (31 leaves)")

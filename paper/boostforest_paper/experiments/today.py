@@ -1,7 +1,5 @@
 """The field of today on the paper's 30 datasets, and a quick look at it that needs no data."""
 
-from __future__ import annotations
-
 from boostforest_paper.experiments import Block, experiment
 from boostforest_paper.experiments.paper import CLASSIFICATION, FIVE, REGRESSION
 

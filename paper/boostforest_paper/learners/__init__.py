@@ -15,8 +15,6 @@ with these lines is enough: ``boostforest-paper run EXPERIMENT --plugin FILE.py 
 an estimator that needs no such function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The paper's other ensembles, which ``boostforest_paper.baselines`` holds as they are written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from boostforest_paper.learners import Settings, grids, imported, learner, variant
@@ -26,21 +24,20 @@ imported(
 variant("GBDT-PL (31 leaves)", "GBDT-PL", n_estimators=100, max_leaf_nodes=31, reg_lambda=0.01, min_samples_leaf=20)
 
 
-def _trees_of(max_depth: int) -> Any:
-    """Make the trees that MultiBoost and FilterBoost get; the paper's ``tree_depth`` is a parameter of theirs."""
-    from sklearn.tree import DecisionTreeClassifier
+def _boosts_trees(name: str, estimator: str, depth: int, **options: Any) -> None:
+    """Register a baseline that boosts trees; the paper's ``tree_depth`` is a parameter of theirs."""
 
-    return DecisionTreeClassifier(max_depth=max_depth)
+    @learner(name, "boostforest", tasks=CLASSIFICATION, **options)
+    def make(settings: Settings, *, max_depth: int = depth, **params: Any) -> Any:
+        from sklearn.tree import DecisionTreeClassifier
 
+        from boostforest_paper import baselines
 
-@learner("MultiBoosting", "boostforest", tasks=CLASSIFICATION, grid=grids.MULTI_BOOSTING)
-def multi_boosting(settings: Settings, *, max_depth: int = 4, **params: Any) -> Any:
-    """Make MultiBoost."""
-    from boostforest_paper.baselines import MultiBoostClassifier
-
-    return MultiBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
+        tree = DecisionTreeClassifier(max_depth=max_depth)
+        return getattr(baselines, estimator)(tree, random_state=settings.seed, **params)
 
 
+_boosts_trees("MultiBoosting", "MultiBoostClassifier", 4, grid=grids.MULTI_BOOSTING)
 imported(
     "DeepBoosting",
     "boostforest",
@@ -50,18 +47,7 @@ imported(
     max_classes=2,
     grid=grids.DEEP_BOOSTING,
 )
-
-
-@learner(
-    "FilterBoost", "boostforest", tasks=CLASSIFICATION, max_classes=2, grid=grids.FILTER_BOOST, stop=fit_best_stage
-)
-def filter_boost(settings: Settings, *, max_depth: int = 1, **params: Any) -> Any:
-    """Make FilterBoost."""
-    from boostforest_paper.baselines import FilterBoostClassifier
-
-    return FilterBoostClassifier(_trees_of(max_depth), random_state=settings.seed, **params)
-
-
+_boosts_trees("FilterBoost", "FilterBoostClassifier", 1, max_classes=2, grid=grids.FILTER_BOOST, stop=fit_best_stage)
 imported(
     "BaggedTAO-l",
     "boostforest",

@@ -1,7 +1,5 @@
 """Gradient boosting: XGBoost, LightGBM, scikit-learn's own, CatBoost, and the bagged ones of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from inspect import signature
 from typing import Any

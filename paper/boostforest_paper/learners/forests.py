@@ -1,7 +1,5 @@
 """scikit-learn's forests, its single Extra-Tree and its linear SVR."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from boostforest_paper.learners import frames, grids, imported, variant

@@ -1,7 +1,5 @@
 """How learners take frames of numbers and text as they come: by themselves, with their categories, or one-hot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -30,7 +28,7 @@ def one_hot(estimator: Any) -> Any:
 class AsCategories(TransformerMixin, BaseEstimator):
     """Gives columns of text the type of a category, with the levels of the fit; unknown levels become missing."""
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> AsCategories:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> "AsCategories":
         """Note the levels."""
         self.types_ = {name: pd.CategoricalDtype(sorted(X[name].dropna().unique())) for name in _IS_TEXT(X)}
         return self
@@ -60,7 +58,7 @@ class NamedCategories(BaseEstimator):
     def _filled(self, X: pd.DataFrame) -> pd.DataFrame:
         return X.assign(**{name: X[name].astype(object).fillna(MISSING) for name in self.text_})
 
-    def fit(self, X: pd.DataFrame, y: Any) -> NamedCategories:
+    def fit(self, X: pd.DataFrame, y: Any) -> "NamedCategories":
         """Fit the estimator."""
         self.text_ = _IS_TEXT(X)
         self.estimator.fit(self._filled(X), y, cat_features=self.text_ or None)

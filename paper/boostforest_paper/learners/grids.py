@@ -4,8 +4,6 @@
 (the baselines of ``boostforest``) the registration translates.
 """
 
-from __future__ import annotations
-
 from boostforest_paper.learners import Grid, Settings
 
 LARGE = 10_000  # above so many samples the paper allows larger trees

@@ -1,7 +1,5 @@
 """The estimators of this library: BoostTree and BoostForest in all their settings, pool forests and model trees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Learners of today beside the large boosters: EBM, ChimeraBoost, PerpetualBooster, RaFFLE, linear-tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from boostforest_paper.learners import Settings, frames, imported, learner

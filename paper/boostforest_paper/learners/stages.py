@@ -1,7 +1,5 @@
 """Parts of an ensemble: what its first members say, and how many of them are best."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """All tables of an experiment as one field, whatever their task: Elo, ranks, improvability, costs, as TabArena has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -38,7 +36,7 @@ class Field(NamedTuple):
     seconds: Floats  # processor time for 1,000 training rows, fit and prediction: other work does not count
     n_bytes: Floats  # of the model
 
-    def of_size(self, fits: Callable[[int], bool]) -> Field:
+    def of_size(self, fits: Callable[[int], bool]) -> "Field":
         """Return the tables with such a number of rows."""
         chosen = np.array([fits(data.find(name).n_rows) for name in self.datasets], dtype=bool)
         names = [name for name, is_chosen in zip(self.datasets, chosen, strict=True) if is_chosen]

@@ -1,7 +1,5 @@
 """Our figures held against the paper's and against what has to be reached."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from boostforest_paper.data.paper import SMALL

@@ -1,7 +1,5 @@
 """Curves: the score against the number of base learners, or against the leaves of each."""
 
-from __future__ import annotations
-
 import json
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Tables in Markdown for the docs, and a CSV file of all figures beside each."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """One HTML page with everything: opens without a network, reads on a phone, in the light and in the dark."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 from time import strftime

@@ -1,7 +1,5 @@
 """The paper's own figures, and whether ours agree with them."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pictures of a report: critical differences, error against cost, curves."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape

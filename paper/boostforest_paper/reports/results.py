@@ -1,7 +1,5 @@
 """Results of experiments as a report needs them: figures per dataset and learner, averages, comparisons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,19 +1,17 @@
 """Comparisons over datasets: ranks, paired t-tests with Benjamini–Hochberg, Friedman with Nemenyi, Elo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import optimize, special, stats
+
+from boostforest_paper.types import Floats
 
 ALPHA = 0.05
 ELO_UNIT = 400 / np.log(10)  # of the scale of chess: ten times the odds are 400
 DRAWN = 0.1  # games that each learner has won and lost against each other beside the real ones: no Elo is infinite
 LEAST_REPEATS = 5  # for a test within a dataset: with fewer, equal differences by chance look like certainty
-Floats = npt.NDArray[np.float64]
 
 
 def ranks(values: Floats, higher_is_better: bool) -> Floats:

@@ -1,7 +1,5 @@
 """What a block says in a few sentences, made from its figures."""
 
-from __future__ import annotations
-
 from boostforest_paper.experiments import Experiment
 from boostforest_paper.reports import curves, paper, text
 from boostforest_paper.reports.results import BlockResult, Result

@@ -1,7 +1,5 @@
 """Tables of results, the same for HTML and Markdown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

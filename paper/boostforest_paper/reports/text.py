@@ -1,7 +1,5 @@
 """Numbers as they are written in reports."""
 
-from __future__ import annotations
-
 from boostforest_paper.reports.paper import Figure
 
 METRIC_NAMES = {

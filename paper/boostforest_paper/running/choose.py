@@ -1,7 +1,5 @@
 """What a command line asks for, turned into selections: names checked, missing things said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

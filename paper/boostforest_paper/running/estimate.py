@@ -1,7 +1,5 @@
 """How long fits will take, from those that are done: a learner's factor times a dataset's."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One job: choose parameters, fit, judge by the test part."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

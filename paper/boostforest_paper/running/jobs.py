@@ -1,7 +1,5 @@
 """Fits that an experiment asks for. A fit belongs to no experiment: several may ask for the same one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

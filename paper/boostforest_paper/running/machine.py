@@ -1,7 +1,5 @@
 """The machine that a fit ran on: without it a time means nothing."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

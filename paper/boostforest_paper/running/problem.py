@@ -1,7 +1,5 @@
 """A part to fit and a part to judge by, as a learner sees them, and what its outputs are worth."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

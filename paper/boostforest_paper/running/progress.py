@@ -1,7 +1,5 @@
 """What a run says while it runs: how many fits are done, and how long the rest will take."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from time import monotonic

@@ -1,7 +1,5 @@
 """A run: claims of fits, worker processes that do them, results into the store."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from multiprocessing import connection

@@ -1,7 +1,5 @@
 """How large a fitted model is."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import tempfile

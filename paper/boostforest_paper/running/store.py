@@ -5,8 +5,6 @@ is gone, or has not renewed it for a minute, anybody may take it over. So a kill
 nothing is fitted twice.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -69,7 +67,7 @@ class Claimant(NamedTuple):
     pid: int
 
     @classmethod
-    def myself(cls) -> Claimant:
+    def myself(cls) -> "Claimant":
         """Return this process; process numbers mean something within one machine and one container only."""
         host = platform.node()
         with suppress(OSError):
@@ -158,7 +156,7 @@ class Store:
         """Close the file."""
         self._db.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> "Store":
         return self
 
     def __exit__(self, *error: object) -> None:

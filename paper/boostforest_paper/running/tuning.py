@@ -1,7 +1,5 @@
 """Which parameters are tried: ``none``, ``random:N`` from a grid, or all of the ``grid``."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 from zlib import crc32
@@ -18,7 +16,7 @@ class Tuning(NamedTuple):
     n: int = 0  # draws
 
     @classmethod
-    def parse(cls, text: str) -> Tuning:
+    def parse(cls, text: str) -> "Tuning":
         """Read what the command line says."""
         kind, colon, number = text.partition(":")
         if kind in ("none", "grid") and not colon:

@@ -1,7 +1,5 @@
 """Processes that fit: a learner that crashes or never ends takes its process with it, not the run."""
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ A study is a module with two functions: ``add_arguments(parser)``, and ``rows(ar
 table, each a dictionary with the same keys. `STUDIES` lists them.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

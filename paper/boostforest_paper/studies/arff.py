@@ -1,7 +1,5 @@
 """A small reader of ARFF files, as Weka's examples are: dense, with numeric and nominal attributes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

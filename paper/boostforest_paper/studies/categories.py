@@ -1,7 +1,5 @@
 """Categories and missing values straight in, beside encoding and filling by hand, on six of Weka's example tables."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path

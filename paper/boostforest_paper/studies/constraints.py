@@ -1,7 +1,5 @@
 """What monotonic constraints gain and cost where they are true: the tables of docs/constraints.md."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What fewer digits of the coefficients save and cost: the tables of docs/dev/format.md."""
 
-from __future__ import annotations
-
 import argparse
 import pickle
 import tempfile

@@ -1,7 +1,5 @@
 """Coverage and width of 90 % prediction intervals beside quantile-forest's and MAPIE's, on the same splits."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from functools import partial

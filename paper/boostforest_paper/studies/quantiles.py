@@ -1,7 +1,5 @@
 """Quantiles, distributions and intervals beside those of other libraries: the table of docs/results/quantiles.md."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ What fewer digits cost is measured on the same trees, before and after their coe
 ``dtype="float64"`` has other thresholds, and with them its search may end elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import tempfile

@@ -1,7 +1,5 @@
 """How small models are, and what that costs: the tables and the picture of docs/results/small.md."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 from collections.abc import Iterable, Iterator

@@ -1,15 +1,12 @@
 """Arrays: weights of rows, figures of columns, and columns that must stay as they were checked."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.class_weight import compute_class_weight
 
-from .typing import Floats
+from .typing import Array, Floats, Indices
 
 _WHOLE, _MOST_TIMES = 1e-12, 1e9  # what rounding makes of a whole multiple; the largest that is taken for one
 
@@ -72,9 +69,7 @@ def weight_in_rows(weight: Floats) -> Floats:
     return np.asarray(weight * (np.count_nonzero(weight) / weight.sum()))
 
 
-def class_weights(
-    class_weight: Any, classes: npt.NDArray[Any], codes: npt.NDArray[np.intp], weight: Floats | None
-) -> Floats:
+def class_weights(class_weight: Any, classes: Array, codes: Indices, weight: Floats | None) -> Floats:
     """Return the weight of every row that follows from its class."""
     if isinstance(class_weight, str) and class_weight in ("balanced", "balanced_subsample"):
         per_class = np.bincount(codes, weights=weight, minlength=len(classes))
@@ -118,7 +113,7 @@ def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, F
     return mean * unit, np.where(usable, deviation * unit, 1.0)
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: Array) -> Array:
     """Return the array itself, which can no longer be written to."""
     array.flags.writeable = False
     return array

@@ -1,7 +1,5 @@
 """Work on the workers of a Dask cluster, whatever may happen to them."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -10,8 +10,6 @@ its docstring follow from them and from those of the classes above it::
 Type checkers and editors read the same declarations: ``declared`` is a ``dataclass_transform`` (PEP 681).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Where to compute: on the CPU, in the core, or on a GPU, with PyTorch, which is imported only then."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """One filler for docstrings: words in braces, sections that follow from declared arguments, what all methods take."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap
@@ -21,13 +19,21 @@ References
    learning", IEEE Transactions on Pattern Analysis and Machine Intelligence, 2022.""",
 }
 
-_ROWS = """\
-Parameters
-----------
+# What arguments are that many methods take; a method that means something else by them says so itself.
+_COMMON = {
+    "X": """\
 X : array-like of shape (n_samples, n_features)
     Rows with the columns of the training table.
-
-"""
+""",
+    "sample_weight": """\
+sample_weight : array-like of shape (n_samples,), default=None
+    Weights of the rows.
+""",
+    "offset": """\
+offset : float or array-like of shape (n_samples,), or (n_samples, n_outputs) of several outputs, default=None
+    As in `fit`; None: 0.
+""",
+}
 
 
 def fill(text: str, words: Mapping[str, str]) -> str:
@@ -81,18 +87,27 @@ def _shown(value: Any) -> str:
 
 
 def fill_docstrings(cls: type, arguments: list[tuple[str, str, Any]]) -> None:
-    """Fill the docstring of a class, and let its public methods that take rows say so."""
+    """Fill the docstring of a class, and those of its public methods with the arguments that they leave out."""
     fill_docstring(_words_of(cls, arguments))(cls)
     for part in cls.__mro__:
         for name, method in vars(part).items():
             if inspect.isfunction(method) and not name.startswith("_") and method.__module__.startswith("boostforest"):
-                _add_rows(method)
+                _add_arguments(method)
 
 
-def _add_rows(method: Any) -> None:
-    """Say what X is in the docstring of a method that leaves it out."""
+def _add_arguments(method: Any) -> None:
+    """Say what common arguments are in the docstring of a method that leaves them out: X first, the others last."""
     doc, code = method.__doc__ or "", inspect.unwrap(method).__code__
     result = re.search(r"^( *)(Returns|Yields)$", doc, re.MULTILINE)
-    if result and "Parameters\n" not in doc and code.co_varnames[1 : code.co_argcount] == ("X",):
-        at = result.start()
-        method.__doc__ = doc[:at] + textwrap.indent(_ROWS, result[1]) + doc[at:]
+    taken = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    left_out = [
+        name for name in _COMMON if name in taken and not re.search(rf"^ *[\w, ]*\b{name}\b[\w, ]* : ", doc, re.M)
+    ]
+    if not result or not left_out:
+        return
+    entries = {name: textwrap.indent(_COMMON[name], result[1]) for name in left_out}
+    head = textwrap.indent("Parameters\n----------\n", result[1])
+    before, _, own = doc[: result.start()].partition(head)
+    last = "".join(entry for name, entry in entries.items() if name != "X")
+    own = own.rstrip() + "\n" if own else ""
+    method.__doc__ = f"{before}{head}{entries.get('X', '')}{own}{last}\n{doc[result.start() :]}"

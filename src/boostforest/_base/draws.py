@@ -5,8 +5,6 @@ see ``src/core/base/random.hpp``. There is no generator state anywhere: tree ``t
 so warm starts continue where a larger forest would have been and threads cannot change the result.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Callable
 from itertools import repeat

@@ -1,7 +1,5 @@
 """What works elsewhere: tasks that are pure functions, values that all of them share, and the instructions they use."""
 
-from __future__ import annotations
-
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -37,17 +35,17 @@ class Engine(ABC):
         """How many tasks run at the same time."""
 
     @abstractmethod
-    def share(self, value: Any) -> Shared:
+    def share(self, value: Any) -> "Shared":
         """Send a value once to where all tasks can have it."""
 
     @abstractmethod
-    def run(self, function: Callable[..., Any], shared: Sequence[Shared], tasks: Iterable[Task]) -> Iterator[Any]:
+    def run(self, function: Callable[..., Any], shared: "Sequence[Shared]", tasks: Iterable[Task]) -> Iterator[Any]:
         """Yield ``function(*shared, *task)`` for every task, in their order."""
 
     def run_in_groups(
         self,
         function: Callable[..., Any],
-        shared: Sequence[Shared],
+        shared: "Sequence[Shared]",
         n: int,
         make_task: Callable[[int, int], Task],
         progress: Callable[[int], None] | None = None,

@@ -6,8 +6,6 @@ Tasks are pure functions of their arguments and their results are joined in orde
 the forest is the local one, byte for byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 

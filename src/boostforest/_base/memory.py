@@ -1,7 +1,5 @@
 """How much memory there is, and refusing what would take more."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A progress bar for long fits."""
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,14 +1,11 @@
 """How the members of a forest get their rows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from .typing import Floats
+from .typing import Floats, Ints, Longs
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +17,12 @@ class Sampling:
     cumulative: Floats | None = None  #: running sum of the weights that rows are drawn by; None: all the same
     weight: Floats | None = None  #: without bootstrap: what the rows weigh; None: all the same
     balance_classes: bool = False  #: the drawn rows weigh as much for every class
-    drawn: npt.NDArray[np.int32] | None = None  #: how often each row was drawn, if these are the rows of one member
+    drawn: Ints | None = None  #: how often each row was drawn, if these are the rows of one member
     sample_weight: Floats | None = None  #: the user's, without class weights: what rows count out of bag
-    rows: npt.NDArray[np.int64] | None = None  #: numbers of the rows, ascending, if they are some of a larger table,
+    rows: Longs | None = None  #: numbers of the rows, ascending, if they are some of a larger table,
     n_all: int = 0  #:   which has so many
 
-    def counts(self, seed: int | np.uint64, n_rows: int) -> npt.NDArray[np.int32]:
+    def counts(self, seed: int | np.uint64, n_rows: int) -> Ints:
         """Return how often the member with this seed has drawn each row."""
         if self.rows is not None:
             drawn = self.draws(seed)
@@ -33,6 +30,6 @@ class Sampling:
             return np.bincount(place[self.rows[place] == drawn], minlength=len(self.rows)).astype(np.int32)
         return _core.bootstrap_counts(int(seed), n_rows, self.n_draws, self.cumulative)
 
-    def draws(self, seed: int | np.uint64) -> npt.NDArray[np.int64]:
+    def draws(self, seed: int | np.uint64) -> Longs:
         """Return the numbers of the rows that a member draws from the larger table, as they come."""
         return _core.bootstrap_draws(int(seed), self.n_all, self.n_draws)

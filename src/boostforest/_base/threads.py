@@ -1,7 +1,5 @@
 """Threads of BLAS: none of its own while we have ours."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Warnings at the line of the caller, and checks of labels and coverages."""
 
-from __future__ import annotations
-
 import numbers
 import sys
 import warnings
@@ -9,7 +7,8 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from .typing import Array
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -24,14 +23,14 @@ def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def warn_if_one_class(classes: npt.NDArray[Any]) -> None:
+def warn_if_one_class(classes: Array) -> None:
     """Say that there is nothing to learn from labels that are all the same."""
     if len(classes) == 1:
         only = classes.tolist()[0]
         warn(f"y has one class only ({only!r}): the model will always predict it.")
 
 
-def classes_as_numbers(classes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
+def classes_as_numbers(classes: Array) -> tuple[Array, str]:
     """Return the classes as a model file holds them (strings as rows of code points), and what they were."""
     if classes.dtype.kind in "biuf" and classes.dtype.itemsize <= 8:
         return classes, "number"

@@ -1,7 +1,5 @@
 """The command ``boostforest``: fit, predict, evaluate, inspect and export without writing Python."""
 
-from __future__ import annotations
-
 import sys
 
 

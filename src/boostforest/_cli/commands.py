@@ -1,7 +1,5 @@
 """The commands. Exit status: 0 done, 1 refused (one sentence says why), 2 wrong usage, 130 interrupted."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import sys

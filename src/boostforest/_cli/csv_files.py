@@ -4,8 +4,6 @@ Left alone the sniffer takes one short row for another separator, and skips a li
 So it is asked for the dialect only, and the rows are read strictly, without anything left to guess.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,17 +1,15 @@
 """Cross-validation, and the metrics that fit the task."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from .._base.typing import Array, Floats
 from .._report.figures import class_figures, number_figures
 from .messages import Refused, cut
 
@@ -20,11 +18,11 @@ METRICS = {
     "classification": {"accuracy": True, "balanced accuracy": True, "log-loss": False, "ROC AUC": True},
     "regression": {"RMSE": False, "MAE": False, "R²": True},
 }
-Weights = npt.NDArray[np.float64] | None
+Weights = Floats | None
 
 
 def cross_validate(
-    estimator: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights, n_folds: int, seed: int
+    estimator: Any, X: pd.DataFrame, y: Array, weight: Weights, n_folds: int, seed: int
 ) -> Iterator[dict[str, float | None]]:
     """Yield the figures of one fold after another.
 
@@ -51,7 +49,7 @@ def cross_validate(
         yield found | {"fit seconds": fitted - start, "predict seconds": time.perf_counter() - fitted}
 
 
-def figures(model: Any, X: pd.DataFrame, y: npt.NDArray[Any], weight: Weights) -> dict[str, float | None]:
+def figures(model: Any, X: pd.DataFrame, y: Array, weight: Weights) -> dict[str, float | None]:
     """Return the metrics of a model's predictions; None for those that these rows do not define."""
     if hasattr(model, "classes_"):
         return class_figures(model.classes_, model.predict_proba(X), y, weight)

@@ -1,7 +1,5 @@
 """Model files converted for other programs, one function for each format."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which columns of a table are features: what the user says, and what is left out since nothing can be learnt of it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Parquet files that do not fit into memory: some of their rows tell what columns hold, then all are read in parts."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How things are said: one sentence for what the user has to change, values cut to a readable length."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """The options of the commands, each said once."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rows of a fit or an evaluation, and the estimator for them."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

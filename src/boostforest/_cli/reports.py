@@ -1,7 +1,5 @@
 """What the commands say: tables for people, JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

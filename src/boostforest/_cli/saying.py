@@ -1,7 +1,5 @@
 """Two consoles, and what becomes of errors and warnings."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """Where tables come from: files of any kind that DuckDB reads, SQLite, a query, standard input."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import lzma

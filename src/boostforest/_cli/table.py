@@ -1,7 +1,5 @@
 """A table, and what its columns hold: numbers as people write them, dates, truth values, text."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product

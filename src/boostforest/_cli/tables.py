@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from .._base.typing import Array, Floats
 from .._features.calendar import CalendarColumn
 from .._files.files import replace_file
 from .features import LISTS, TIMES, Choice, known_column, one_column_hint
@@ -33,7 +33,7 @@ class Rows:
 
     X: pd.DataFrame
     y: pd.Series[Any]
-    weight: npt.NDArray[np.float64] | None
+    weight: Floats | None
 
 
 def take_rows(
@@ -60,7 +60,7 @@ def take_rows(
     return Rows(frame[list(features)], y, weight)
 
 
-def _weights(column: pd.Series[Any], name: str, table: Table) -> npt.NDArray[np.float64]:
+def _weights(column: pd.Series[Any], name: str, table: Table) -> Floats:
     if not table.columns[name].is_number:
         raise Refused(
             f"--weight {cut(name)} must hold numbers; it holds {cut(column.iloc[0])} in row 1 of {table.label}"
@@ -100,19 +100,19 @@ def guess_task(column: Column, y: pd.Series[Any], label: str, wanted: str) -> tu
     return "regression", f"it holds {distinct:,} different numbers"
 
 
-def known_labels(column: Column, y: pd.Series[Any], classes: Any, label: str) -> npt.NDArray[Any]:
+def known_labels(column: Column, y: pd.Series[Any], classes: Any, label: str) -> Array:
     """Return a target as a model knows it: numbers of a regression, or some of its classes."""
     if classes is None or classes.dtype.kind in "biuf":
         if not column.is_number:
             raise Refused(
                 f"the target {cut(column.name)} of {label} holds {cut(y.iloc[0])}; in the fit it held numbers"
             )
-        values: npt.NDArray[Any] = np.asarray(y, dtype=np.float64)
+        values: Array = np.asarray(y, dtype=np.float64)
     else:
         values = np.asarray(y, dtype=str)
     if classes is None:
         return values
-    known: npt.NDArray[Any] = values.astype(classes.dtype)
+    known: Array = values.astype(classes.dtype)
     unknown = values[~np.isin(values, classes.astype(values.dtype.type))]
     if len(unknown):
         raise Refused(

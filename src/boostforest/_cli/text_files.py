@@ -1,7 +1,5 @@
 """Text as it lies on disk, compressed or in whatever encoding, as lines of Unicode."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

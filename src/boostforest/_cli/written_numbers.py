@@ -1,18 +1,13 @@
 """Numbers as people write them: $321,864, 1.234,56 €, 12 %, (1,200), 1'000."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._base.typing import Array, Floats
 from .messages import Refused, cut, some
-
-Floats = npt.NDArray[np.float64]
 
 # What stands for a missing value in a column that holds numbers otherwise.
 NO_NUMBER = ("-", "--", "---", "–", "—", "?", ".", "..", "...", "*", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?")
@@ -54,7 +49,7 @@ class Readings:
     text: str  #: the text of that row
     has_currency: bool
 
-    def at(self, indices: npt.NDArray[Any]) -> Readings:
+    def at(self, indices: Array) -> "Readings":
         """Return the readings of a column whose cells are these, NaN where there is none."""
         given = ~np.isnan(indices.astype(np.float64))
         places = np.where(given, indices, 0).astype(np.intp)

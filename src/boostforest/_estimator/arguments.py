@@ -1,7 +1,5 @@
 """The arguments that estimators have beside those of their trees, declared once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._base.declare import BOOL, argument, between, choice, declared, matching, or_else

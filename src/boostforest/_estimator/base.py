@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 import joblib
 import joblib.parallel
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
@@ -25,7 +24,7 @@ from .._base.arrays import check_offset, check_sample_weight, weight_in_rows
 from .._base.declare import check_arguments
 from .._base.draws import choose_rows, entropy_of, tree_seeds
 from .._base.sampling import Sampling
-from .._base.typing import Entropy, Floats, Ints, Labels
+from .._base.typing import Entropy, Floats, Ints, Labels, Longs
 from .._base.validation import classes_as_numbers
 from .._explain.judged import JudgedRows, judged_rows
 from .._features.encoder import check_encoding
@@ -38,15 +37,7 @@ from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
 from .._grow.rounding import with_smallest_dtype
-from .._losses import (
-    REGRESSION_LOSSES,
-    AcceleratedFailureTime,
-    ClassTargets,
-    Loss,
-    OwnLoss,
-    Several,
-    SquaredErrors,
-)
+from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, ClassTargets, Loss, OwnLoss, Several, SquaredErrors
 from .._losses.aft import concordance, read_times
 from .._losses.several import classes_loss
 from .._model import inspection
@@ -129,7 +120,7 @@ class Given(NamedTuple):
     weight: Floats | None  #: of the rows, without that of classes
     offset: Floats | None  #: in the units of the target
     source: RowSource | None  #: has more rows than are here, maybe
-    rows: npt.NDArray[np.int64] | None  #: those of the source that are here
+    rows: Longs | None  #: those of the source that are here
 
 
 class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments):
@@ -552,14 +543,8 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         y : array-like of shape (n_samples,), or as in `fit`
             Their target.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        offset : float or array-like of shape (n_samples,), default=None
-            As in `predict`.
 
         Returns
         -------
@@ -576,13 +561,6 @@ class BoostRegressor(RegressorMixin, BoostEstimator, RegressionTreeArguments, Lo
 
     def predict(self, X: Any, offset: Any = None) -> Floats:
         """Predict the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-        offset : float or array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            As in `fit`; None: 0.
 
         Returns
         -------
@@ -644,14 +622,8 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-            As in `predict`.
 
         Returns
         -------
@@ -671,13 +643,6 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
     def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Predict the probability of each class.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-            As in `fit`; None: 0.
-
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes), or a list of them
@@ -688,13 +653,6 @@ class BoostClassifier(ClassArguments, LabelsMixin, BoostEstimator, Classificatio
 
     def predict(self, X: Any, offset: Any = None) -> Labels:
         """Predict the class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), default=None
-            As in `fit`; None: 0.
 
         Returns
         -------

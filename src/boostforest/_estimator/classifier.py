@@ -1,18 +1,15 @@
 """What all classifiers do: their labels, and what follows from the probabilities of classes."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._base.arrays import class_weights
-from .._base.typing import Floats, Labels
+from .._base.typing import Array, Floats, Labels
 from .._base.validation import warn_if_one_class
 from .._features.targets import joined
 from .._losses import CrossEntropy, Loss
@@ -31,7 +28,7 @@ def find_classes(y: Any, known: Labels | None) -> Labels:
 
 
 def combine_class_weight(
-    class_weight: Any, classes: Labels, codes: npt.NDArray[Any], weight: Floats | None, bootstrap: bool
+    class_weight: Any, classes: Labels, codes: Array, weight: Floats | None, bootstrap: bool
 ) -> tuple[Floats | None, bool]:
     """Return the weights with the class weights in them, and whether classes are balanced per replica."""
     if class_weight is None:

@@ -1,7 +1,5 @@
 """Words of docstrings that differ between trees and forests, regression and classification, and fitted attributes."""
 
-from __future__ import annotations
-
 _POOLS = """\
 Notes
 -----

@@ -1,7 +1,5 @@
 """How trees and forests explain their predictions."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 
@@ -45,8 +43,6 @@ class ExplainedMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         background : array-like of shape (n_rows, n_features), default=None
             Rows to compare with: contributions are what a row has differently from these, on average. More rows make
             the values steadier and take as much longer; 100 are a good number. None: 100 training rows that the fit
@@ -112,8 +108,6 @@ class ExplainedMixin:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows with the columns of the training table.
         background : array-like of shape (n_rows, n_features), default=None
             See `explain`; so for the others.
         output : {"prediction", "score", "probability"}, default="prediction"

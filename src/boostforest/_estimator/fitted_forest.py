@@ -1,7 +1,5 @@
 """What can be read from a fitted forest beyond what its trees tell: stages, out-of-bag figures, single trees."""
 
-from __future__ import annotations
-
 import copy
 import numbers
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Fitting forests: bagging, whatever the members are; of the core's own trees growth in stages or at once."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import numbers
@@ -189,7 +187,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if not (isinstance(self.n_estimators, str) and self.n_estimators == "auto"):
             super()._check_n_estimators()
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> "Plan":
         return read_plan(self, self._task)
 
     def _dtype(self) -> str:

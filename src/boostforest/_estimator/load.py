@@ -1,7 +1,5 @@
 """Estimators from model files."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

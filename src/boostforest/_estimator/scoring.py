@@ -3,17 +3,14 @@
 Metrics are imported where they are used: they take as long as the rest of the package, and most fits need none.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from .._base.typing import Floats, Mask
+from .._base.typing import Array, Floats, Indices, Mask
 from .targets import all_right
 
 _PROBABILITIES = ("y_proba", "y_prob", "y_score")  # what metrics of probabilities call their second argument
@@ -25,20 +22,20 @@ class _Regressed(RegressorMixin, BaseEstimator):
     def __init__(self, outputs: Floats) -> None:
         self.outputs = outputs
 
-    def predict(self, X: npt.NDArray[np.intp]) -> Floats:
+    def predict(self, X: Indices) -> Floats:
         return np.asarray(self.outputs[X[:, 0]])
 
 
 class _Classified(ClassifierMixin, BaseEstimator):
     """What a scorer asks for classes and probabilities."""
 
-    def __init__(self, outputs: Floats, classes_: npt.NDArray[Any]) -> None:
+    def __init__(self, outputs: Floats, classes_: Array) -> None:
         self.outputs, self.classes_ = outputs, classes_
 
-    def predict_proba(self, X: npt.NDArray[np.intp]) -> Floats:
+    def predict_proba(self, X: Indices) -> Floats:
         return np.asarray(self.outputs[X[:, 0]])
 
-    def predict(self, X: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    def predict(self, X: Indices) -> Array:
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
@@ -61,9 +58,7 @@ def check_oob_score(oob_score: Any) -> None:
     )
 
 
-def score_rows(
-    how: Any, y: npt.NDArray[Any], outputs: Floats, classes: npt.NDArray[Any] | None, rows: Mask, weight: Floats | None
-) -> float:
+def score_rows(how: Any, y: Array, outputs: Floats, classes: Array | None, rows: Mask, weight: Floats | None) -> float:
     """Score some rows, those of weight 0 left out; NaN without any.
 
     ``outputs`` are predictions or, of ``classes``, probabilities; ``how`` is the argument ``oob_score``.
@@ -87,9 +82,7 @@ def score_rows(
     return how(y, predicted, **_weights(how, weight))  # type: ignore[no-any-return]
 
 
-def score_several(
-    how: Any, y: npt.NDArray[Any], predicted: npt.NDArray[Any], rows: Mask, weight: Floats | None
-) -> float:
+def score_several(how: Any, y: Array, predicted: Array, rows: Mask, weight: Floats | None) -> float:
     """Score the classes of several targets of some rows: the share of rows that have all of them right, or a metric."""
     if weight is not None:
         rows = rows & (weight > 0)
@@ -107,7 +100,7 @@ def score_several(
     return all_right(y, predicted, weight)
 
 
-def _by_scorer(scorer: Any, y: npt.NDArray[Any], estimator: Any, weight: Floats | None) -> float:
+def _by_scorer(scorer: Any, y: Array, estimator: Any, weight: Floats | None) -> float:
     numbers = np.arange(len(y))[:, None]
     try:
         if weight is not None and "sample_weight" in _parameters(scorer):

@@ -4,8 +4,6 @@ Any estimator can be shown that has ``_shown_nodes(feature_names, digits)`` and 
 root first. The words are the estimator's own; which nodes are shown, and the numbers of leaf models, are found here.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol

@@ -4,8 +4,6 @@ An estimator's fitted state is its ``__dict__``. A fit never changes that dictio
 the twin's dictionary in its place, in one assignment. Who holds the old dictionary keeps the old state, whole.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Iterator

@@ -1,16 +1,13 @@
 """Several targets: reading them, and what can be had of one target alone."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.multiclass import type_of_target
 
 from .._base.arrays import class_weights
-from .._base.typing import Floats, Labels
+from .._base.typing import Array, Floats, Labels
 from .._base.validation import classes_as_numbers, warn
 from .._losses import ClassTargets, CrossEntropy, Loss, Several
 from .._losses.several import classes_loss
@@ -18,7 +15,7 @@ from .._model.model import Model
 from ..nodes._native import has_python_models
 
 
-def class_targets(y: npt.NDArray[Any], before: Loss | None) -> ClassTargets:
+def class_targets(y: Array, before: Loss | None) -> ClassTargets:
     """Return the loss of several classifications, that of an earlier fit if it goes on with one."""
     for k, column in enumerate(y.T):
         which = f"target {k} of {y.shape[1]}"
@@ -45,7 +42,7 @@ def class_targets(y: npt.NDArray[Any], before: Loss | None) -> ClassTargets:
     return ClassTargets(tuple(parts))
 
 
-def _plain(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _plain(column: Array) -> Array:
     """Return a column of objects that are all of one type as that type."""
     return np.array(column.tolist()) if column.dtype == object else column
 
@@ -111,7 +108,7 @@ def count_classes(loss: Loss) -> Any:
     return [part.n_classes for part in loss.parts] if isinstance(loss, ClassTargets) else loss.n_classes
 
 
-def all_right(y: npt.NDArray[Any], predicted: Labels, weight: Floats | None) -> float:
+def all_right(y: Array, predicted: Labels, weight: Floats | None) -> float:
     """Return the share of rows whose classes are all predicted."""
     return float(np.average((y == predicted).all(axis=1), weights=weight))
 

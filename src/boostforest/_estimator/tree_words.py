@@ -1,7 +1,5 @@
 """A BoostTree in words: its conditions and models in the user's units, for ``export_text`` and ``plot_tree``."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Every row is moved to both ends of the interval that its value lies in, and nowh
 unlike its other columns. The mean changes of the intervals, added up from the left, are the effect.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contributions of columns to what trees add up to, as the core computes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

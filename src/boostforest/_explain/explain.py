@@ -1,7 +1,5 @@
 """Explaining rows: checks, the background, contributions block by block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows with their targets that a model is judged by: out of bag if they are those of its fit."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Where that is not linear, contributions are rescaled for each pair of a row and 
 the difference of what the user sees: by the slope of the line between both, as shap does for links.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 What comes again after a year, a week or a day is a sine and a cosine, so that node models see no jump at its end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,7 +52,7 @@ class CalendarColumn:
         """Whether the values are times of a day."""
         return not self.parts & DAYS
 
-    def with_indicator(self) -> CalendarColumn:
+    def with_indicator(self) -> "CalendarColumn":
         """Return the same with a missing indicator."""
         return CalendarColumn(self.origin, self.parts | INDICATOR)
 

@@ -5,8 +5,6 @@ one the number behind the last, an unknown one NaN; a date is in seconds; a colu
 and the hashed words of the columns of text stand behind all columns.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,16 +12,15 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base.draws import word
+from .._base.typing import Floats, Longs, Mask
 from .calendar import CalendarColumn
 from .levels import LevelMeans, leading_directions
 from .text import N_HASHED, LeftOutColumn, TextColumn
 from .together import MAX_ORDERED, levels_to_tell_apart
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Ints = Longs
 Level: TypeAlias = str | int | float
 
 N_FOLDS = 5  # of the cross-fitted means of levels
@@ -136,7 +133,7 @@ class TableEncoder:
         return {j: c for j, c in enumerate(self.columns) if not isinstance(c, NumberColumn | CategoryColumn)}
 
     @property
-    def is_categorical(self) -> npt.NDArray[np.bool_]:
+    def is_categorical(self) -> Mask:
         """Which columns are categories."""
         return np.isin(np.arange(len(self.columns)), list(self.categories))
 
@@ -310,7 +307,7 @@ def count_features(
     return n_columns - len(categories) - len(special) + sum(found) + others
 
 
-def _to_mark(X: Floats, missing_indicator: bool | str) -> npt.NDArray[np.bool_]:
+def _to_mark(X: Floats, missing_indicator: bool | str) -> Mask:
     """Return the columns that get a missing indicator; "auto": those whose known values are all the same."""
     gaps = np.isnan(X)
     marked = np.logical_and(gaps.any(axis=0), bool(missing_indicator))

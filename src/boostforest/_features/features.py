@@ -4,8 +4,6 @@ A table is read into a float64 matrix of its columns: an array of numbers by sci
 and in arrays with categories, a category becomes the number of its level, a date its seconds (see ``encoder``).
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping
@@ -14,7 +12,6 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_X_y
@@ -23,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from .._base.arrays import mean_and_deviation
 from .._base.draws import fold_numbers
 from .._base.memory import FEWER_CLASSES, SMALL, refuse_if_too_much
-from .._base.typing import Entropy, Floats, Labels
+from .._base.typing import Array, Entropy, Floats, Labels
 from .._base.validation import warn
 from .._losses import Loss
 from .calendar import CalendarColumn, fit_calendar
@@ -348,9 +345,7 @@ def _validated(noted: _Owner, X: Any, *y: Any, **options: Any) -> Any:
         raise text from error
 
 
-def _open(
-    X: Any, noted: _Owner, by_column: bool, first: bool, more: bool = False
-) -> list[Column] | npt.NDArray[Any] | None:
+def _open(X: Any, noted: _Owner, by_column: bool, first: bool, more: bool = False) -> list[Column] | Array | None:
     """Return the columns of a table, a frame of plain numbers as a matrix, and None for an array without categories.
 
     ``by_column``: some columns are not plain numbers. ``more``: a frame may have other columns beside those of the fit.

@@ -1,7 +1,5 @@
 """Tables as users have them, frames above all, read column by column."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import numbers
@@ -12,10 +10,10 @@ from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
-Floats = npt.NDArray[np.float64]
+from .._base.typing import Array, Floats, Mask
+
 Values: TypeAlias = list[Any]  # Python's values of a column, None where one is missing
 
 _KINDS_OF_TIME: dict[str, tuple[type, ...]] = {
@@ -151,7 +149,7 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas need not be there
 
 
-def _to_floats(array: npt.NDArray[Any]) -> Floats | None:
+def _to_floats(array: Array) -> Floats | None:
     """Return numbers, and objects or text that stand for numbers, as float64; None for anything else."""
     if array.dtype.kind not in "biufOU":
         return None
@@ -165,7 +163,7 @@ def _is_plain_number(dtype: Any) -> bool:
     return bool(dtype.is_float() or dtype == nw.Boolean or (dtype.is_integer() and dtype not in _WIDE))
 
 
-def array_columns(array: npt.NDArray[Any]) -> list[Column]:
+def array_columns(array: Array) -> list[Column]:
     """Return the columns of an array."""
     return [Column(str(j), array[:, j]) for j in range(array.shape[1])]
 
@@ -194,7 +192,7 @@ def frame_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     ]
 
 
-def plain_matrix(frame: nw.DataFrame[Any]) -> npt.NDArray[Any] | None:
+def plain_matrix(frame: nw.DataFrame[Any]) -> Array | None:
     """Return a frame of plain numbers as a matrix at once, None if a column is something else."""
     if not all(_is_plain_number(dtype) for dtype in frame.schema.dtypes()):
         return None
@@ -264,7 +262,7 @@ def row_numbers(frame: nw.DataFrame[Any]) -> list[str]:
     return [name for name in whole if _is_row_number(words_of_name(name), frame.get_column(name).to_numpy())]
 
 
-def _is_row_number(words: set[str], values: npt.NDArray[Any]) -> bool:
+def _is_row_number(words: set[str], values: Array) -> bool:
     if values.dtype.kind not in "iu":  # missing values, or integers that NumPy has not
         return False
     if len(values) >= _MANY and (values[1:] - values[:-1] == 1).all():
@@ -277,7 +275,7 @@ def _is_row_number(words: set[str], values: npt.NDArray[Any]) -> bool:
 # ------------------------------------------------------------------------------------------------ categorical_features
 
 
-def declared_categories(given: Any, n_columns: int, names: Sequence[str] | None) -> npt.NDArray[np.bool_] | None:
+def declared_categories(given: Any, n_columns: int, names: Sequence[str] | None) -> Mask | None:
     """Return the columns that ``categorical_features`` lists, None for "from_dtype": the table says it."""
     mask = np.zeros(n_columns, dtype=np.bool_)
     if given is None:

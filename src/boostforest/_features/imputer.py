@@ -5,8 +5,6 @@ maximisation. The expected value of a missing one is then linear in those that a
 (``expected.hpp``).
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import numpy as np

@@ -6,8 +6,6 @@ and a level stands for the overall mean plus its coefficient. Its penalty counts
 mean: without other columns, that makes the mean of the level's rows and as many rows at the overall mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
@@ -43,7 +41,7 @@ class _Sums(NamedTuple):
     products: Floats  # of these with each other
     with_targets: Floats  # and with the targets
 
-    def plus(self, other: _Sums) -> _Sums:
+    def plus(self, other: "_Sums") -> "_Sums":
         pairs: Any = zip(self, other, strict=True)
         return _Sums(*(mine + theirs for mine, theirs in pairs))
 

@@ -3,8 +3,6 @@
 A user speaks of the columns of the table that was handed in; trees have features, several for some columns.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

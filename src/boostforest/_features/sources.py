@@ -1,7 +1,5 @@
 """Tables that do not fit into memory: parts that are read one after the other."""
 
-from __future__ import annotations
-
 import glob
 import os
 from abc import ABC, abstractmethod
@@ -11,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Labels
+from .._base.typing import Labels, Longs
 
-Rows = npt.NDArray[np.int64]
+Rows = Longs
 
 
 class RowSource(ABC):

@@ -6,8 +6,6 @@ regression of the target on all columns gives one more feature for each target. 
 other folds, as the means of categories do (``levels``): no row sees its own target.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

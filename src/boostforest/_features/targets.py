@@ -1,20 +1,17 @@
 """Several targets: reading them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import issparse
 
-from .._base.typing import Floats
+from .._base.typing import Array, Floats
 from .._losses import ClassTargets, Several
 from .frames import as_frame
 
 
-def read_several(y: Any) -> npt.NDArray[Any] | None:
+def read_several(y: Any) -> Array | None:
     """Return a target of several columns, rows × targets; None: it has one, or is not an array."""
     if issparse(y):
         raise ValueError("y must be a dense array; got a sparse matrix: use y.toarray().")
@@ -35,7 +32,7 @@ def read_several(y: Any) -> npt.NDArray[Any] | None:
     return joined(list(values.T))
 
 
-def joined(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def joined(columns: Sequence[Array]) -> Array:
     """Return columns side by side; those of different kinds as objects."""
     if not columns:
         raise ValueError("y must have at least one target; got a table without columns.")
@@ -43,7 +40,7 @@ def joined(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.column_stack(columns if same else [column.astype(object) for column in columns])
 
 
-def check_numbers(y: npt.NDArray[Any]) -> Floats:
+def check_numbers(y: Array) -> Floats:
     """Return several targets of a regression."""
     for k, column in enumerate(y.T):
         try:
@@ -55,7 +52,7 @@ def check_numbers(y: npt.NDArray[Any]) -> Floats:
     return np.ascontiguousarray(y, dtype=np.float64)
 
 
-def read_known(loss: Several[Any], y: Any, n_rows: int) -> npt.NDArray[Any]:
+def read_known(loss: Several[Any], y: Any, n_rows: int) -> Array:
     """Return several targets that a model knows, for rows to judge it by."""
     values, n = read_several(y), len(loss.parts)
     if values is None or values.shape != (n_rows, n):

@@ -1,7 +1,5 @@
 """Columns of free text as features, and columns that no feature is made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import murmurhash3_32
 
-Floats = npt.NDArray[np.float64]
+from .._base.typing import Floats
 
 N_HASHED = 64  # features of a text; part of model files
 WORD = re.compile(r"\w+")

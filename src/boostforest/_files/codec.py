@@ -4,8 +4,6 @@ What a file says is checked by ``schema``; here are the checks that take the who
 are checked by the core.
 """
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import math
@@ -17,9 +15,8 @@ from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import TreeParams
+from .._base.typing import Array, Bytes, Longs, TreeParams
 from .._base.validation import classes_as_numbers
 from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, N_ORDERS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
@@ -172,7 +169,7 @@ def _converted(columns: ForestColumns, dtype: str) -> ForestColumns:
     return short
 
 
-def _shorten(params: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
+def _shorten(params: Array, dtype: str) -> Array:
     """Return the coefficients in another type, or say that one does not fit."""
     with np.errstate(over="ignore"):
         short = params.astype(dtype, copy=False)
@@ -271,16 +268,11 @@ def _encode_loss(loss: Loss) -> dict[str, Any] | None:
         return {loss.name: [{_kind_of_labels(part.classes): part.classes.tolist()} for part in loss.parts]}
     if isinstance(loss, SquaredError) or not isinstance(loss, RegressionLoss):
         return None
-    return {loss.name: {name: float(getattr(loss, name)) for name in _loss_numbers(type(loss))}}
+    return {loss.name: {name: float(getattr(loss, name)) for name in loss.number_names()}}
 
 
-def _kind_of_labels(classes: npt.NDArray[Any]) -> str:
+def _kind_of_labels(classes: Array) -> str:
     return "str" if classes.dtype.kind == "U" else str(classes.dtype)
-
-
-def _loss_numbers(loss: type[RegressionLoss]) -> list[str]:
-    """Return the fields of a loss beside the mean and the scale of its target."""
-    return [field.name for field in fields(loss) if field.name not in ("mean", "scale", "function")]
 
 
 def _encode_score(score: Any) -> float | None:
@@ -446,8 +438,8 @@ def _decode_loss(content: Content) -> Loss:
             known = ", ".join(map(repr, REGRESSION_LOSSES))
             raise ValueError(f"it has the unknown loss {name!r}; known are {known} (a newer version may know it)")
         cls = known_losses[name]
-        if not isinstance(numbers, dict) or sorted(numbers) != sorted(_loss_numbers(cls)):
-            raise ValueError(f"the loss {name!r} keeps the numbers {_loss_numbers(cls)}; got {numbers!r}")
+        if not isinstance(numbers, dict) or sorted(numbers) != sorted(cls.number_names()):
+            raise ValueError(f"the loss {name!r} keeps the numbers {cls.number_names()}; got {numbers!r}")
         if not all(type(number) is float and number > 0 for number in numbers.values()):
             raise ValueError(f"the numbers of the loss {name!r} must be floats above 0; got {numbers!r}")
         return cls(float(t["target_mean"]), float(t["target_scale"]), **numbers)
@@ -476,7 +468,7 @@ def _decode_several(content: Content) -> Loss:
     return loss
 
 
-def _decode_labels(told: Any) -> npt.NDArray[Any]:
+def _decode_labels(told: Any) -> Array:
     """Return the labels of one of several targets, ascending."""
     kind, labels = next(iter(told.items())) if isinstance(told, dict) and len(told) == 1 else ("", None)
     types = {"str": str, "object": str, "bool": bool, "float64": float, "float32": float, "float16": float}
@@ -554,7 +546,7 @@ def _decode_sparse(t: Tensors) -> SparseColumns:
     return SparseColumns(**parts | {"coef": parts["coef"].reshape(len(parts["deviation"]), -1)})
 
 
-def _decode_texts(text: npt.NDArray[np.uint8], end: npt.NDArray[np.int64]) -> list[str]:
+def _decode_texts(text: Bytes, end: Longs) -> list[str]:
     content = text.tobytes()
     bounds = [0, *end.tolist()]
     try:

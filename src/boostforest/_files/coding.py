@@ -6,20 +6,15 @@ the metadata; they are compared with the bytes that are there before memory is t
 details.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
-from .._base.typing import Ints, Longs, Mask
+from .._base.typing import Array, Bytes, Ints, Longs, Mask, Signs
 from .._model.columns import ForestColumns
 from .container import ITEMS, Tensors, parse_json, to_json
-
-Bytes = npt.NDArray[np.uint8]
 
 PREFIX = "coded."
 MAX_EXPANSION = 256  # bytes of a column for each of its coded ones; fewer are filled up with zeros
@@ -79,7 +74,7 @@ def encode_columns(tensors: Tensors) -> tuple[Tensors, str | None]:
     return kept, to_json(table) if table else None
 
 
-def _stays(name: str, array: npt.NDArray[Any]) -> bool:
+def _stays(name: str, array: Array) -> bool:
     # The last digits of floats are noise, and there are many of them.
     is_noise = name == "params" and array.dtype.kind == "f" and array.itemsize > 2
     return name not in _COLUMNS or array.nbytes < _SMALL or is_noise
@@ -97,7 +92,7 @@ def version(tensors: Tensors) -> int:
     return 5 if way >= _BY_TREE else 4 if way >= _RUNS else 2
 
 
-def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Bytes:
+def _encode_column(name: str, array: Array, tensors: Tensors) -> Bytes:
     if name == "left" and (bits := _split_bits(array, tensors)) is not None:
         parts = _joined(_STRUCTURE, [bits])
     elif name == "params" and array.dtype == np.int8:
@@ -114,7 +109,7 @@ def _encode_column(name: str, array: npt.NDArray[Any], tensors: Tensors) -> Byte
     return np.append(parts, np.zeros(max(missing, 0), dtype=np.uint8))
 
 
-def _ways(name: str, array: npt.NDArray[Any], tensors: Tensors) -> list[Bytes]:
+def _ways(name: str, array: Array, tensors: Tensors) -> list[Bytes]:
     """Return a column coded in all ways that are worth trying."""
     if name in _RUNS_OF and len(array):
         bits, values = _runs(array)
@@ -146,14 +141,14 @@ def _joined(way: int, streams: list[Bytes]) -> Bytes:
     return np.concatenate([np.array([way], dtype=np.uint8), head, *streams])
 
 
-def _split_bits(left: npt.NDArray[Any], tensors: Tensors) -> Bytes | None:
+def _split_bits(left: Array, tensors: Tensors) -> Bytes | None:
     """Return a bit per node, whether it is split, if the children follow from them."""
     start = tensors["tree_start"]
     is_split = (left[_depth_first(start, left)] > 0).astype(np.uint8)
     return np.packbits(is_split) if np.array_equal(_core.left_children(start, is_split), left) else None
 
 
-def _encode_planes(array: npt.NDArray[Any], known: tuple[Bytes, int] | None = None) -> list[Bytes]:
+def _encode_planes(array: Array, known: tuple[Bytes, int] | None = None) -> list[Bytes]:
     """Return a stream for each byte of the values, the highest first; ``known`` are contexts of all of them."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     planes = little.view(np.uint8).reshape(-1, array.itemsize).T[::-1]
@@ -171,7 +166,7 @@ def _encode_planes(array: npt.NDArray[Any], known: tuple[Bytes, int] | None = No
     return streams
 
 
-def _contexts(above: npt.NDArray[Any]) -> tuple[Bytes, int]:
+def _contexts(above: Array) -> tuple[Bytes, int]:
     """Return a context for each of the most frequent numbers, and one for all others; and how many there are."""
     counts = np.bincount(above, minlength=256)
     frequent = np.argsort(-counts, kind="stable")[: _core.MAX_CONTEXTS - 1]
@@ -186,7 +181,7 @@ def _trees_as_contexts(n_trees: int, n_rows: int) -> tuple[Bytes, int]:
     return np.repeat(trees.astype(np.uint8), n_rows), _core.MAX_CONTEXTS
 
 
-def _runs(array: npt.NDArray[Any]) -> tuple[Bytes, npt.NDArray[Any]]:
+def _runs(array: Array) -> tuple[Bytes, Array]:
     """Return a bit per row, whether it differs from the row before it, and the rows that do."""
     if len(array) == 0:
         return np.empty(0, dtype=np.uint8), array
@@ -195,7 +190,7 @@ def _runs(array: npt.NDArray[Any]) -> tuple[Bytes, npt.NDArray[Any]]:
     return np.packbits(changes), array[changes]
 
 
-def _encode_table(values: npt.NDArray[Any], features: Ints, tensors: Tensors) -> list[Bytes]:
+def _encode_table(values: Array, features: Ints, tensors: Tensors) -> list[Bytes]:
     """Return the streams of thresholds that are numbers in a table, which has those of a feature that occur often."""
     sizes = np.zeros(len(tensors["feature_mean"]), dtype=np.uint32)
     number, entries = np.zeros(len(values), dtype=np.uint16), []
@@ -248,7 +243,7 @@ def _check_size(name: str, entry: Any, coded: Bytes, plain: Tensors) -> np.dtype
     return dtype
 
 
-def _decode_column(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> npt.NDArray[Any]:
+def _decode_column(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> Array:
     way = int(coded[0]) if len(coded) else -1
     if way == _PLAIN:
         return _decode_planes(_streams(coded, dtype.itemsize), dtype, n)
@@ -306,9 +301,7 @@ def _streams(coded: Bytes, n_streams: int) -> list[Bytes]:
     return streams
 
 
-def _decode_planes(
-    streams: list[Bytes], dtype: np.dtype[Any], n: int, known: tuple[Bytes, int] | None = None
-) -> npt.NDArray[Any]:
+def _decode_planes(streams: list[Bytes], dtype: np.dtype[Any], n: int, known: tuple[Bytes, int] | None = None) -> Array:
     planes = np.empty((n, dtype.itemsize), dtype=np.uint8)
     above: Bytes | None = None
     for place, stream in enumerate(streams):
@@ -327,7 +320,7 @@ def _decode_planes(
     return planes.reshape(-1).view(dtype)
 
 
-def _decode_runs(coded: Bytes, dtype: np.dtype[Any], n: int, n_rows: int) -> npt.NDArray[Any]:
+def _decode_runs(coded: Bytes, dtype: np.dtype[Any], n: int, n_rows: int) -> Array:
     """Return what _runs has taken apart: so many values in so many rows."""
     if n_rows < 1 or n % n_rows:
         raise ValueError("a coded column must have as many values in all rows")
@@ -338,7 +331,7 @@ def _decode_runs(coded: Bytes, dtype: np.dtype[Any], n: int, n_rows: int) -> npt
     return np.asarray(values.reshape(int(number[-1]), -1)[number - 1].reshape(-1))
 
 
-def _decode_levels(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> npt.NDArray[Any]:
+def _decode_levels(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain: Tensors) -> Array:
     """Return a column of which inner nodes have values, by runs in the order of levels."""
     order, is_table = _level_order(plain), coded[0] == _TABLE
     if len(plain["left"]) != n or len(order) == 0 or (is_table and (name != "threshold" or dtype != np.float64)):
@@ -358,7 +351,7 @@ def _decode_levels(name: str, coded: Bytes, dtype: np.dtype[Any], n: int, plain:
     return array
 
 
-def _decode_table(streams: list[Bytes], features: Ints, plain: Tensors) -> npt.NDArray[Any]:
+def _decode_table(streams: list[Bytes], features: Ints, plain: Tensors) -> Array:
     """Return thresholds of which most are numbers in a table."""
     n_features = len(_column("feature_mean", np.float64, plain))
     if not ((features >= 0) & (features < n_features)).all():
@@ -406,12 +399,12 @@ def _n_rows(name: str, n: int, plain: Tensors) -> int:
     return n_trees
 
 
-def _in_rows(name: str, array: npt.NDArray[Any], plain: Tensors) -> npt.NDArray[Any]:
+def _in_rows(name: str, array: Array, plain: Tensors) -> Array:
     """Return values of trees in a row for each tree."""
     return array.reshape(_n_rows(name, array.size, plain), -1)
 
 
-def _all_but_right(tree_start: npt.NDArray[Any], left: npt.NDArray[Any]) -> Mask:
+def _all_but_right(tree_start: Array, left: Array) -> Mask:
     """Return which nodes are roots or left children."""
     _core.node_depths(tree_start, left)  # checks them
     inner = np.flatnonzero(left > 0)
@@ -430,7 +423,7 @@ def _level_order(tensors: Tensors) -> Longs:
     return inner[np.lexsort((depth[inner], tree))]
 
 
-def _column(name: str, dtype: Any, tensors: Tensors) -> npt.NDArray[Any]:
+def _column(name: str, dtype: Any, tensors: Tensors) -> Array:
     """Return a tensor that a column needs to be decoded, if it is as it must be."""
     if name not in tensors:
         raise ValueError(f"tensors are missing: {name}")
@@ -442,13 +435,13 @@ def _column(name: str, dtype: Any, tensors: Tensors) -> npt.NDArray[Any]:
     return array
 
 
-def _depth_first(tree_start: npt.NDArray[Any], left: npt.NDArray[Any]) -> Longs:
+def _depth_first(tree_start: Array, left: Array) -> Longs:
     """Return the nodes of all trees depth first, counted over the whole forest."""
     order: Longs = _core.depth_first_nodes(tree_start, left)
     return np.asarray(order + np.repeat(tree_start[:-1], np.diff(tree_start)))
 
 
-def _model_shapes(tensors: Tensors) -> tuple[Longs, Longs, int, Longs, npt.NDArray[np.int8]]:
+def _model_shapes(tensors: Tensors) -> tuple[Longs, Longs, int, Longs, Signs]:
     """Return models and parameters per output of every tree, the outputs, an order of the models, and their units.
 
     Models that leaves alone have are ordered depth first: neighbours then have most of their path in common.

@@ -4,8 +4,6 @@ What is read may come from anyone, so every number is checked before it is used;
 a file, without naming it. ``docs/dev/format.md`` describes the bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -16,9 +14,10 @@ from io import BufferedReader
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-Tensors = dict[str, npt.NDArray[Any]]
+from .._base.typing import Array
+
+Tensors = dict[str, Array]
 Metadata = dict[str, str]
 
 MAX_HEADER = 2**24  # parsed JSON takes up to some 30 times its length
@@ -185,7 +184,7 @@ def read_header(file: BufferedReader, size: int) -> Header:
     return Header(text, metadata, entries)
 
 
-def _read_tensor(file: BufferedReader, entry: _Entry) -> npt.NDArray[Any]:
+def _read_tensor(file: BufferedReader, entry: _Entry) -> Array:
     """Return an array of its own: aligned whatever the offsets are, and as large as the bytes that are there."""
     is_bool = entry.dtype == np.bool_
     array = np.empty(entry.shape, dtype=np.uint8 if is_bool else entry.dtype)
@@ -231,11 +230,11 @@ def _sealed(digest: str) -> bytes:
     return f'"sha256":"{digest}"'.encode()
 
 
-def _bytes_of(array: npt.NDArray[Any]) -> memoryview:
+def _bytes_of(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _digest(header: bytes, tensors: Mapping[str, npt.NDArray[Any]]) -> str:
+def _digest(header: bytes, tensors: Mapping[str, Array]) -> str:
     """Return the checksum of a file: that of all its bytes, with zeros in its own place."""
     digest = hashlib.sha256(len(header).to_bytes(8, "little") + header)
     for array in tensors.values():

@@ -1,7 +1,5 @@
 """How one list of fields writes, reads, checks and documents a file; ``schema`` has the list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Model files: written whole or not at all, read without trust."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

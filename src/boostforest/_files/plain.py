@@ -1,7 +1,5 @@
 """Parameters of estimators as JSON: plain values, lists, tuples, ranges and dictionaries of them, and node models."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ To add something to the format: a :class:`Field` here, and its two directions in
 the lists as tables, and a test compares them.
 """
 
-from __future__ import annotations
-
 from .field import (
     ALWAYS,
     ASCENDING,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .table import Array
+from .._base.typing import Array
 
 _STAGED = 1 << 26  # bytes at a time
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from .._base.typing import Array
 from .assemble import to_columns
 from .copies import to_host
 from .grower import Grower
-from .table import Array, Rules, Table
+from .table import Rules, Table
 
 _CELLS_AT_ONCE = 1 << 25  # numbers of rows × features that are worked on at a time: 256 MB
 _BYTES_PER_ROW, _BYTES_PER_SCORE, _BYTES_PER_NODE = 110, 24, 150  # of a tree while it grows

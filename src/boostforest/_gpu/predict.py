@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import torch
 
+from .._base.typing import Array
 from .copies import to_device
 from .fused import pack_bits
 from .nvrtc import Kernel, kernel
-from .table import Array
 
 LINKS = ("identity", "sigmoid", "softmax", "exp")
 _MOST_FEATURES, _MOST_OUTPUTS = 32, 16  # of the CUDA kernel

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
 import torch
 
-Array = npt.NDArray[Any]
+from .._base.typing import Array
 
 
 @dataclass(frozen=True, eq=False)

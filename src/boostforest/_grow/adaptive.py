@@ -9,8 +9,6 @@ Larger leaves make smaller models. Where boosted trees will be mixed in, what th
 the end larger leaves are tried beside a few of them, and taken if the loss of both together hardly tells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Calibration learned from out-of-bag scores."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize_scalar
 

@@ -1,7 +1,5 @@
 """Smaller forests, each step with what it costs: numbers of fewer digits, then fewer nodes and trees."""
 
-from __future__ import annotations
-
 import hashlib
 import numbers
 from collections.abc import Callable
@@ -9,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._base.sampling import Sampling
@@ -50,7 +47,7 @@ class Judge:
         """Return the loss as people read it (see `Objective.figure`)."""
         return self.objective.figure(*self.outputs(model))
 
-    def bounded(self, model: Model) -> Judge:
+    def bounded(self, model: Model) -> "Judge":
         """Return a judge who bounds targets that are far off what the model predicts, as a fit does."""
         outputs, seen = self.outputs(model)
         own = self.objective
@@ -270,7 +267,7 @@ def tree_order(model: Model, judge: Judge, most: int) -> list[int]:
     return order
 
 
-def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _outputs_of_trees(model: Model, judge: Judge) -> tuple[Floats, Mask]:
     """Return trees × rows × outputs, and which rows each tree has not drawn: trees × rows × 1."""
     n_trees, n_rows = model.n_trees, len(judge.X)
     rows: Mask = np.ones((n_trees, n_rows), dtype=bool)

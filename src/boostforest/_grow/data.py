@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
 from .._base.sampling import Sampling
-from .._base.typing import Floats
+from .._base.typing import Floats, Ints
 from .._features.features import Features
 from .._features.roles import ROLES, Roles
 from .._features.sources import RowSource
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class Replica(NamedTuple):
     """How often a tree has drawn each row of the table, and what the row weighs in it."""
 
-    counts: npt.NDArray[np.int32]
+    counts: Ints
     weights: Floats
 
 

@@ -6,8 +6,6 @@ others. They are bounded only if that makes the predictions of the other rows be
 squared error could not predict them either: targets that are merely rare, or have heavy tails, stay as they are.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

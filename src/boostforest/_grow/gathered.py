@@ -4,8 +4,6 @@ A tree needs no more than the rows that it has drawn, and draws are a function o
 parts hands every tree its rows, in memory or in files; then each tree is grown as on the whole table, to the last bit.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -16,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base.memory import available_memory
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Seeds, TreeParams
+from .._base.typing import Floats, Ints, Longs, Seeds, TreeParams
 from .._features.sources import RowSource
 from .data import TrainingData
 
@@ -43,9 +40,9 @@ class Drawn:
             of_all = np.bincount(draws, minlength=sampling.n_all)
             self.rows = np.flatnonzero(of_all)
             counts = of_all[self.rows]
-        self.counts: npt.NDArray[np.int32] = counts.astype(np.int32)
+        self.counts: Ints = counts.astype(np.int32)
 
-    def within(self, first: int, end: int) -> npt.NDArray[np.int64]:
+    def within(self, first: int, end: int) -> Longs:
         """Return the rows of a part, counted from its first."""
         a, b = np.searchsorted(self.rows, (first, end))
         return self.rows[a:b] - first
@@ -128,7 +125,7 @@ def join_in_place(trees: Iterable[dict[str, Any]], n_trees: int) -> dict[str, An
     return joined.columns()
 
 
-def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: npt.NDArray[np.int32]) -> TrainingData:
+def rows_of_tree(data: TrainingData, X: Floats, y: Floats, counts: Ints) -> TrainingData:
     """Return the data of one tree, which has drawn these rows so often."""
     sampling = replace(data.sampling, drawn=counts, rows=None, n_all=0)
     return replace(data, X=X, y=y, sampling=sampling, source=None, kept=None)
@@ -147,7 +144,7 @@ def part_as_features(data: TrainingData, first: int, table: Any, target: Any) ->
 
 
 def _gather(
-    data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: Gathered, progress: Progress | None
+    data: TrainingData, source: RowSource, drawn: list[Drawn], gathered: "Gathered", progress: Progress | None
 ) -> None:
     """Hand every tree its rows, in one pass over the parts."""
     reading = None if progress is None else Progress(source.n_rows, "rows read")
@@ -173,7 +170,7 @@ class Gathered:
         self._pieces: dict[int, list[tuple[Floats, Floats]]] = {}
         self._stack = ExitStack()
 
-    def __enter__(self) -> Gathered:
+    def __enter__(self) -> "Gathered":
         if not self._in_memory:
             free = shutil.disk_usage(tempfile.gettempdir()).free
             if self._n_bytes > free:

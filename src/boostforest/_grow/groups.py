@@ -1,7 +1,5 @@
 """Groups of trees with their out-of-bag outputs: what stages and adaptive pools are made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add

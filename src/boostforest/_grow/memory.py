@@ -1,7 +1,5 @@
 """How much memory a fit will take, and whether there is as much: many classes times many features grow fast."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

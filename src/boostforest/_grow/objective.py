@@ -1,7 +1,5 @@
 """The target of a fit and its rows' weights: what decides out of bag whether one forest is better than another."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,7 +88,7 @@ class Objective:
         judges[np.flatnonzero(rows)[::step]] = True
         return judges
 
-    def part(self, rows: Mask) -> Objective:
+    def part(self, rows: Mask) -> "Objective":
         """Return the objective of some rows alone."""
         weight, offset = (None if of_row is None else of_row[rows] for of_row in (self.weight, self.offset))
         return Objective(self.loss, self.y[rows], weight, offset)

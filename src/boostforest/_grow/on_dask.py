@@ -4,8 +4,6 @@ Workers get all features, if that is less to move than the rows of the trees; ot
 are, and the rows of a group of trees come together in the task that grows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property

@@ -4,29 +4,16 @@ To add one: append it to ``TreeArguments`` (the position numbers its pool draws,
 ``src/bindings/training_table.cpp``. Estimators, docstrings and files have it from here.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.declare import (
-    BOOL,
-    Parameter,
-    arguments_of,
-    choice,
-    declared,
-    integer,
-    is_integer,
-    pooled,
-    real,
-)
+from .._base.declare import BOOL, Parameter, arguments_of, choice, declared, integer, is_integer, pooled, real
 from .._base.draws import distinct, draw_parameter, is_distribution
-from .._base.typing import Seeds, TreeParams
+from .._base.typing import Array, Floats, Seeds, TreeParams
 from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
 
@@ -199,7 +186,7 @@ def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands:
     return params
 
 
-def _encode(parameter: Parameter, values: list[Any], n_features: int) -> npt.NDArray[np.float64]:
+def _encode(parameter: Parameter, values: list[Any], n_features: int) -> Floats:
     # Pools are short and small forests are fitted in milliseconds: every value is encoded once, not once per tree.
     codes = {key: parameter.encode(value, n_features) for key, value in distinct(values).items()}
     if len(codes) == 1:
@@ -207,9 +194,9 @@ def _encode(parameter: Parameter, values: list[Any], n_features: int) -> npt.NDA
     return np.array([codes[id(value)] for value in values])
 
 
-def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, npt.NDArray[Any]]:
+def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, Array]:
     """Return the parameter columns as the core takes them."""
-    columns: dict[str, npt.NDArray[Any]] = {p.name: _encode(p, params[p.name], n_features) for p in TREE_PARAMETERS}
+    columns: dict[str, Array] = {p.name: _encode(p, params[p.name], n_features) for p in TREE_PARAMETERS}
     columns |= encode_node_models(params["node_model"], columns["reg_lambda"])
     columns["seed"] = seeds
     return columns

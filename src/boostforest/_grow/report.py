@@ -1,7 +1,5 @@
 """What an adaptive pool has learned, as a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .adaptive import Trial

@@ -1,7 +1,5 @@
 """Forests in stages: each one corrects what the ones before leave over, as their out-of-bag predictions show it."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from typing import Any

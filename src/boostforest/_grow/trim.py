@@ -1,7 +1,5 @@
 """Fewer boosted trees where the out-of-bag loss hardly tells: one chain for two, fewer bags and rounds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,19 +1,16 @@
 """Times until an event, some of them censored: accelerated failure times."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_ndtr
 
-from .._base.typing import Floats
-from .._core import Link, LossCode
+from .._base.typing import Array, Floats, Mask
+from .._core import LossCode
 from .loss import OutOfBag
-from .regression import RegressionLoss
+from .squared_error import IdentityLink
 
 #: Distributions of the noise of log times, by the numbers that the core and files have for them.
 DISTRIBUTIONS = {"normal": 1, "logistic": 2, "extreme_value": 3}
@@ -42,7 +39,7 @@ def read_times(y: Any) -> Floats:
     return _signed(values[:, 0], values[:, 1])
 
 
-def _fields(y: Any, names: tuple[str, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _fields(y: Any, names: tuple[str, ...]) -> tuple[Array, Array]:
     events = [name for name in names if y.dtype[name].kind == "b"]
     times = [name for name in names if y.dtype[name].kind in "iuf"]
     if len(names) != 2 or len(events) != 1 or len(times) != 1:
@@ -59,7 +56,7 @@ def _signed(time: Floats, event: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class AcceleratedFailureTime(RegressionLoss):
+class AcceleratedFailureTime(IdentityLink):
     """-log of the likelihood of times t: log t = F + spread · ε. Encoded labels are below 0 where t is censored.
 
     ``mean`` is the logarithm of the median time at score 0.
@@ -67,7 +64,6 @@ class AcceleratedFailureTime(RegressionLoss):
 
     name = "aft"
     code = LossCode.AFT
-    link = Link.IDENTITY
     predicts_exponential = True
     takes = ("distribution",)
     predicts_mean = False
@@ -84,10 +80,6 @@ class AcceleratedFailureTime(RegressionLoss):
     def distribution(self) -> str:
         """The name of the family."""
         return next(name for name, number in DISTRIBUTIONS.items() if number == self.family)
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.spread, self.family)
 
     @classmethod
     def fit(
@@ -144,12 +136,6 @@ class AcceleratedFailureTime(RegressionLoss):
     def category_target_names(self) -> list[str]:
         return ["mean log time"]
 
-    def outputs(self, scores: Floats) -> Floats:
-        return scores
-
-    def scores(self, outputs: Floats, offset: Floats | None = None) -> Floats:
-        return outputs
-
     def targets(self, y: Floats) -> Floats:
         return np.log(np.maximum(np.abs(y), np.finfo(np.float64).tiny))[:, None]
 
@@ -186,7 +172,7 @@ class AcceleratedFailureTime(RegressionLoss):
         return np.clip((self.targets(y)[:, 0] - scores) / self.spread, -_FARTHEST, _FARTHEST)
 
 
-def _terms(z: Floats, event: npt.NDArray[np.bool_], family: int) -> tuple[Floats, Floats, Floats]:
+def _terms(z: Floats, event: Mask, family: int) -> tuple[Floats, Floats, Floats]:
     """Return what rows at some distances tell, as in the core, and its derivatives."""
     if family == 1:
         tail = log_ndtr(-z)

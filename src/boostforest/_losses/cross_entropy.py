@@ -1,7 +1,5 @@
 """The log-loss of classes: logistic for two, softmax for more."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self

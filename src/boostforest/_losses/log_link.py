@@ -1,7 +1,5 @@
 """Losses with a log link, of targets that are not negative: Poisson, gamma and what is between them."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -36,10 +34,6 @@ class LogLink(RegressionLoss):
     @abstractmethod
     def exponent(self) -> float:
         """The power of the mean that the variance goes with."""
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.information,)
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None, **own: float) -> Self:
@@ -176,7 +170,3 @@ class Tweedie(LogLink):
     @property
     def exponent(self) -> float:
         return self.power
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.information, self.power)

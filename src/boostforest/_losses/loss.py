@@ -7,8 +7,6 @@ To add one: a file in ``src/core/losses`` with its line in ``kLosses``, and a cl
 ``__init__.py``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -27,7 +25,7 @@ class OutOfBag:
     squares: Floats  #: of the squares
     n_trees: Floats  #: their number, rows × 1
 
-    def __add__(self, other: OutOfBag) -> OutOfBag:
+    def __add__(self, other: "OutOfBag") -> "OutOfBag":
         return OutOfBag(self.total + other.total, self.squares + other.squares, self.n_trees + other.n_trees)
 
     @property

@@ -1,7 +1,5 @@
 """A loss of the user's own: a function that has its derivatives, in Python or compiled."""
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """What the losses of numbers share."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
 from .loss import Loss
@@ -12,7 +10,7 @@ from .loss import Loss
 class RegressionLoss(Loss):
     """A loss of one number per row. The linear predictor, in the user's units, is the score × scale + mean.
 
-    Further fields are numbers above 0, which files keep.
+    Further fields are numbers above 0, which the core wants to know and files keep.
     """
 
     task = "regression"
@@ -23,6 +21,15 @@ class RegressionLoss(Loss):
 
     mean: float = 0.0
     scale: float = 1.0
+
+    @classmethod
+    def number_names(cls) -> list[str]:
+        """Return the names of the further fields."""
+        return [field.name for field in fields(cls) if field.name not in ("mean", "scale", "function")]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
+        return tuple(getattr(self, name) for name in self.number_names())
 
     @property
     def unit(self) -> float:

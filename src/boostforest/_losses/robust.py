@@ -1,7 +1,5 @@
 """Losses that far-off targets cannot ruin: Huber, absolute error, and quantiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -56,10 +54,6 @@ class Huber(RobustLoss):
 
     delta: float = 0.7  #: in units of the score: residuals are smaller than the target's own deviations
 
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.delta,)
-
     def figure(self, mean_loss: float) -> tuple[str, float]:
         return "root of Huber loss", float(np.sqrt(mean_loss)) * self.scale
 
@@ -84,10 +78,6 @@ class Quantile(RobustLoss):
     predicts_mean = False
 
     quantile: float = 0.5
-
-    @property
-    def numbers(self) -> tuple[float, ...]:  # type: ignore[override]
-        return (self.quantile,)
 
     def figure(self, mean_loss: float) -> tuple[str, float]:
         return "pinball loss", mean_loss * self.scale

@@ -1,7 +1,5 @@
 """Several targets: the losses of all of them, added up, with one weight of a row for all."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

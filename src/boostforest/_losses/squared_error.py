@@ -1,7 +1,5 @@
 """Squared error: the mean of a number."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -64,6 +62,7 @@ class SquaredError(IdentityLink):
     name = "squared_error"
     code = LossCode.SQUARED_ERROR
     boosts = True
+    numbers = ()
 
     @classmethod
     def fit(cls, y: Any, weight: Floats | None, scale: bool, offset: Floats | None = None) -> Self:

@@ -1,7 +1,5 @@
 """Some rows of the training table, which explanations compare others with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +15,8 @@ class Background:
     def __reduce__(self) -> tuple[Any, ...]:
         return Background, ()
 
-    def __copy__(self) -> Background:
+    def __copy__(self) -> "Background":
         return self
 
-    def __deepcopy__(self, memo: Any) -> Background:
+    def __deepcopy__(self, memo: Any) -> "Background":
         return self

@@ -9,16 +9,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
 from .._base.arrays import ReadOnlyColumns, read_only
-from .._base.typing import Floats, Ints, Longs, Mask, Signs, Singles
+from .._base.typing import Array, Bytes, Floats, Ints, Longs, Mask, Signs, Singles
 from .._core import ModelKind
 from .._features.roles import ROLES
 from ..nodes._native import PYTHON
 
-Coefficients = npt.NDArray[Any]
+Coefficients = Array
 
 DTYPES = ("float64", "float32", "float16", "int8")  # that coefficients may have
 _LARGEST_UNIT = 120  # exponent
@@ -42,11 +41,11 @@ class ForestColumns(ReadOnlyColumns):
     """
 
     tree_start: Longs  #: first node of every tree, and the number of nodes at the end
-    kind: npt.NDArray[np.uint8]  #: per tree: ``ModelKind`` of the core
-    sum_path: npt.NDArray[np.bool_]  #: per tree: score = Σ of the models on the path, else the leaf's alone
+    kind: Bytes  #: per tree: ``ModelKind`` of the core
+    sum_path: Mask  #: per tree: score = Σ of the models on the path, else the leaf's alone
     feature: Ints  #: split feature, -1 for a leaf
     threshold: Floats  #: ``x[feature] <= threshold`` goes left
-    missing_left: npt.NDArray[np.uint8]  #: 1 where a missing value goes left, 0: right
+    missing_left: Bytes  #: 1 where a missing value goes left, 0: right
     left: Ints  #: left child, counted from the root of its tree; the right child is ``left + 1``
     n_samples: Singles  #: weight of the training rows that reached the node
     loss: Singles | None  #: training loss of these rows after the node's model; None: not kept, as with int8
@@ -74,7 +73,7 @@ class ForestColumns(ReadOnlyColumns):
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # the view is made anew after unpickling
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the columns by name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
@@ -99,7 +98,7 @@ class ForestColumns(ReadOnlyColumns):
                 changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
         return replace(self, **changed)
 
-    def _quantised(self, values: Singles, trees: Mask, unit: int) -> tuple[npt.NDArray[np.int8], Signs]:
+    def _quantised(self, values: Singles, trees: Mask, unit: int) -> tuple[Signs, Signs]:
         """Return the values of some trees as whole numbers and the exponents of their units, none below ``unit``.
 
         Where scores are sums along a path, nodes make up for what their parents have lost.
@@ -196,7 +195,7 @@ class ForestColumns(ReadOnlyColumns):
         return self.n_features if self.split_features is None else len(self.split_features)
 
     @cached_property
-    def at_all_nodes(self) -> npt.NDArray[np.bool_]:
+    def at_all_nodes(self) -> Mask:
         """Per tree: whether all nodes have models, but for a root that is split."""
         return read_only(self.sum_path if self.monotonic_cst is None else np.ones(self.n_trees, dtype=bool))
 
@@ -213,7 +212,7 @@ class ForestColumns(ReadOnlyColumns):
         return read_only(np.cumsum([0, *(np.diff(self.tree_outputs_start) * (1 + self.n_inputs)).tolist()]))
 
     @property
-    def has_model(self) -> npt.NDArray[np.bool_]:
+    def has_model(self) -> Mask:
         """Per node: whether it has a model of the core, with parameters in ``params``."""
         inner = self.feature >= 0
         has_model = ~inner | self.at_all_nodes[self.tree_of_node]
@@ -258,7 +257,7 @@ class ForestColumns(ReadOnlyColumns):
         return models
 
     @property
-    def in_python(self) -> npt.NDArray[np.bool_]:
+    def in_python(self) -> Mask:
         """Per tree: whether its models are in Python."""
         return np.asarray(self.kind == PYTHON)
 
@@ -330,7 +329,7 @@ class ForestColumns(ReadOnlyColumns):
             models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )
 
-    def take_where(self, kept: npt.NDArray[np.bool_]) -> ForestColumns:
+    def take_where(self, kept: Mask) -> ForestColumns:
         """Return the trees that are kept, one truth value each, as a forest of their own."""
         nodes = np.repeat(kept, np.diff(self.tree_start))
         own: dict[str, Any] = {

@@ -7,14 +7,11 @@ weights, the number of equally weighted rows that would tell as much, (Σ w)² /
 weight of a row that is drawn by weight, Σ w² / Σ w. Without weights q is the ⌈c (n + 1)⌉-th smallest error.
 """
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
+from .._base.typing import Floats, Indices, Mask
+
+Rows = Indices
 
 _ROUNDING = 1e-12  # of sums of shares
 
@@ -72,7 +69,7 @@ def _share(weight: Floats, coverage: float) -> float:
     return coverage * (1 + 1 / effective_rows(weight)) - _ROUNDING
 
 
-def conformity(p: Floats, y: npt.NDArray[np.intp], seen: Mask, weight: Floats | None) -> tuple[Floats, Floats | None]:
+def conformity(p: Floats, y: Indices, seen: Mask, weight: Floats | None) -> tuple[Floats, Floats | None]:
     """Return, in ascending order, how improbable the true class of each row was, and what the rows weigh."""
     rows, weight = weighted_rows(seen, weight)
     scores = 1 - p[rows, y[rows]]

@@ -1,7 +1,5 @@
 """What may become of the target of each row: a discrete distribution per row."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._base.typing import Floats, Indices, Ints
 from .._core import ModelKind
 from .._losses.squared_error import SquaredError
 from .columns import ForestColumns
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from .model import Model
 
-Floats = npt.NDArray[np.float64]
 
 _MAX_CONDITIONS = 10**8  # gigabytes of text
 _DEEP = 1000  # levels: such a tree is a chain, whose conditions grow with the square of its depth
@@ -28,7 +27,7 @@ def gain_importances(forest: ForestColumns, weights: Floats | None = None) -> Fl
     return _mean_shares(_gains(forest, np.arange(forest.n_trees)), weights)
 
 
-def _gains(forest: ForestColumns, member: npt.NDArray[np.intp]) -> Floats:
+def _gains(forest: ForestColumns, member: Indices) -> Floats:
     """Return the gain of every feature in each member, members × features; ``member``: that a tree belongs to."""
     inner = forest.feature >= 0
     gain = np.zeros((int(member[-1]) + 1, forest.n_features))
@@ -108,7 +107,7 @@ def slope_importances(model: Model) -> Floats:
     return effects.ravel() if len(effects) == 1 else root_mean_square
 
 
-def decision_paths(forest: ForestColumns, leaves: npt.NDArray[np.int32]) -> sparse.csr_matrix:
+def decision_paths(forest: ForestColumns, leaves: Ints) -> sparse.csr_matrix:
     """Return which nodes each row visits, given its leaves: rows × nodes of the whole forest."""
     node = (leaves + forest.tree_start[:-1]).reshape(-1)
     row = np.repeat(np.arange(len(leaves)), leaves.shape[1])

@@ -4,8 +4,6 @@ Jackknife+: for each training row there is a forest that has not seen it: the tr
 forests predict for a new row, plus and minus their errors on their own left-out rows, makes the interval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +42,7 @@ class LeftOut:
     @classmethod
     def of_trees(
         cls, residuals: Floats, bits: npt.NDArray[np.uint8], seeds: Seeds, weight: Floats | None = None
-    ) -> LeftOut:
+    ) -> "LeftOut":
         """Return the same from bits of every tree."""
         _, first, of_tree = np.unique(seeds, return_index=True, return_inverse=True)
         return cls(residuals, bits[first], of_tree, weight)

@@ -8,8 +8,6 @@ whole distribution they are weighted once more, and its levels are corrected so 
 itself, are spread evenly over them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,7 +39,7 @@ class LocalErrors:
     weight: Floats | None = None  #: of the rows; None: all the same
 
     @classmethod
-    def of(cls, residuals: Floats, leaves: Ints, trees: Longs, weight: Floats | None) -> LocalErrors:
+    def of(cls, residuals: Floats, leaves: Ints, trees: Longs, weight: Floats | None) -> "LocalErrors":
         """Return the same with leaves in as few bytes as they need."""
         short = leaves.astype(np.uint16) if leaves.max() < 2**16 else leaves
         return cls(residuals, short, trees, weight)

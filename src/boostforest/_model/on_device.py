@@ -1,7 +1,5 @@
 """Prediction on a GPU: the way from a forest's columns and rows of features to sums over trees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Parts of forests: some of the trees, or trees with subtrees taken off, where a node that was split becomes a leaf."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

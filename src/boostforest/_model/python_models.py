@@ -1,7 +1,5 @@
 """Prediction by trees whose node models are in Python."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any

@@ -1,13 +1,10 @@
 """Fitting and prediction of pool forests: bagging with random parameters over any scikit-learn estimators."""
 
-from __future__ import annotations
-
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,7 +13,7 @@ from .._base.arrays import check_sample_weight
 from .._base.declare import check_arguments
 from .._base.draws import entropy_of, tree_seeds
 from .._base.sampling import Sampling
-from .._base.typing import Entropy, Floats, Labels, Seeds
+from .._base.typing import Array, Entropy, Floats, Indices, Labels, Seeds
 from .._estimator.arguments import ClassArguments
 from .._estimator.classifier import StagedLabelsMixin, combine_class_weight, find_classes
 from .._estimator.docs import CLASS_ATTRIBUTES, CLASSIFICATION, OOB_ATTRIBUTES, REGRESSION
@@ -135,7 +132,7 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
     def _set_out_of_bag(self, mean: Floats) -> Floats:
         """Keep the out-of-bag outputs of the training rows, and return them as scorers take them."""
 
-    def _check_training_table(self, X: Any, y: Any, kinds: list[Kind], first: bool) -> tuple[Any, npt.NDArray[Any]]:
+    def _check_training_table(self, X: Any, y: Any, kinds: list[Kind], first: bool) -> tuple[Any, Array]:
         """Check the shapes of table and target; what the cells may be is the members' business."""
         numeric = self._task == "regression"
         keeps_frames = jobs.is_frame(X) and (np.asarray(X[:0]).dtype == object or picks_columns_by_name(kinds))
@@ -162,7 +159,7 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
         return weight, False
 
     @abstractmethod
-    def _encode_target(self, y: Any, first: bool) -> npt.NDArray[Any]:
+    def _encode_target(self, y: Any, first: bool) -> Array:
         """Return the target as the members get it."""
 
     # --------------------------------------------------------------------------------------------------- prediction
@@ -231,7 +228,7 @@ class PoolForestBase(BaggingMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     @on_snapshot
-    def estimators_samples_(self) -> list[npt.NDArray[np.intp]]:
+    def estimators_samples_(self) -> list[Indices]:
         """The rows that each member was fitted to, as often as it drew them; drawn again from the seeds."""
         check_is_fitted(self)
         if self._draws is None:
@@ -296,10 +293,10 @@ class PoolClassifier(ClassArguments, StagedLabelsMixin, PoolForestBase):
     def _n_classes(self) -> int:
         return self.n_classes_
 
-    def _encode_target(self, y: Any, first: bool) -> npt.NDArray[np.intp]:
+    def _encode_target(self, y: Any, first: bool) -> Indices:
         self.classes_ = find_classes(y, None if first else self.classes_)
         self.n_classes_ = len(self.classes_)
-        codes: npt.NDArray[np.intp] = np.searchsorted(self.classes_, y)
+        codes: Indices = np.searchsorted(self.classes_, y)
         return codes
 
     def _combine_class_weight(self, y: Any, weight: Floats | None) -> tuple[Floats | None, bool]:

@@ -1,7 +1,5 @@
 """Words of the docstrings of pool forests, and their fitted attributes."""
 
-from __future__ import annotations
-
 POOL_FOREST = {
     "member": "member",
     "members": "members",

@@ -5,25 +5,22 @@ fitted on copies of the drawn rows, not on row counts as weights: most estimator
 matters (``min_samples_leaf``), and forests came out worse with counts (docs/pool_forests.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from .._base.arrays import class_weights
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.typing import Floats
+from .._base.typing import Array, Floats, Indices
 from .members import Columns, Kind, Member, make_estimator
 
-Rows = npt.NDArray[np.intp]
+Rows = Indices
 
 _COMPILED = ("sklearn.tree.", "boostforest.tree", "boostforest.model_trees.")
 _GROUP = 8  # members whose outputs are added up by one call: fixed, so that sums do not depend on n_jobs
@@ -41,7 +38,7 @@ class Fitted(NamedTuple):
 
 
 def fit_members(
-    members: list[Member], X: Any, y: npt.NDArray[Any], sampling: Sampling, n_classes: int, n_jobs: Any, verbose: int
+    members: list[Member], X: Any, y: Array, sampling: Sampling, n_classes: int, n_jobs: Any, verbose: int
 ) -> list[Any]:
     """Fit all members; joblib's context decides where."""
     if not members:  # a warm start that adds none
@@ -76,11 +73,11 @@ def _releases_gil(estimator: Any) -> bool:
     return type(estimator).__module__.startswith(_COMPILED)
 
 
-def _fit_chunk(members: list[Member], X: Any, y: npt.NDArray[Any], sampling: Sampling, n_classes: int) -> list[Any]:
+def _fit_chunk(members: list[Member], X: Any, y: Array, sampling: Sampling, n_classes: int) -> list[Any]:
     return [_fit_member(member, X, y, sampling, n_classes) for member in members]
 
 
-def _fit_member(member: Member, X: Any, y: npt.NDArray[Any], sampling: Sampling, n_classes: int) -> Any:
+def _fit_member(member: Member, X: Any, y: Array, sampling: Sampling, n_classes: int) -> Any:
     rows = None
     weight = sampling.weight
     if sampling.bootstrap:
@@ -102,7 +99,7 @@ def _fit_member(member: Member, X: Any, y: npt.NDArray[Any], sampling: Sampling,
     return estimator
 
 
-def _lacks(y: npt.NDArray[Any], n_classes: int) -> str:
+def _lacks(y: Array, n_classes: int) -> str:
     """Say that a replica lacks classes, which many estimators do not accept."""
     seen = len(np.unique(y)) if n_classes else 0
     return f" to a replica with {seen} of {n_classes} classes" if seen < n_classes else ""

@@ -1,7 +1,5 @@
 """The members of a pool forest: which kinds there are, what each member draws, how one is made."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import math
@@ -11,15 +9,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from .._base.declare import ANYTHING, Parameter
 from .._base.draws import Seeds, choose_columns, draw, member_words, pool_words
+from .._base.typing import Indices
 from .._grow.parameters import MAX_FEATURES, max_features_count
 
-Columns = npt.NDArray[np.intp]
+Columns = Indices
 
 _METHODS = ("fit", "predict", "get_params", "set_params")
 _OTHER_TASK = {"regression": "regressor", "classification": "classifier"}
@@ -164,7 +162,7 @@ def draw_members(kinds: list[Kind], max_features: Any, seeds: Seeds, first: int,
     return members
 
 
-def share_out(weights: list[float], n: int) -> npt.NDArray[np.intp]:
+def share_out(weights: list[float], n: int) -> Indices:
     """Give each of n members its kind, so that any first part of them is as close to the weights as can be."""
     shares = np.array(weights) / sum(weights)
     counts = np.zeros(len(weights))

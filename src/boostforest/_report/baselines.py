@@ -1,7 +1,5 @@
 """Two simple models to compare with, cross-validated on the same rows: a constant, and a linear model."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The model card: what was fitted, with which settings and versions, and where it should not be trusted."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import version
 from typing import Any

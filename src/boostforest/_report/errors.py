@@ -1,7 +1,5 @@
 """Rows with the largest errors, and what their columns add to the predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a page tells: the rows, what was predicted of them and how, and simple models beside it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -207,7 +205,7 @@ class Numbers(RegressorMixin, BaseEstimator):
     def __init__(self, predicted: Floats, intervals: Floats | None) -> None:
         self.predicted, self.intervals = predicted, intervals
 
-    def fit(self, X: Any, y: Any) -> Numbers:
+    def fit(self, X: Any, y: Any) -> "Numbers":
         """Do nothing."""
         return self
 
@@ -231,7 +229,7 @@ class Probabilities(ClassifierMixin, BaseEstimator):
     def __init__(self, predicted: Floats, classes_: Labels) -> None:
         self.predicted, self.classes_ = predicted, classes_
 
-    def fit(self, X: Any, y: Any) -> Probabilities:
+    def fit(self, X: Any, y: Any) -> "Probabilities":
         """Do nothing."""
         return self
 

@@ -1,7 +1,5 @@
 """Figures of predictions: how far they are from what was observed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

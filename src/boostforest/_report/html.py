@@ -1,7 +1,5 @@
 """Parts of pages: text that is escaped, tables that can be sorted, small drawings in cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

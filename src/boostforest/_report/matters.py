@@ -1,7 +1,5 @@
 """What matters: importances of the columns, and how predictions follow them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The method ``report`` of trees and forests."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The whole page: one file without anything to fetch, which says first what matters most."""
 
-from __future__ import annotations
-
 import datetime
 from importlib import resources
 from typing import Any

@@ -1,7 +1,5 @@
 """Pictures of matplotlib as SVG within a page: colours and fonts are the page's own, dark or light."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How good a model is: figures beside those of simple models, calibration, intervals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

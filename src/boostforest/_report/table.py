@@ -1,7 +1,5 @@
 """What the table is: its columns and their values."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._base.typing import Floats

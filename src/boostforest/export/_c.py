@@ -1,7 +1,5 @@
 """A fitted tree or forest as C source: ``boostforest.h``, and tables for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Floats
+from .._base.typing import Array, Floats
 from .._core import Link
 from .._features.encoder import N_ORDERS, CategoryColumn, NumberColumn, TableColumn
 from .._features.features import Features
@@ -78,7 +75,7 @@ class _Source:
 
     # ------------------------------------------------------------------------------------------------- one table each
 
-    def _array(self, what: str, values: npt.NDArray[Any] | None) -> str:
+    def _array(self, what: str, values: Array | None) -> str:
         """Write an array; return its name, or NULL for none."""
         if values is None or values.size == 0:
             return "NULL"
@@ -219,7 +216,7 @@ class _Column:
     means: Floats | None = None
 
     @classmethod
-    def of(cls, column: TableColumn) -> _Column:
+    def of(cls, column: TableColumn) -> "_Column":
         if isinstance(column, NumberColumn):
             return cls(int(column.indicator))
         assert isinstance(column, CategoryColumn)
@@ -236,11 +233,11 @@ def check(model: Model) -> None:
     model.features.check_plain("to_c")
 
 
-def _at_least_single(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _at_least_single(values: Array) -> Array:
     return values.astype(np.float32) if values.dtype == np.float16 else values
 
 
-def _cells(values: npt.NDArray[Any], suffix: str) -> list[str]:
+def _cells(values: Array, suffix: str) -> list[str]:
     """Return numbers as C writes them: the shortest text that gives the same number."""
     if values.dtype.kind != "f":
         return [str(value) for value in values.tolist()]

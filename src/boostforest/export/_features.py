@@ -1,7 +1,5 @@
 """From the inputs of a graph to what trees see: categories, missing indicators, scaling, filling of missing values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A graph of ONNX operators as it is written: values are names, arrays become constants where they are used."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What scores mean, in a graph: the functions of ``_losses`` that prediction needs, one class for each loss."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 

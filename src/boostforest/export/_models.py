@@ -1,14 +1,11 @@
 """What trees give: the models of the nodes that rows reach, added up over trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Floats, Longs
+from .._base.typing import Array, Floats, Longs
 from .._core import ModelKind
 from .._model.columns import Coefficients, ForestColumns
 from ._features import FeatureValues, Routing
@@ -229,6 +226,6 @@ class NodeModels:
         return graph.add("ReduceSum", values, np.array([2]), keepdims=1)
 
 
-def _of_trees(values: npt.NDArray[Any], start: Longs, trees: Trees) -> npt.NDArray[Any]:
+def _of_trees(values: Array, start: Longs, trees: Trees) -> Array:
     """Return the part of some trees, out of the values of all trees, one after another."""
     return np.concatenate([values[start[t] : start[t + 1]] for t in trees.numbers])

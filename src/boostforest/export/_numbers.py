@@ -1,16 +1,11 @@
 """Numbers in the fewest digits that hold them exactly."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Floats
+from .._base.typing import Array, Floats
 
 
-def shortest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def shortest(values: Array) -> Array:
     """Return numbers in the type of the fewest bytes that holds them exactly."""
     with np.errstate(over="ignore", invalid="ignore"):
         tried = (values.astype(dtype) for dtype in (np.int8, np.float16, np.float32))

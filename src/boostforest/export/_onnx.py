@@ -1,7 +1,5 @@
 """A fitted tree or forest as an ONNX model: the graph put together, and what it says of itself."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """ONNX models in fewer bytes: the same fields, in the other of the two ways of protobuf to write lists of numbers."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The converter of trees and forests that skl2onnx calls when it meets one in a pipeline."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

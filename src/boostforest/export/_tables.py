@@ -1,15 +1,11 @@
 """Trees with few different splits as tables: bits that say where a row goes by each split find its leaf."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from onnx import GraphProto, helper
 
-from .._base.typing import Floats, Longs
+from .._base.typing import Array, Floats, Longs, Mask
 from .._model.columns import ForestColumns
 from ._features import Routing
 from ._graph import BOOL, FLOAT, INT32, Graph, Value
@@ -50,12 +46,12 @@ class SplitTables:
         n_bytes = 9 / 8 * 2.0**n_splits + (1 + self._threshold.itemsize) * n_splits
         n_bytes += 0 if is_short else columns.params.itemsize * (1 + n_inner)
         #: per tree: whether a table takes fewer bytes
-        self.are_shorter: npt.NDArray[np.bool_] = (
+        self.are_shorter: Mask = (
             is_ordered & (n_splits <= _MOST_SPLITS) & (n_bytes < _BYTES_OF_A_SPLIT[is_short] * n_inner)
         )
         self._n_splits = n_splits
 
-    def _ranks(self, inner: Longs, n_splits: Longs) -> tuple[Longs, npt.NDArray[np.bool_]]:
+    def _ranks(self, inner: Longs, n_splits: Longs) -> tuple[Longs, Mask]:
         """Return for each split a number above those of all splits before it; and which trees have such numbers."""
         columns = self._columns
         below = inner[columns.parent[inner] >= 0]
@@ -92,7 +88,7 @@ class SplitTables:
                 total = graph.add("MatMul", graph.doubles(shortest(units[None])), gathered)
                 yield graph.reshape(total, -1, n_outputs)
 
-    def _tables(self, trees: Longs, n: int) -> tuple[Longs, npt.NDArray[np.bool_]]:
+    def _tables(self, trees: Longs, n: int) -> tuple[Longs, Mask]:
         """Return for all bits of n splits the leaf, and for all beginnings of bits whether a missing value goes right.
 
         A beginning of k bits has the place 2^k and the bits: trees × 2^n.
@@ -111,7 +107,7 @@ class SplitTables:
             node = np.where(is_here, child, node)
         return node, goes_right
 
-    def _found(self, graph: Graph, trees: Longs, n: int, goes_right: npt.NDArray[np.bool_]) -> Value:
+    def _found(self, graph: Graph, trees: Longs, n: int, goes_right: Mask) -> Value:
         """Return where in the table of leaves a row is for each tree: trees × rows.
 
         Where no row misses anything all bits are found at once. Rows are last: what is done to them is done in one go.
@@ -138,9 +134,7 @@ class SplitTables:
         return graph.add("Cast", graph.add("ReduceMax", missing, keepdims=0), to=BOOL)
 
 
-def _stored_once(
-    graph: Graph, found: Value, leaves: Longs, by_bits: npt.NDArray[Any]
-) -> tuple[Value, npt.NDArray[Any]]:
+def _stored_once(graph: Graph, found: Value, leaves: Longs, by_bits: Array) -> tuple[Value, Array]:
     """Return the numbers of leaves, in the place of those of bits, and the values of leaves."""
     _, place, number = np.unique(leaves, return_index=True, return_inverse=True)
     number = number.reshape(leaves.shape)
@@ -149,9 +143,7 @@ def _stored_once(
     return graph.add("Add", graph.add("Cast", in_tree, to=INT32), first.astype(np.int32)), by_bits[place]
 
 
-def _bit_by_bit(
-    outer: Graph, x: Value, thresholds: Value, begin: Value, goes_right: npt.NDArray[np.bool_]
-) -> GraphProto:
+def _bit_by_bit(outer: Graph, x: Value, thresholds: Value, begin: Value, goes_right: Mask) -> GraphProto:
     """Return the way for rows with missing values: where these go depends on the bits before."""
     graph = Graph(outer.name("bit_by_bit"))
     n = int(goes_right.shape[1]).bit_length() - 1

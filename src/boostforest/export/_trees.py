@@ -1,11 +1,8 @@
 """The walk down the trees: TreeEnsemble of ai.onnx.ml, which gives the number of a leaf or adds up constants."""
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 
-from .._base.typing import Floats, Longs
+from .._base.typing import Bytes, Floats, Longs, Mask
 from .._model.columns import ForestColumns
 from ._features import Routing
 from ._graph import EXACT_IN_FLOATS, INT32, ML_OPSET, Graph, Value
@@ -115,9 +112,7 @@ class Trees:
         )
 
 
-def _shared_leaves(
-    children: Longs, are_leaves: npt.NDArray[np.bool_], weights: Floats, targets: Longs
-) -> tuple[Longs, Longs]:
+def _shared_leaves(children: Longs, are_leaves: Mask, weights: Floats, targets: Longs) -> tuple[Longs, Longs]:
     """Return the children of nodes with leaves that are alike under one number, and which leaf each number stands for.
 
     Coefficients of eight bits have few values. Those that occur most come first: small numbers take fewer bytes.
@@ -139,6 +134,6 @@ def _shared_leaves(
     return children, np.append(leaves, leaves[again])
 
 
-def _unless_nowhere(missing_left: npt.NDArray[np.uint8]) -> Longs | None:
+def _unless_nowhere(missing_left: Bytes) -> Longs | None:
     """Return where missing values go left; None for nowhere, which is the default and quicker."""
     return missing_left.astype(np.int64) if missing_left.any() else None

@@ -1,14 +1,13 @@
 """LMT: a decision tree with logistic models at its leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from .._base.declare import BOOL, argument, declared, integer
+from .._base.typing import Floats, Ints
 from ._logistic import LogisticTreeClassifier
-from ._model_tree import Floats, GrownTreeMixin, Ints
+from ._model_tree import GrownTreeMixin
 
 
 @declared

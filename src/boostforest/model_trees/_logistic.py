@@ -1,26 +1,23 @@
 """What LMT and SimpleLogistic share: fitting through the core, and prediction with a tree of logistic models."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from .. import _core
 from .._base.arrays import ReadOnlyColumns, check_sample_weight, class_weights, mean_and_deviation
 from .._base.declare import BOOL, argument, declared, integer
 from .._base.draws import entropy_of
-from .._base.typing import Labels
+from .._base.typing import Array, Floats, Ints, Labels
 from .._estimator.arguments import ClassArguments
 from .._estimator.classifier import LabelsMixin, find_classes
 from .._estimator.docs import CLASS_ATTRIBUTES
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import on_snapshot
-from ._model_tree import Floats, Ints, ModelTree
+from ._model_tree import ModelTree
 
 
 @dataclass(eq=False, frozen=True)
@@ -113,7 +110,7 @@ feature_mean_, feature_scale_ : ndarray of shape (n_features,)
     )
 
     tree_: LogisticTree
-    classes_: npt.NDArray[Any]
+    classes_: Array
     n_classes_: int
     n_iter_: int
     n_features_in_: int

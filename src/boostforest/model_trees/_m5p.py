@@ -1,7 +1,5 @@
 """M5': a regression tree with linear models at its leaves."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,9 +10,10 @@ from sklearn.base import RegressorMixin
 from .. import _core
 from .._base.arrays import ReadOnlyColumns, check_sample_weight, mean_and_deviation
 from .._base.declare import BOOL, argument, declared, integer
+from .._base.typing import Floats, Ints
 from .._estimator.show import ShownNode, linear_model, number
 from .._estimator.snapshot import on_snapshot
-from ._model_tree import Floats, GrownTreeMixin, Ints
+from ._model_tree import GrownTreeMixin
 
 
 @dataclass(eq=False, frozen=True)

@@ -1,21 +1,16 @@
 """What the model trees share: fitting aside, the checks of their rows."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.declare import check_arguments
+from .._base.typing import Array, Floats, Ints
 from .._estimator.snapshot import fitted_aside, on_snapshot
 from .._features.features import with_columns_of_fit
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
 
 _TABLE = {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
 
@@ -59,8 +54,8 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Set the fitted attributes."""
 
-    def _check_training(self, X: Any, y: Any, **more: Any) -> tuple[Floats, npt.NDArray[Any]]:
-        checked: tuple[Floats, npt.NDArray[Any]] = validate_data(self, X, y, **_TABLE, **more)
+    def _check_training(self, X: Any, y: Any, **more: Any) -> tuple[Floats, Array]:
+        checked: tuple[Floats, Array] = validate_data(self, X, y, **_TABLE, **more)
         return checked
 
     def _check_rows(self, X: Any) -> Floats:

@@ -1,13 +1,12 @@
 """SimpleLogistic: logistic regression by LogitBoost, one feature at a time."""
 
-from __future__ import annotations
-
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.declare import argument, declared
+from .._base.typing import Floats
 from .._estimator.snapshot import on_snapshot
 from ._logistic import LogisticTreeClassifier
-from ._model_tree import Floats
 
 
 @declared
@@ -69,13 +68,11 @@ intercept_ : ndarray of shape (1,) or (n_classes,)
     def coef_(self) -> Floats:
         """Slopes of the class functions."""
         check_is_fitted(self)
-        slopes: Floats = self._linear_models()[1][0]
-        return slopes
+        return np.asarray(self._linear_models()[1][0])
 
     @property
     @on_snapshot
     def intercept_(self) -> Floats:
         """Intercepts of the class functions."""
         check_is_fitted(self)
-        intercepts: Floats = self._linear_models()[0][0]
-        return intercepts
+        return np.asarray(self._linear_models()[0][0])

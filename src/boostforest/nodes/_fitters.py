@@ -1,7 +1,5 @@
 """Who fits and evaluates the node models that the core knows nothing of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._base.typing import Floats

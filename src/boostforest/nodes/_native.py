@@ -4,17 +4,15 @@ To add one: write it in C++ (the steps are in ``src/core/models/node_model.hpp``
 parameters (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._base.declare import Parameter, arguments_of, declared, integer, pooled, real
 from .._base.draws import Seeds, distinct, draw, pool_words, word
+from .._base.typing import Floats
 from .._core import ModelKind, NodeFit
 
 PYTHON = int(ModelKind.PYTHON)  # the models of a tree are in Python
@@ -45,7 +43,7 @@ class NodeModel(BaseEstimator):
         """Check all parameters and return their pools."""
         return {name: parameter.pool(getattr(self, name)) for name, parameter in self._rules().items()}
 
-    def _draw(self, words: Seeds) -> list[NodeModel]:
+    def _draw(self, words: Seeds) -> "list[NodeModel]":
         """Return one model per word, with values drawn from the pools."""
         pools = self._pools()
         drawn = [
@@ -235,7 +233,7 @@ def _encode(model: str | NodeModel) -> list[float]:
     return [float(known._code), *(np.nan if v is None else float(v) for v in values)]
 
 
-def encode_node_models(models: list[Any], reg_lambda: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+def encode_node_models(models: list[Any], reg_lambda: Floats) -> dict[str, Floats]:
     """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
     codes = {key: _encode(m) for key, m in distinct(models).items()}
     if len(codes) == 1:  # most forests have one for all trees

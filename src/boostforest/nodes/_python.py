@@ -1,7 +1,5 @@
 """Models in Python at the nodes: what a tree asks of them, whoever they are."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from .._base.threads import ONE_BLAS_THREAD
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
+from .._base.typing import Floats, Ints
 
 _MAX_NAME = 120  # characters of a model's repr in a message
 

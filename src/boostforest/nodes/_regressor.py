@@ -1,20 +1,18 @@
 """Any regressor with ``fit`` and ``predict`` at the nodes."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import sklearn
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .._base.draws import child
-from ._python import Floats, Ints, NodeFitter, Problem
+from .._base.typing import Floats, Indices, Ints
+from ._python import NodeFitter, Problem
 
 # Of the largest weight of a row in a node: rows that weigh less are left out. Models that count rows, as trees do,
 # would care for them as for any other.
@@ -101,7 +99,7 @@ def rounded(values: Floats) -> Floats:
     return kept
 
 
-def rows_for_weights(weight: Floats, count: int, key: int) -> npt.NDArray[np.intp]:
+def rows_for_weights(weight: Floats, count: int, key: int) -> Indices:
     """Return rows that stand for weighted ones: repeated where the weights are whole numbers, else drawn by them."""
     if (weight == np.rint(weight)).all() and weight.sum() <= _MAX_REPEATS * count:
         return np.repeat(np.arange(len(weight)), weight.astype(np.int64))

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ._python import Floats, Ints, NodeFitter, Problem
+from .._base.typing import Floats, Ints
+from ._python import NodeFitter, Problem
 from ._torch_stack import Arrays, NetworkForm, arrays_of, random_numbers
 from ._torch_training import Training, evaluate, train
 

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 from torch.func import functional_call, vmap
 
-Arrays = dict[str, npt.NDArray[Any]]  # a network: parameters and buffers by name
+from .._base.typing import Array
+
+Arrays = dict[str, Array]  # a network: parameters and buffers by name
 
 
 class NetworkForm:

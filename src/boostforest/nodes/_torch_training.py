@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from ._python import Floats, Ints, Problem
+from .._base.typing import Array, Floats, Ints, Longs
+from ._python import Problem
 from ._torch_stack import Arrays, NetworkForm, Stack, in_stacks, random_numbers
 
 # Outputs, targets and weights, networks × rows × outputs -> the loss, networks × rows.
@@ -99,7 +99,7 @@ class _StackData:
         joined = np.concatenate([*values, filler], axis=1).T
         return self.to_device(np.ascontiguousarray(joined, dtype=np.float32))
 
-    def to_device(self, array: npt.NDArray[Any]) -> torch.Tensor:
+    def to_device(self, array: Array) -> torch.Tensor:
         """Return an array as a tensor on the device, without waiting for the work that is under way there."""
         tensor = torch.from_numpy(array)
         return tensor.pin_memory().to(self._device, non_blocking=True) if self._device.type == "cuda" else tensor
@@ -120,7 +120,7 @@ class _Batches:
         self._rng = np.random.default_rng(problem.key)
         self._rest = np.empty((0, width), dtype=np.int64)
 
-    def take(self, n: int) -> npt.NDArray[np.int64]:
+    def take(self, n: int) -> Longs:
         """Return the places of the next n batches."""
         parts = [self._rest]
         n_there = len(self._rest)

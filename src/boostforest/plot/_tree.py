@@ -95,18 +95,10 @@ def plot_tree(
     ----------
     tree : BoostTreeRegressor, BoostTreeClassifier, M5PRegressor, LMTClassifier or SimpleLogisticClassifier
         A fitted tree; one of a forest is ``forest.get_tree(i)``.
-    feature_names : sequence of str, default=None
-        Names of the features; None takes those of the training table, or x0, x1, ….
-    digits : int, default=3
-        Significant digits of the numbers.
+    feature_names, digits, max_lines, fontsize, ax
+        As in `boostforest.plot.tree`.
     max_depth : int, default=None
         Draw the tree down to this depth; None: all of it. A picture of more than some twenty leaves is hard to read.
-    max_lines : int, default=12
-        A longer leaf model is cut here.
-    fontsize : float, default=None
-        Size of the text in points; None takes 8 in a figure of its own (less for a huge tree), and what fits in ``ax``.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; None makes a figure that is as large as the tree needs.
 
     Returns
     -------

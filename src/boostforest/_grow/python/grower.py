@@ -9,8 +9,6 @@ tree, or under ``max_leaf_nodes`` the one with the highest loss. Several trees g
 for it (``grows_together``): a fitter then sees the new nodes of up to ``_TREES_TOGETHER`` trees at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace

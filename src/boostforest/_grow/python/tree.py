@@ -1,7 +1,5 @@
 """One growing tree whose node models are fitted in Python: its rows, its nodes so far and its open leaves."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -56,7 +54,7 @@ class Sample(NamedTuple):
 class Leaf:
     """An open leaf, or a node that is about to be one."""
 
-    tree: GrowingTree
+    tree: "GrowingTree"
     node: int
     parent: int
     path: str  #: the turns that lead to it

@@ -1,4 +1,4 @@
-"""SimpleLogisticClassifier and LMTClassifier: what a user can rely on."""
+"""Model trees, and LMTClassifier and SimpleLogisticClassifier: what a user can rely on."""
 
 import pickle
 import signal
@@ -12,39 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 
-from boostforest.model_trees import LMTClassifier, SimpleLogisticClassifier, export_text, plot_tree
+from boostforest import _core
+from boostforest.model_trees import LMTClassifier, M5PRegressor, SimpleLogisticClassifier, export_text, plot_tree
+from models import assert_refused, output
 from weka_lmt import checkerboard, piecewise, steps
 
+X, y = piecewise()
+
 BOTH = [SimpleLogisticClassifier, LMTClassifier]
-
-
-def expected_failed_checks(estimator):
-    """Return the check that no choice by cross-validation can pass, as scikit-learn says of its own."""
-    if not estimator._needs_folds():
-        return {}
-    return {"check_sample_weight_equivalence_on_dense_data": "repeated rows may be dealt into different folds"}
-
-
-_mark = parametrize_with_checks(
-    [
-        SimpleLogisticClassifier(),
-        SimpleLogisticClassifier(n_iter=5),
-        SimpleLogisticClassifier(use_aic=True, class_weight="balanced"),
-        LMTClassifier(),
-        LMTClassifier(prune=False, n_iter=3, min_samples_split=5),
-        LMTClassifier(fast_regression=False, error_on_probabilities=True, max_iter=10, shuffle=False),
-    ],
-    expected_failed_checks=expected_failed_checks,
-)
-
-
-@pytest.mark.filterwarnings("ignore:y has one class only:UserWarning")
-@pytest.mark.parametrize(_mark.args[0], list(_mark.args[1]), **_mark.kwargs)
-def test_scikit_learns_check_passes(estimator, check):
-    check(estimator)
+ALL = [SimpleLogisticClassifier(random_state=3), LMTClassifier(random_state=3), M5PRegressor(prune=False)]
 
 
 def table(n_classes):
@@ -78,7 +56,6 @@ def test_the_seed_decides_the_folds_and_nothing_else_is_random(estimator, cancer
 
 
 def test_fits_on_threads_give_the_same_trees():
-    X, y = piecewise()
     with ThreadPoolExecutor(4) as pool:
         trees = list(pool.map(lambda seed: LMTClassifier(random_state=seed % 2).fit(X, y), range(8)))
     for tree in trees[2:]:
@@ -100,18 +77,19 @@ def test_simple_logistic_leaves_useless_features_out():
     assert set(used) & {0, 1, 2}
 
 
-@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize("estimator", ALL)
 def test_missing_values_count_as_the_mean_of_the_training_rows(estimator):
     X, y = steps()
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-    model, expected = estimator(random_state=0).fit(X, y), estimator(random_state=0).fit(filled, y)
-    assert_allclose(model.predict_proba(X), expected.predict_proba(filled), atol=1e-9)
+    model, expected = clone(estimator).fit(X, y), clone(estimator).fit(filled, y)
+    assert_allclose(output(model, X), output(expected, filled), atol=1e-9)
+    if not isinstance(model, SimpleLogisticClassifier):
+        assert_array_equal(model.apply(X), expected.apply(filled))
 
 
 @settings(max_examples=20, deadline=None)
 @given(power=st.integers(-30, 30), shift=st.integers(-1000, 1000))
 def test_units_do_not_matter(power, shift):
-    X, y = piecewise()
     unit = 2.0**power
     expected = LMTClassifier(n_iter=3, shuffle=False).fit(X, y).predict_proba(X)
     tree = LMTClassifier(n_iter=3, shuffle=False).fit((X + shift) * unit, y)
@@ -119,7 +97,6 @@ def test_units_do_not_matter(power, shift):
 
 
 def test_sizes_of_nodes_are_kept():
-    X, y = piecewise()
     for split, leaf in ((16, 2), (40, 2), (16, 12), (300, 2), (301, 2)):
         tree = LMTClassifier(n_iter=1, prune=False, min_samples_split=split, min_samples_leaf=leaf).fit(X, y).tree_
         inner = tree.feature >= 0
@@ -129,27 +106,26 @@ def test_sizes_of_nodes_are_kept():
 
 
 def test_pruning_makes_the_tree_smaller():
-    X, y = piecewise()
     whole, pruned = (LMTClassifier(prune=p, random_state=0).fit(X, y) for p in (False, True))
     assert 1 < pruned.n_leaves_ < whole.n_leaves_
 
 
 def test_thresholds_are_values_of_the_table():
-    X, y = piecewise()
     tree = LMTClassifier(prune=False).fit(X, y).tree_
     inner = tree.feature >= 0
     assert all(t in X[:, j] for j, t in zip(tree.feature[inner], tree.threshold[inner], strict=True))
 
 
-def test_apply_leads_to_the_leaves():
-    X, y = piecewise()
-    tree = LMTClassifier(prune=False).fit(X, y)
+@pytest.mark.parametrize("estimator", [LMTClassifier, M5PRegressor])
+def test_apply_leads_to_the_leaves(estimator):
+    tree = estimator(prune=False).fit(X, y)
     leaves, counts = np.unique(tree.apply(X), return_counts=True)
     assert (tree.tree_.feature[leaves] == -1).all()
     assert len(leaves) == tree.n_leaves_ == (tree.n_nodes_ + 1) // 2
     assert_array_equal(tree.tree_.n_samples[leaves], counts)
-    wrong = tree.predict(X) != y
-    assert_array_equal(tree.tree_.wrong[leaves], [wrong[tree.apply(X) == leaf].sum() for leaf in leaves])
+    if estimator is LMTClassifier:
+        wrong = tree.predict(X) != y
+        assert_array_equal(tree.tree_.wrong[leaves], [wrong[tree.apply(X) == leaf].sum() for leaf in leaves])
 
 
 def test_class_functions_add_up_to_zero_and_coefficients_give_them():
@@ -199,24 +175,28 @@ def test_deep_trees_are_no_problem():
 
 
 def test_class_weights_multiply_the_weights_of_rows():
-    X, y = piecewise()
     weights = {0: 1.0, 1: 4.0, 2: 0.5}
     by_class = SimpleLogisticClassifier(n_iter=10, class_weight=weights).fit(X, y)
     by_row = SimpleLogisticClassifier(n_iter=10).fit(X, y, np.array([1.0, 4.0, 0.5])[y])
     assert_allclose(by_class.coef_, by_row.coef_)
 
 
-@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize("estimator", ALL)
 def test_pickle_and_clone(estimator, cancer):
-    X, y = cancer
-    model = estimator(random_state=3).fit(X, y)
-    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
-    assert_array_equal(clone(model).fit(X, y).predict_proba(X), model.predict_proba(X))
+    X, y = load_diabetes(return_X_y=True) if isinstance(estimator, M5PRegressor) else cancer
+    model = clone(estimator).fit(X, y)
+    assert_array_equal(output(pickle.loads(pickle.dumps(model)), X), output(model, X))
+    assert_array_equal(output(clone(model).fit(X, y), X), output(model, X))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"min_samples_leaf": 0}, r"min_samples_leaf must be an integer from 1 to 2\^31 - 1; got 0"),
+        ({"min_samples_leaf": 2.5}, "min_samples_leaf must be an integer"),
+        ({"prune": 1}, "prune must be True or False; got 1"),
+        ({"smooth": "yes"}, "smooth must be True or False; got 'yes'"),
+        ({"regression_tree": None}, "regression_tree must be True or False; got None"),
         ({"n_iter": -1}, r"n_iter must be an integer from 0 to 2\^31 - 1 or None; got -1"),
         ({"max_iter": 2.5}, "max_iter must be an integer"),
         ({"n_iter_no_change": None}, "n_iter_no_change must be an integer"),
@@ -226,19 +206,38 @@ def test_pickle_and_clone(estimator, cancer):
         ({"random_state": -1}, "random_state must be"),
         ({"class_weight": "equal"}, "class_weight must be"),
         ({"min_samples_split": 1}, "min_samples_split must be an integer from 2"),
-        ({"min_samples_leaf": 0}, "min_samples_leaf must be an integer from 1"),
         ({"prune": 0}, "prune must be True or False; got 0"),
         ({"fast_regression": "no"}, "fast_regression must be True or False; got 'no'"),
     ],
 )
 def test_bad_arguments_are_named_and_the_fitted_tree_stays(arguments, message):
-    X, y = piecewise()
-    tree = LMTClassifier(random_state=0).fit(X, y)
-    expected = tree.predict_proba(X)
-    tree.set_params(**arguments)
-    with pytest.raises(ValueError, match=message):
-        tree.fit(X[:, :2], y)
-    assert_array_equal(tree.predict_proba(X), expected)
+    takers = [tree for tree in (LMTClassifier, M5PRegressor) if set(arguments) <= set(tree().get_params())]
+    assert takers
+    for tree in takers:
+        assert_refused(tree, *piecewise(), message, arguments)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("left", [0, 0, 0]), ("left", [2, 0, 0]), ("feature", [7, -1, -1]), ("model", [-1, 0, 2]),
+     ("slopes", [[0.0]]), ("params", [0.0])],
+)  # fmt: skip
+def test_damaged_columns_are_refused(column, values):
+    x = np.arange(40.0)[:, None]
+    logistic = LMTClassifier(n_iter=0, prune=False).fit(x, x[:, 0] > 19).tree_
+    names = ("feature", "threshold", "left", "model", "params")
+    model_tree = M5PRegressor(smooth=False).fit(x, np.where(x[:, 0] < 20, 0, x[:, 0]))
+    tables = [{name: getattr(logistic, name).reshape(-1) for name in names}, dict(vars(model_tree.tree_))]
+    uses = [
+        lambda columns: _core.LogisticTree(**columns, mean=np.zeros(1), scale=np.ones(1), n_outputs=1),
+        lambda columns: _core.m5p_predict(columns, model_tree.feature_mean_, x),
+    ]
+    for columns, use in zip(tables, uses, strict=True):
+        assert len(columns["feature"]) == 3
+        if column in columns:
+            columns[column] = np.array(values, dtype=columns[column].dtype)
+            with pytest.raises(ValueError, match=r"damaged (tree|model)"):
+                use(columns)
 
 
 @pytest.mark.parametrize("at", ["root", "folds"])
@@ -256,8 +255,7 @@ def test_a_long_fit_can_be_interrupted(at):
     assert not hasattr(model, "tree_")
 
 
-# ------------------------------------------------------------------------------
-# As text and as a picture.
+# --------------------------------------------------------------------------------------------- as text and as a picture
 
 
 def read_functions(model_lines, x):
@@ -274,7 +272,6 @@ def read_functions(model_lines, x):
 
 
 def test_the_text_says_what_the_leaves_predict():
-    X, y = piecewise()
     frame = pd.DataFrame(X, columns=list("abcde"))
     tree = LMTClassifier(n_iter=3, random_state=0).fit(frame, np.array(["low", "mid", "high"])[y])
     branches, *models = export_text(tree, digits=15).split("\n\n")
