@@ -57,7 +57,7 @@ void draw_bootstrap(Key seed, std::int64_t n_rows, const Sampling& sampling, Wor
         } else {
             for (std::int64_t i = first; i < last; ++i) {
                 const double* hit = std::upper_bound(sampling.cumulative, end, uniform(key, i) * end[-1]);
-                ++counts[std::min(hit - sampling.cumulative, n_rows - 1)];
+                ++counts[std::min<std::int64_t>(hit - sampling.cumulative, n_rows - 1)];
             }
         }
         worker.check(16 * (last - first));

@@ -113,6 +113,17 @@ template <class V>
 inline V rounded(V v) {
 #if defined(__AVX__)
     asm("" : "+x"(v));
+#elif defined(__aarch64__)
+    if constexpr (sizeof(V) == sizeof(V2)) {
+        asm("" : "+w"(v));
+    } else {  // in several registers
+        struct Parts {
+            V2 part[sizeof(V) / sizeof(V2)];
+        };
+        Parts parts = __builtin_bit_cast(Parts, v);
+        for (V2& part : parts.part) asm("" : "+w"(part));
+        v = __builtin_bit_cast(V, parts);
+    }
 #endif
     return v;
 }
@@ -122,7 +133,7 @@ inline V2 folded(const Lanes<V2, 2>& v) {
     return v.part[0] + v.part[1];
 }
 inline V2 folded(const Lanes<V2, 4>& v) {
-    return (v.part[0] + v.part[2]) + (v.part[1] + v.part[3]);
+    return (rounded(v.part[0]) + rounded(v.part[2])) + (rounded(v.part[1]) + rounded(v.part[3]));
 }
 inline V4 folded(const Lanes<V4, 1>& v) {
     return v.part[0];
