@@ -59,9 +59,9 @@ inline V load(const float* p) {
 
 template <class V>
 inline V load(const Byte* p) {
-#if defined(__AVX512DQ__)
+#if defined(__AVX512F__)
     if constexpr (Traits<V>::kSize == 8)
-        return _mm512_cvtepi64_pd(_mm512_cvtepi8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+        return _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 #endif
 #if defined(__AVX2__)
     if constexpr (Traits<V>::kSize == 4) {
