@@ -486,7 +486,7 @@ static const char* bf_text(bf_loader* l, const char** c) {
     while (*end != 0 && *end != '"') end += *end == '\\' && end[1] != 0 ? 2 : 1;
     char *text = BF_NEW(kept, char, end - at), *out = text, digits[5] = "";
     while (++at < end) {
-        const char* known = *at == '\\' ? strchr(from, *++at) : NULL;
+        const char* known = *at == '\\' && at[1] != 0 ? strchr(from, *++at) : NULL; /* not what ends from */
         if (known != NULL && *known == 'u' && end - at > 4) {
             memcpy(digits, at + 1, 4), at += 4;
             code = strtoul(digits, NULL, 16) & 0xffff;
