@@ -93,16 +93,11 @@ class LevelMeans:
     def of_other_folds(self, wanted: list[int], folds: Longs) -> dict[int, Floats]:
         """Return for every row what its level stands for in the rows of the other folds: rows × targets."""
         out = {j: np.full(self._targets.shape, np.nan) for j in wanted}
-        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
         with ONE_BLAS_THREAD:
-            sums = [self._sums(rows) for rows in parts]
-            for fold, rows in enumerate(parts):
-                # Added up without the own fold, not subtracted from all: no rounding error knows a row's own target.
-                fitted = self._fit(reduce(_Sums.plus, sums[:fold] + sums[fold + 1 :], self._sums(rows[:0])))
+            for rows, others, fitted in self._without_each_fold(folds):
                 for j in wanted:
                     known = rows[~np.isnan(self._X[rows, j])]
-                    means = self._means(j, fitted, np.flatnonzero(folds != fold))
-                    out[j][known] = means[self._X[known, j].astype(np.intp)]
+                    out[j][known] = self._means(j, fitted, others)[self._X[known, j].astype(np.intp)]
         return out
 
     def left_over(self, wanted: list[int], folds: Longs) -> tuple[Floats, dict[int, Floats]]:
@@ -112,16 +107,22 @@ class LevelMeans:
         """
         rest = np.empty_like(self._targets)
         numbers: dict[int, list[Floats]] = {j: [] for j in wanted}
-        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
         with ONE_BLAS_THREAD:
-            sums = [self._sums(rows) for rows in parts]
-            for fold, rows in enumerate(parts):
-                fitted = self._fit(reduce(_Sums.plus, sums[:fold] + sums[fold + 1 :]))
+            for rows, others, fitted in self._without_each_fold(folds):
                 for some, columns in self._blocks(rows):
                     rest[some] = self._targets[some] - fitted.prior - columns @ fitted.coefficients
                 for j in wanted:
-                    numbers[j].append(self._means(j, fitted, np.flatnonzero(folds != fold)))
+                    numbers[j].append(self._means(j, fitted, others))
         return rest, {j: np.stack(of_folds) for j, of_folds in numbers.items()}
+
+    def _without_each_fold(self, folds: Longs) -> Iterator[tuple[Longs, Longs, _Fitted]]:
+        """Yield the rows of each fold, those of the others, and the regression on these."""
+        parts = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+        sums = [self._sums(rows) for rows in parts]
+        for fold, rows in enumerate(parts):
+            # Added up without the own fold, not subtracted from all: no rounding error knows a row's own target.
+            others = reduce(_Sums.plus, sums[:fold] + sums[fold + 1 :], self._sums(rows[:0]))
+            yield rows, np.flatnonzero(folds != fold), self._fit(others)
 
     def standardised(self) -> Floats:
         """Return the columns that are numbers, in standard deviations; missing ones are 0."""
