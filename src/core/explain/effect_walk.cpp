@@ -28,7 +28,8 @@ double EffectWalk::total_weight(const std::int32_t* rows, std::int64_t n) {
 std::int64_t EffectWalk::part(const TreeView& tree, std::int32_t node, std::int32_t* rows, std::int64_t n) {
     const double* column = rows_.routed(0) + tree.feature[node];
     std::uint8_t* left = left_.get((n + 7) / 8);
-    kernels().mark_left(column, rows_.width(), rows, n, tree.threshold[node], left);
+    double nearest[2];  // not needed here
+    kernels().mark_left(column, rows_.width(), rows, n, tree.threshold[node], left, nearest);
     if (has_missing_ && tree.missing_left[node] != 0)
         for (std::int64_t i = 0; i < n; ++i)
             left[i / 8] |=

@@ -151,7 +151,7 @@ Split Grower::find_split(const Leaf& leaf) {
 // Returns the children, which have no models yet.
 std::array<Leaf, 2> Grower::split(const Leaf& leaf, Split split) {
     std::array<Leaf, 2> children = partition_.part(leaf, split);
-    if (short_thresholds_) split.threshold = partition_.shorter_threshold(children, split);
+    if (short_thresholds_) split.threshold = partition_.shorter_threshold(split);
     const std::int32_t left =
         builder_.add_children(leaf.node, split.feature, split.threshold, split.missing_left, split.gain);
     for (int side = 0; side < 2; ++side) {

@@ -8,6 +8,20 @@
 
 namespace boostforest {
 
+namespace {
+
+// Bit i of `left`: whether a test says so of row i.
+template <class Test>
+void mark_rows(const std::int32_t* rows, std::int64_t n, std::uint8_t* left, Test test) {
+    for (std::int64_t i = 0; i < n; i += 8) {
+        unsigned bits = 0;
+        for (std::int64_t k = 0; k < std::min<std::int64_t>(n - i, 8); ++k) bits |= unsigned{test(rows[i + k])} << k;
+        left[i / 8] = static_cast<std::uint8_t>(bits);
+    }
+}
+
+}  // namespace
+
 Partition::Partition(const Dataset& data, const Replica& replica)
     : data_(data), replica_(replica), width_(padded_width(data.n_features)) {}
 
@@ -41,9 +55,8 @@ void Partition::load(const Leaf& leaf) {
     }
 }
 
-bool Partition::goes_left(std::int32_t row, const Split& split) const {
-    if (data_.missing != nullptr && data_.missing->test(row, split.feature)) return split.missing_left;
-    return data_.x[static_cast<std::int64_t>(row) * width_ + split.feature] <= split.threshold;
+double Partition::value(std::int32_t row, int feature) const {
+    return data_.x[static_cast<std::int64_t>(row) * width_ + feature];
 }
 
 // The side with more weight of the rows that have the feature: where rows without it go if none was seen.
@@ -51,43 +64,50 @@ bool Partition::left_is_larger(const Leaf& leaf, const Split& split) const {
     double balance = 0;
     for (std::int64_t i = leaf.begin; i < leaf.end; ++i) {
         const std::int32_t row = rows_.data()[i];
+        if (data_.missing->test(row, split.feature)) continue;
         const double weight = replica_.weights()[row];
-        if (!data_.missing->test(row, split.feature)) balance += goes_left(row, split) ? weight : -weight;
+        balance += value(row, split.feature) <= split.threshold ? weight : -weight;
     }
     return balance >= 0;
 }
 
-// One bit per row of the leaf: whether it goes left.
+// One bit per row of the leaf: whether it goes left. The values next to the threshold are found on the way.
 const std::uint8_t* Partition::mark_left(const Leaf& leaf, const Split& split) {
     const std::int64_t n = leaf.n_rows();
     const std::int32_t* rows = rows_.data() + leaf.begin;
     std::uint8_t* left = goes_left_.get(n / 8 + 1);
-    const auto mark = [&](auto test) {
-        for (std::int64_t i = 0; i < n; i += 8) {
-            unsigned bits = 0;
-            for (std::int64_t k = 0; k < std::min<std::int64_t>(n - i, 8); ++k)
-                bits |= unsigned{test(rows[i + k])} << k;
-            left[i / 8] = static_cast<std::uint8_t>(bits);
-        }
-    };
     const auto mark_column = [&](const double* column, std::int64_t width) {
-        kernels().mark_left(column, width, rows, n, split.threshold, left);
+        kernels().mark_left(column, width, rows, n, split.threshold, left, nearest_.data());
     };
     const Indicators* lists = data_.indicators;
     if (lists != nullptr && lists->number[split.feature] >= 0) {  // bits stay in the cache where the table does not
         const int m = lists->number[split.feature];
         const std::uint64_t* words = lists->is_rare.data() + m * lists->n_words;
-        mark([words, rare_is_left = lists->rare[m] <= split.threshold](std::uint32_t row) {
+        mark_rows(rows, n, left, [words, rare_is_left = lists->rare[m] <= split.threshold](std::uint32_t row) {
             return ((words[row / 64] >> (row % 64) & 1) != 0) == rare_is_left;
         });
+        const auto [low, high] = std::minmax(lists->rare[m], lists->frequent[m]);
+        nearest_ = {low, high};
     } else if (data_.missing == nullptr && lists != nullptr) {
         mark_column(lists->x.data() - 1 - lists->number[split.feature], lists->width);
     } else if (data_.missing == nullptr) {
         mark_column(data_.x + split.feature, width_);
     } else {
-        mark([&](std::int32_t row) { return goes_left(row, split); });
+        mark_with_missing(rows, n, split, left);
     }
     return left;
+}
+
+void Partition::mark_with_missing(const std::int32_t* rows, std::int64_t n, const Split& split, std::uint8_t* left) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    nearest_ = {-kInfinity, kInfinity};
+    mark_rows(rows, n, left, [&](std::int32_t row) {
+        if (data_.missing->test(row, split.feature)) return split.missing_left;
+        const double x = value(row, split.feature);
+        const bool is_left = x <= split.threshold;
+        nearest_[is_left ? 0 : 1] = is_left ? std::max(nearest_[0], x) : std::min(nearest_[1], x);
+        return is_left;
+    });
 }
 
 // Returns how many rows go left.
@@ -135,22 +155,13 @@ std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
 }
 
 // At least eight digits in base 2: fewer would draw the thresholds of different trees together.
-double Partition::shorter_threshold(const std::array<Leaf, 2>& children, const Split& split) const {
+double Partition::shorter_threshold(const Split& split) const {
     constexpr int kFewest = 8, kAll = 53;
-    double most = -std::numeric_limits<double>::infinity(), least = -most;  // on the left, on the right
-    for (int side = 0; side < 2; ++side)
-        for (std::int64_t i = children[side].begin; i < children[side].end; ++i) {
-            const std::int32_t row = rows_.data()[i];
-            if (data_.missing != nullptr && data_.missing->test(row, split.feature)) continue;
-            const double value = data_.x[static_cast<std::int64_t>(row) * width_ + split.feature];
-            if (side == 0) most = std::max(most, value);
-            if (side == 1) least = std::min(least, value);
-        }
     int power = 0;
     const double fraction = std::frexp(split.threshold, &power);
     for (int digits = kFewest; digits < kAll; ++digits) {
         const double shorter = std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), power - digits);
-        if (most <= shorter && shorter < least) return shorter;
+        if (nearest_[0] <= shorter && shorter < nearest_[1]) return shorter;
     }
     return split.threshold;
 }

@@ -42,22 +42,25 @@ class Partition {
     // rows, weight and count are set. Decides where rows without the split's feature go if the split has seen none.
     std::array<Leaf, 2> part(const Leaf& leaf, Split& split);
 
-    // The threshold with as few digits as part these children alike.
-    double shorter_threshold(const std::array<Leaf, 2>& children, const Split& split) const;
+    // The threshold of the last split, with as few digits as part its rows alike.
+    double shorter_threshold(const Split& split) const;
 
    private:
-    bool goes_left(std::int32_t row, const Split& split) const;
+    double value(std::int32_t row, int feature) const;
     bool left_is_larger(const Leaf& leaf, const Split& split) const;
     const std::uint8_t* mark_left(const Leaf& leaf, const Split& split);
+    void mark_with_missing(const std::int32_t* rows, std::int64_t n, const Split& split, std::uint8_t* left);
     std::int64_t move_rows(const Leaf& leaf, const Split& split);
     void weigh(const Leaf& parent, Leaf& child) const;
 
     const Dataset& data_;
     const Replica& replica_;
-    const int width_;                 // doubles per row of the table
-    std::int64_t n_rows_ = 0;         // distinct rows of the tree, and from one value of the state to the next
-    Buffer<std::int32_t> rows_;       // their numbers in the table
-    Buffer<double> w_, y_, state_;    // weight, label and state of these rows, where they are in place
+    const int width_;               // doubles per row of the table
+    std::int64_t n_rows_ = 0;       // distinct rows of the tree, and from one value of the state to the next
+    Buffer<std::int32_t> rows_;     // their numbers in the table
+    Buffer<double> w_, y_, state_;  // weight, label and state of these rows, where they are in place
+    std::array<double, 2>
+        nearest_;  // values next to the last threshold: the largest on the left, the least on the right
     std::vector<double*> columns_;    // scratch: what moves with the rows of a leaf,
     Buffer<std::uint8_t> goes_left_;  //   one bit per row,
     Buffer<double> right_;            //   and what goes to the right

@@ -177,9 +177,10 @@ struct Kernels {
     // is none. Whole vectors are read.
     int (*best_column)(const double* gain, const double* left_weight, int n, double total, double least);
 
-    // Bit i of `left`: column[rows[i] * width] <= threshold.
+    // Bit i of `left`: column[rows[i] * width] <= threshold. Nearest: the largest value that is, and the smallest that
+    // is not (-∞ and ∞ if there is none).
     void (*mark_left)(const double* column, std::int64_t width, const std::int32_t* rows, std::int64_t n,
-                      double threshold, std::uint8_t* left);
+                      double threshold, std::uint8_t* left, double* nearest);
 
     // Moves the rows whose bit in `left` is set to the front and the others behind them, both in order; returns how
     // many are left. The same for n values of each of some columns. The last byte of `left` may be anything; scratch

@@ -63,15 +63,22 @@ void part_columns(double* const* columns, int n_columns, const std::uint8_t* lef
 }
 
 void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,
-               std::uint8_t* left) {
+               std::uint8_t* left, double* nearest) {
     const __m512d limit = _mm512_set1_pd(threshold);
     const __m512i step = _mm512_set1_epi64(width);
+    __m512d below = _mm512_set1_pd(-__builtin_inf());
+    __m512d above = _mm512_set1_pd(__builtin_inf());
     for (Index i = 0; i < n; i += 8) {
         const auto all = static_cast<__mmask8>((1U << (n - i < 8 ? n - i : 8)) - 1);
         const __m512i at = _mm512_mul_epi32(_mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(all, rows + i)), step);
         const __m512d values = _mm512_mask_i64gather_pd(limit, all, at, column, sizeof(double));
-        left[i / 8] = static_cast<std::uint8_t>(_mm512_cmp_pd_mask(values, limit, _CMP_LE_OQ));
+        const __mmask8 is_left = _mm512_cmp_pd_mask(values, limit, _CMP_LE_OQ);
+        below = _mm512_mask_max_pd(below, is_left & all, below, values);
+        above = _mm512_mask_min_pd(above, static_cast<__mmask8>(~is_left), above, values);
+        left[i / 8] = static_cast<std::uint8_t>(is_left);
     }
+    nearest[0] = _mm512_reduce_max_pd(below);
+    nearest[1] = _mm512_reduce_min_pd(above);
 }
 
 Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
@@ -120,13 +127,23 @@ void part_columns(double* const* columns, int n_columns, const std::uint8_t* lef
 }
 
 void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,
-               std::uint8_t* left) {
+               std::uint8_t* left, double* nearest) {
+    constexpr double kInfinity = __builtin_inf();
+    double below = -kInfinity, above = kInfinity;
     for (Index i = 0; i < n; i += 8) {
         unsigned bits = 0;
-        for (Index k = 0; k < (n - i < 8 ? n - i : 8); ++k)
-            bits |= unsigned{column[rows[i + k] * width] <= threshold} << k;
+        for (Index k = 0; k < (n - i < 8 ? n - i : 8); ++k) {
+            const double value = column[rows[i + k] * width];
+            const bool is_left = value <= threshold;
+            const double on_left = is_left ? value : -kInfinity, on_right = is_left ? kInfinity : value;
+            below = on_left > below ? on_left : below;
+            above = on_right < above ? on_right : above;
+            bits |= unsigned{is_left} << k;
+        }
         left[i / 8] = static_cast<std::uint8_t>(bits);
     }
+    nearest[0] = below;
+    nearest[1] = above;
 }
 
 Index take_nonzero(const std::int32_t* counts, Index n, std::int32_t* rows) {
