@@ -21,6 +21,7 @@ from sklearn.metrics import (
 from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import judge_of, tree_order
+from boostforest._grow.rounding import ANY_UNIT, rounded, unit_of_ranges
 from boostforest._model.pruning import prune, without_weak_subtrees
 from models import FORESTS
 from twin import example_data
@@ -149,6 +150,38 @@ def far_group(n=500):
     far = rng.random(n) < 0.05
     X[far], y[far] = -3, -29.3
     return X, y
+
+
+def test_clip_ranges_have_the_digits_that_a_group_far_from_the_others_needs():
+    X, y = far_group()
+    forest = BoostForestRegressor(20, random_state=0, dtype="float32").fit(X, y)
+    model, judge = forest._model, judge_of(forest._model, X, y, 1, forest._draws_of_fit)
+    unit = unit_of_ranges(judge.objective, *judge.outputs(model))
+    loss, coarse, fine = (
+        judge.loss(replace(model, columns=columns))
+        for columns in (model.columns, rounded(model, "int8"), rounded(model, "int8", of_ranges=unit))
+    )
+    assert coarse > 5 * loss and fine < 1.02 * loss
+    assert forest.compress(0.01, X=X, y=y).forest_.dtype == np.int8
+
+
+@pytest.mark.parametrize("unit", [ANY_UNIT, -3, -8])
+def test_clip_ranges_of_few_digits_are_as_near_as_a_unit_tells(unit):
+    forest, _, _ = fitted("regression", 10, dtype="float32")
+    exact, short = forest.forest_, rounded(forest._model, "int8", of_ranges=unit)
+    for name in ("lower", "upper"):
+        ends, near = getattr(exact, name).astype(np.float64), getattr(short, name).astype(np.float64)
+        finite = np.isfinite(ends)
+        assert_array_equal(near[~finite], ends[~finite])
+        off, size = np.abs(near[finite] - ends[finite]), np.abs(ends[finite])
+        in_float16 = size * 2.0**-11
+        assert (off <= size / 8).all() and (off <= 2.0 ** (unit - 1) + in_float16).all()
+
+
+def test_clip_ranges_need_no_unit_where_the_loss_does_not_bend():
+    forest, (X, y), _ = fitted("regression", 10, loss="absolute_error")
+    judge = judge_of(forest._model, X, y, 1, forest._draws_of_fit)
+    assert unit_of_ranges(judge.objective, *judge.outputs(forest._model)) == ANY_UNIT
 
 
 def test_the_first_trees_of_the_order_are_better_than_the_first_of_the_forest():
