@@ -18,9 +18,10 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from boostforest import BoostForestClassifier, load_model
+from boostforest import BoostForestClassifier, BoostForestRegressor, load_model
 from boostforest._base.sampling import Sampling
 from boostforest._grow.compress import judge_of, tree_order
+from boostforest._grow.rounding import ANY_UNIT, rounded, unit_of_ranges
 from boostforest._model.pruning import prune, without_weak_subtrees
 from models import FORESTS
 from twin import example_data
@@ -141,6 +142,48 @@ def test_larger_units_are_multiples():
     assert_array_equal(coarse.exponent, np.maximum(forest.forest_.exponent, unit))
 
 
+def far_group(n=500):
+    """Return rows of which one in twenty are alike, with one target that is far from the others'."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 4))
+    y = X @ [1.0, 2.0, 3.0, 4.0] + 0.05 * rng.normal(size=n)
+    far = rng.random(n) < 0.05
+    X[far], y[far] = -3, -29.3
+    return X, y
+
+
+def test_clip_ranges_have_the_digits_that_a_group_far_from_the_others_needs():
+    X, y = far_group()
+    forest = BoostForestRegressor(20, random_state=0, dtype="float32").fit(X, y)
+    model, judge = forest._model, judge_of(forest._model, X, y, 1, forest._draws_of_fit)
+    unit = unit_of_ranges(judge.objective, *judge.outputs(model))
+    loss, coarse, fine = (
+        judge.loss(replace(model, columns=columns))
+        for columns in (model.columns, rounded(model, "int8"), rounded(model, "int8", of_ranges=unit))
+    )
+    assert coarse > 5 * loss and fine < 1.02 * loss
+    assert forest.compress(0.01, X=X, y=y).forest_.dtype == np.int8
+
+
+@pytest.mark.parametrize("unit", [ANY_UNIT, -3, -8])
+def test_clip_ranges_of_few_digits_are_as_near_as_a_unit_tells(unit):
+    forest, _, _ = fitted("regression", 10, dtype="float32")
+    exact, short = forest.forest_, rounded(forest._model, "int8", of_ranges=unit)
+    for name in ("lower", "upper"):
+        ends, near = getattr(exact, name).astype(np.float64), getattr(short, name).astype(np.float64)
+        finite = np.isfinite(ends)
+        assert_array_equal(near[~finite], ends[~finite])
+        off, size = np.abs(near[finite] - ends[finite]), np.abs(ends[finite])
+        in_float16 = size * 2.0**-11
+        assert (off <= size / 8).all() and (off <= 2.0 ** (unit - 1) + in_float16).all()
+
+
+def test_clip_ranges_need_no_unit_where_the_loss_does_not_bend():
+    forest, (X, y), _ = fitted("regression", 10, loss="absolute_error")
+    judge = judge_of(forest._model, X, y, 1, forest._draws_of_fit)
+    assert unit_of_ranges(judge.objective, *judge.outputs(forest._model)) == ANY_UNIT
+
+
 def test_the_first_trees_of_the_order_are_better_than_the_first_of_the_forest():
     forest, _, (X, y) = fitted("regression")
     judge = judge_of(forest._model, X, y, 1, forest._draws_of_fit)
@@ -237,6 +280,39 @@ def test_a_pruned_forest_is_a_forest(task, params):
     assert np.isfinite(forest.predict_proba(X) if hasattr(forest, "classes_") else forest.predict(X)).all()
     leaves = np.bincount(small.tree_of_node[small.feature < 0], weights=small.n_samples[small.feature < 0])
     assert_allclose(leaves, small.n_samples[small.tree_start[:-1]])
+
+
+def test_every_tree_gives_up_its_share_of_nodes():
+    X, y = far_group()
+    columns = BoostForestRegressor(10, random_state=0, min_samples_leaf=[2, 8]).fit(X, y).forest_
+    for share in (0.25, 0.5, 0.75):
+        removed = 1 - np.diff(without_weak_subtrees(columns, share).tree_start) / np.diff(columns.tree_start)
+        assert (removed <= share).all() and (removed > share - 0.2).all()
+
+
+def test_subtrees_go_whose_splits_are_not_worth_their_gain_together():
+    forest, _, _ = fitted("regression", 6, min_samples_leaf=3)
+    columns = forest.forest_
+    small = without_weak_subtrees(columns, 0.5)
+    for tree in range(6):
+        gain, left = (getattr(columns, n)[slice(*columns.tree_start[tree : tree + 2])] for n in ("gain", "left"))
+        kept = (np.diff(small.tree_start)[tree] - 1) // 2
+        best = {0: 0.0}  # gain of the best tree with so many splits, by trying all
+        for n_splits, value in best_gains(gain.astype(np.float64), left, 0):
+            best[n_splits] = max(best.get(n_splits, 0.0), value)
+        own = small.gain[slice(*small.tree_start[tree : tree + 2])].sum(dtype=np.float64)
+        assert_allclose(own, best[kept], rtol=1e-6)
+
+
+def best_gains(gain, left, node):
+    """Return for every number of splits of the subtree of a node the largest gain, the node itself split or not."""
+    if left[node] <= 0:
+        return [(0, 0.0)]
+    sides = [best_gains(gain, left, left[node] + side) for side in (0, 1)]
+    found = {0: 0.0}
+    for (m, a), (n, b) in itertools.product(*sides):
+        found[m + n + 1] = max(found.get(m + n + 1, 0.0), gain[node] + a + b)
+    return list(found.items())
 
 
 def test_nothing_changes_where_nothing_is_taken_off():

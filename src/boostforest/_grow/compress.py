@@ -20,7 +20,7 @@ from .._model.model import Known, Model
 from .._model.pruning import with_members, without_weak_subtrees
 from .far_off import LEAST_ROWS, bounded_by
 from .objective import Objective
-from .rounding import SHOWN_DIGITS, few_digits, rounded, units_of
+from .rounding import SHOWN_DIGITS, few_digits, rounded, unit_of_ranges, units_of
 
 _THRESHOLD_DIGITS = (8, 12, 16, 24)  # in base 2, the fewest first
 _MOST_SHIFTS = 6  # of the unit of coefficients: larger ones leave a bit or two
@@ -115,7 +115,8 @@ def compress(
 
     No step is taken once the file is as small as was asked for.
     """
-    loss = judge.loss(model)
+    outputs, rows = judge.outputs(model)
+    loss = judge.objective.figure(outputs, rows)
     limit = (1 + tolerance) * loss
     report = [_row("forest as it is", model, size_of(model), loss)]
 
@@ -129,7 +130,8 @@ def compress(
         return replace(model, known=replace(model.known, compression_report=report))
     gain = few_digits(model.columns.gain, SHOWN_DIGITS)
     exact = small = replace(model, columns=replace(model.columns, gain=gain, loss=None))
-    for candidates in (_thresholds, _coefficients):
+    of_ranges = unit_of_ranges(judge.objective, outputs, rows)
+    for candidates in (_thresholds, lambda of: _coefficients(of, of_ranges)):
         if is_enough(report[-1]["bytes"]):
             break
         exact = small
@@ -138,7 +140,7 @@ def compress(
             small = found
             note(step, small, judge.loss(small))
     if max_bytes is not None and not is_enough(report[-1]["bytes"]):
-        step, small, loss = _fewer_trees(exact, judge, max_bytes, size_of)
+        step, small, loss = _fewer_trees(exact, of_ranges, judge, max_bytes, size_of)
         note(step, small, loss)
     return replace(small, known=replace(small.known, compression_report=report))
 
@@ -182,32 +184,36 @@ def _thresholds(model: Model) -> list[tuple[str, ForestColumns]]:
     ]
 
 
-def _coefficients(model: Model) -> list[tuple[str, ForestColumns]]:
-    """Return the forest with float16, with int8, and with int8 in larger and larger units."""
+def _coefficients(model: Model, of_ranges: int) -> list[tuple[str, ForestColumns]]:
+    """Return the forest with float16, with int8, and with int8 in larger and larger units.
+
+    ``of_ranges``: exponent of the unit of clip ranges.
+    """
     columns = model.columns
     found = []
     if columns.dtype.itemsize > 2:
         found.append(("coefficients in float16", columns.astype("float16")))
-    short = replace(model, columns=rounded(model, "int8"))
+    short = replace(model, columns=rounded(model, "int8", of_ranges=of_ranges))
     if columns.dtype != np.int8:
         found.append(("coefficients in int8", short.columns))
     units, shifts = units_of(short), range(1, _MOST_SHIFTS + 1)
     # From the digits that there are: constants that are rounded twice are off by more.
-    return found + [(f"units {2**k} times as large", rounded(model, "int8", units.larger(k))) for k in shifts]
+    larger = [(2**k, units.larger(k)) for k in shifts]
+    return found + [(f"units {n} times as large", rounded(model, "int8", own, of_ranges)) for n, own in larger]
 
 
 # ---------------------------------------------------------------------------------------------------------- fewer trees
 
 
 def _fewer_trees(
-    model: Model, judge: Judge, max_bytes: int, size_of: Callable[[Model], int]
+    model: Model, of_ranges: int, judge: Judge, max_bytes: int, size_of: Callable[[Model], int]
 ) -> tuple[str, Model, float]:
     """Return trees that fit, the best ones first, with as many nodes and digits as are best for so many bytes."""
     found = []
     model = replace(model, known=Known(target=model.known.target))  # what was learned out of bag is of all trees
     for share in (0.0,) if model.columns.in_python.any() else _PRUNED:
         fewer = replace(model, columns=without_weak_subtrees(model.columns, share)) if share else model
-        candidates = [(says, replace(fewer, columns=columns)) for says, columns in _coefficients(fewer)]
+        candidates = [(says, replace(fewer, columns=columns)) for says, columns in _coefficients(fewer, of_ranges)]
         candidates = [(says, short) for says, short in candidates if is_finite(short.columns, fewer.columns)]
         smallest = candidates[-1][1]
         order = tree_order(smallest, judge, int(1.5 * model.n_trees * max_bytes / size_of(smallest)) + 10)

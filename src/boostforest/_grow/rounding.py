@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._base.typing import Floats, Mask, Signs, Singles
+from .._base.typing import Floats, Longs, Mask, Signs, Singles
 from .._core import LEAST_EXPONENT, NO_EXPONENT
 from .._losses import OutOfBag, Several
 from .._model.columns import DTYPES, ForestColumns, clip_range_dtype, is_finite
@@ -19,6 +19,7 @@ from .objective import Objective
 
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_BOOSTED = 0.0005  # of the squared error, or another loss: what the constants of boosted trees may add to it
+_OF_RANGES = 0.01  # the same of clip ranges, if all of them were off at random
 _FIRST_TRIED, _LAST_TRIED = 3, 6  # units of a forest, in powers of two above the smallest that many models have
 _HOPE = 0.5  # powers of two above what is expected to be accepted, to begin with
 _PART, _LEAST_MEMBERS = 4, 2  # it judges by one in four trees, or bags of boosted ones
@@ -26,6 +27,7 @@ _PART_OF_FEW_ROWS, _FEW_ROWS = 2, 2000  # fewer rows tell less, and more trees t
 _MOST_TARGETS = 3  # of several targets, which are as many predictions of a row, by one in so many of these
 _MANY_ROWS, _JUDGES = 8000, 2000  # from here on so many rows judge: all trees are walked for each of them
 SHOWN_DIGITS, _RANGE_DIGITS = 2, 3  # in base 2, of what is only looked at and of clip ranges, as the core has them
+ANY_UNIT = 1000  # an exponent: no clip range is as large
 _HIDDEN_DIGITS, _WEIGHT_DIGITS = 8, 3  # of hidden layers, and of the rows of left children in boosted trees
 _GOLDEN = (5**0.5 - 1) / 2
 _MOST_CONSTANT = 126  # units: one may be added
@@ -207,7 +209,7 @@ class _Judge:
 # ------------------------------------------------------------------------------------------------------------- rounding
 
 
-def few_digits(values: npt.NDArray[Any], digits: int, whole: np.ufunc = np.rint) -> npt.NDArray[Any]:
+def few_digits(values: npt.NDArray[Any], digits: int | Longs, whole: np.ufunc = np.rint) -> npt.NDArray[Any]:
     """Round to so many digits in base 2; ``whole`` rounds to whole numbers."""
     finite = np.isfinite(values)
     fraction, power = np.frexp(np.where(finite, values, 0))
@@ -215,10 +217,13 @@ def few_digits(values: npt.NDArray[Any], digits: int, whole: np.ufunc = np.rint)
     return np.where(finite, shortened, values).astype(values.dtype)
 
 
-def rounded(model: Model, dtype: str, units: Units | None = None) -> ForestColumns:
-    """Return the trees as a fit with this type would have them, thresholds aside; ``units``: of int8, none smaller."""
+def rounded(model: Model, dtype: str, units: Units | None = None, of_ranges: int = ANY_UNIT) -> ForestColumns:
+    """Return the trees as a fit with this type would have them, thresholds aside; ``units``: of int8, none smaller.
+
+    ``of_ranges``: exponent of the unit that clip ranges of int8 are rounded to where their few digits would be coarser.
+    """
     units = units or Units()
-    return Parts(model, len(units.boosted) or sum(model.stages.boosted)).rounded(dtype, units)
+    return Parts(model, len(units.boosted) or sum(model.stages.boosted), of_ranges).rounded(dtype, units)
 
 
 class Parts:
@@ -227,11 +232,12 @@ class Parts:
     In a part of a model bags of boosted stages may have a tree each, as if they were a forest: so their number is told.
     """
 
-    def __init__(self, model: Model, n_boosted: int) -> None:
+    def __init__(self, model: Model, n_boosted: int, of_ranges: int = ANY_UNIT) -> None:
         stages = model.stages.parts[len(model.stages.parts) - n_boosted :]
         n_forest = stages[0][0] if stages else model.n_trees
         self._forest = model.columns.take(0, n_forest)
         self.boosted = [model.columns.take(*stage) for stage in stages]  #: the trees of each boosted stage
+        self._of_ranges = of_ranges
         self._known: dict[tuple[Any, ...], ForestColumns] = {}
 
     def rounded(self, dtype: str, units: Units) -> ForestColumns:
@@ -251,7 +257,7 @@ class Parts:
             return self._forest
         key = dtype, unit
         if key not in self._known:
-            self._known[key] = _rounded_forest(self._forest, dtype, unit)
+            self._known[key] = _rounded_forest(self._forest, dtype, unit, self._of_ranges)
         return self._known[key]
 
     def boosted_of(self, i: int, dtype: str, unit: int) -> ForestColumns:
@@ -265,18 +271,21 @@ class Parts:
         return self._known[key]
 
 
-def _rounded_forest(columns: ForestColumns, dtype: str, unit: int) -> ForestColumns:
+def _rounded_forest(columns: ForestColumns, dtype: str, unit: int, of_ranges: int) -> ForestColumns:
     if dtype != "int8":
         return columns.astype(dtype)
     if columns.dtype == np.int8:
         return columns.in_units(unit)
-    return _with_few_digits(columns).astype(dtype, unit)
+    return _with_few_digits(columns, of_ranges).astype(dtype, unit)
 
 
-def _with_few_digits(columns: ForestColumns) -> ForestColumns:
+def _with_few_digits(columns: ForestColumns, of_ranges: int = ANY_UNIT) -> ForestColumns:
     """Return the trees with fewer digits of what is not a coefficient."""
     short: dict[str, Any] = {"gain": few_digits(columns.gain, SHOWN_DIGITS)}
-    short |= {name: few_digits(getattr(columns, name), _RANGE_DIGITS) for name in ("lower", "upper")}
+    for name in ("lower", "upper"):
+        ends = getattr(columns, name)
+        above = np.frexp(np.where(np.isfinite(ends), ends, 0))[1] - of_ranges  # powers of two that the unit is below
+        short[name] = few_digits(ends, np.maximum(above, _RANGE_DIGITS))
     return replace(columns, **short, hidden=few_digits(columns.hidden, _HIDDEN_DIGITS))
 
 
@@ -325,6 +334,20 @@ def _short_weights(columns: ForestColumns) -> Singles:
         weight[child] = np.where(share < 1, near, whole)
         weight[child + 1] = whole - weight[child]
     return weight
+
+
+def unit_of_ranges(objective: Objective, outputs: Floats, rows: Mask) -> int:
+    """Return the exponent of the largest unit of clip ranges that is small beside what outputs of some rows are off by.
+
+    Trees share the ends of ranges: where many rows have the same target, far from others, all are off to the same side.
+    """
+    scores = objective.scores(outputs)
+    curvature = objective.average(objective.loss.curvature(scores).sum(axis=1), rows)
+    if not curvature > 0:
+        return ANY_UNIT
+    most = _OF_RANGES * abs(objective.average(objective.losses(scores), rows))
+    unit = np.sqrt(24 * most / curvature)  # what is rounded to units is off by a variance of a twelfth of their square
+    return int(np.floor(np.log2(np.clip(unit, 2.0**LEAST_EXPONENT, 2.0**ANY_UNIT))))
 
 
 def _share(cost: float, most: float) -> float:

@@ -13,7 +13,8 @@ from .model import Model, Stages
 _NODE_COLUMNS = ("feature", "threshold", "missing_left", "left", "n_samples", "gain", "lower", "upper")
 _OF_LEAVES = {"feature": -1, "threshold": 0, "missing_left": 0, "left": 0, "gain": 0}
 _LEAST = 1e-30  # weight of a leaf: files may have leaves without rows
-_STEPS = 30  # of the search for the gain below which subtrees are taken off
+_POWERS = -1000, 1000  # of two: between these is the gain that a split must have to stay
+_STEPS = 20  # that halve them, to a five-hundredth
 
 
 def with_members(model: Model, kept: Longs) -> Model:
@@ -41,17 +42,18 @@ def with_members(model: Model, kept: Longs) -> Model:
 
 
 def without_weak_subtrees(columns: ForestColumns, share: float) -> ForestColumns:
-    """Return the forest without up to such a share of its nodes: subtrees of the smallest gain per node.
+    """Return the forest, each tree without up to such a share of its nodes: subtrees of little gain for their size.
 
-    The gain of a split counts as a part of its tree's: trees may have been grown by different criteria. Roots stay.
+    Gains of different trees are not compared: one split may have nearly all of its tree's gain. Roots stay.
     """
-    value, levels = _gain_per_node(columns), _levels(columns)
-    low, high = 0.0, 2 * float(value[np.isfinite(value)].max(initial=0.0))
+    tree, levels, n_nodes = columns.tree_of_node, _levels(columns), np.diff(columns.tree_start)
+    low, high = (np.full(columns.n_trees, float(power)) for power in _POWERS)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        removed = _is_below(columns, value < middle, levels).mean()
-        low, high = (middle, high) if removed <= share else (low, middle)
-    return prune(columns, value < low)
+        below = _is_below(columns, _weak(columns, np.exp2(middle)[tree], levels), levels)
+        fits = np.bincount(tree, weights=below, minlength=columns.n_trees) <= share * n_nodes
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    return prune(columns, _weak(columns, np.exp2(low)[tree], levels))
 
 
 def prune(columns: ForestColumns, cut: Mask) -> ForestColumns:
@@ -102,18 +104,16 @@ def _leaf_above(columns: ForestColumns, kept: Mask) -> Longs:
     return above
 
 
-def _gain_per_node(columns: ForestColumns) -> Floats:
-    """Return the share of its tree's gain that the subtree of each inner node has, per node; infinite for others."""
-    gain = columns.gain.astype(np.float64)
-    total = np.bincount(columns.tree_of_node, weights=gain, minlength=columns.n_trees)
-    gain /= np.where(total > 0, total, 1)[columns.tree_of_node]
-    size = np.ones(len(gain))
-    for nodes in reversed(_levels(columns)):
-        parent = columns.parent[nodes]
-        np.add.at(gain, parent, gain[nodes])
-        np.add.at(size, parent, size[nodes])
-    keeps = (columns.feature < 0) | (columns.depth == 0)
-    return np.where(keeps, np.inf, gain / size)
+def _weak(columns: ForestColumns, least: Floats, levels: list[Longs]) -> Mask:
+    """Tell which splits, roots aside, gain less than ``least`` with those below them that are not weak, per split.
+
+    So a split with little gain stays above some with much, and what goes below it does not count against it.
+    """
+    inner = columns.feature >= 0
+    surplus = np.where(inner, columns.gain.astype(np.float64) - least, 0.0)
+    for nodes in reversed(levels):
+        np.add.at(surplus, columns.parent[nodes], np.maximum(surplus[nodes], 0.0))
+    return np.asarray(inner & (columns.depth > 0) & (surplus < 0))
 
 
 def _params(columns: ForestColumns, above: Longs, kept: Mask) -> Floats:
