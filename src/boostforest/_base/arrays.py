@@ -104,8 +104,9 @@ def mean_and_deviation(values: Floats, weight: Floats | None) -> tuple[Floats, F
     # Sums and squares of very large or very small values leave the range of floats: then in units of the largest.
     unit = np.where((largest > 1e100) | (largest < 1e-100), largest, 1.0)
     unit[unit == 0] = 1.0
-    mean = (known / unit * share).sum(axis=0)
-    deviation = np.sqrt(((known / unit - mean) ** 2 * share).sum(axis=0))
+    known = known / unit
+    mean = (known * share).sum(axis=0)
+    deviation = np.sqrt(((known - mean) ** 2 * share).sum(axis=0))
     # A standard deviation within the rounding of the mean counts as 0.
     usable = (deviation > 10 * np.finfo(np.float64).eps * np.abs(mean)) & (
         deviation * unit >= np.finfo(np.float64).tiny

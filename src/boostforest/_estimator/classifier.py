@@ -19,8 +19,12 @@ def find_classes(y: Any, known: Labels | None) -> Labels:
     """Check labels; return the classes, those of an earlier fit if it goes on with one."""
     if y.dtype == object and any(label is None for label in y):
         raise ValueError("y has missing labels (None); leave out these rows.")
-    check_classification_targets(y)
-    classes: Labels = np.unique(y) if known is None else known
+    found: Labels | None = np.unique(y) if y.ndim == 1 and y.dtype.kind in "biuU" else None
+    # scikit-learn's checks take longer than a small forest. They pass all whole numbers and texts, and only warn where
+    # there are more classes than half of the rows.
+    if found is None or 2 * len(found) > len(y):
+        check_classification_targets(y)
+    classes: Labels = known if known is not None else np.unique(y) if found is None else found
     if known is not None and not np.isin(y, known).all():
         raise ValueError("y must have no other classes than in the first fit with warm_start=True.")
     warn_if_one_class(classes)

@@ -53,6 +53,7 @@ _WIDE, _MUCH_WORK = 128, 3e6  # features, and rows × features × outputs: where
 #: the models of a tree see an eighth of the features, and its splits are looked for in a tenth
 _LEAST_SEEN, _SHARE_SEEN, _SHARE_SPLIT = 64, 8, 0.1
 _LAMBDAS_OF_WIDE = (1.0, 10.0, 100.0)  # with many classes, where no others are tried
+_CALIBRATIONS_IN_WORDS = ", ".join(map(repr, (None, *CALIBRATIONS)))
 
 
 class BaggingMixin(BaggingArguments):
@@ -330,8 +331,7 @@ def read_plan(forest: Any, task: str) -> Plan:
     _check("n_stages", asked, "None, 'auto' or an integer of at least 1", _is_stages)
     _check("pool", asked, "None, 'uniform' or 'adaptive'", lambda v: isinstance(v, str) and v in POOLS)
     _check("boost", asked, "None, True or False", lambda v: isinstance(v, bool))
-    shown = ", ".join(map(repr, CALIBRATIONS))
-    _check("calibrate", asked, f"None, {shown}", lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
+    _check("calibrate", asked, _CALIBRATIONS_IN_WORDS, lambda v: isinstance(v, bool | str) and v in CALIBRATIONS)
     plan = preset | dict.fromkeys(_excluded(forest), None) | asked
     plan = {name: PRESETS["paper"][name] if value is None else value for name, value in plan.items()}
     if task == "regression":

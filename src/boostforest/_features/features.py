@@ -174,7 +174,7 @@ def fit_features(
     else:
         targets = loss.category_targets(y, offset) if columns.categories else np.empty((len(y), 0))
         options = arguments["max_one_hot"], arguments["missing_indicator"]
-        folds = fold_numbers(entropy, len(y), N_FOLDS)
+        folds = fold_numbers(entropy, len(y), N_FOLDS) if columns.categories else np.empty(0, dtype=np.int64)
         encoder = fit_encoder(X, columns.categories, columns.special, targets, of_means, folds, *options)
         X = _training_features(encoder, X, targets, of_means, entropy)
     roles = read_roles(arguments, columns.n, columns.names, encoder) if asked else Roles()

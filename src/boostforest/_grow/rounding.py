@@ -243,6 +243,8 @@ class Parts:
     def rounded(self, dtype: str, units: Units) -> ForestColumns:
         """Return all trees."""
         boosted = [self.boosted_of(i, dtype, units.of_boosted(i)) for i in range(len(self.boosted))]
+        if dtype == "int8":
+            boosted = [_shown_in_short(after, own) for after, own in zip(boosted, self.boosted, strict=True)]
         forest = self.forest_of(dtype, units.forest)
         return ForestColumns.concatenate([forest, *boosted]) if boosted else forest
 
@@ -261,7 +263,7 @@ class Parts:
         return self._known[key]
 
     def boosted_of(self, i: int, dtype: str, unit: int) -> ForestColumns:
-        """Return the trees of the i-th boosted stage, likewise."""
+        """Return the trees of the i-th boosted stage, likewise; what is only looked at stays as it is."""
         if not dtype:
             return self.boosted[i]
         key = i, dtype, unit
@@ -295,8 +297,6 @@ def _constants(columns: ForestColumns, unit: int) -> ForestColumns:
     Hundreds of small constants add up to a score. Rounded to the nearest number, those below half a unit would vanish,
     all of them. So what is added before they are rounded down differs from tree to tree, and evenly fills a unit.
     """
-    if columns.dtype != np.int8:
-        columns = _with_few_digits(columns)
     start = columns.tree_params_start
     values = columns.coefficients().astype(np.float64)
     largest = np.maximum.reduceat(np.abs(values), start[:-1])
@@ -312,8 +312,14 @@ def _constants(columns: ForestColumns, unit: int) -> ForestColumns:
         "exponent": np.repeat(exponent, sizes).astype(np.int8),
     }
     short |= {name: getattr(columns, name).astype(clip_range_dtype("int8")) for name in ("lower", "upper")}
-    n_samples = columns.n_samples if columns.dtype == np.int8 else _short_weights(columns)
-    return replace(columns, loss=None, n_samples=n_samples, **short)
+    return replace(columns, **short)
+
+
+def _shown_in_short(columns: ForestColumns, before: ForestColumns) -> ForestColumns:
+    """Return boosted trees in int8 with few digits of what is only looked at, unless they had so few before."""
+    if before.dtype == np.int8:
+        return columns
+    return replace(_with_few_digits(columns), loss=None, n_samples=_short_weights(columns))
 
 
 def _short_weights(columns: ForestColumns) -> Singles:
