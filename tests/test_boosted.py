@@ -520,6 +520,38 @@ def test_trees_without_slopes_are_left_to_boosting_unless_it_is_not_taken(taken,
     assert not tried[0] and tried[-1] == (not taken)
 
 
+@pytest.mark.parametrize(("outweighs", "taken"), [(True, True), (True, False), (False, True)])
+def test_of_many_rows_later_forests_are_left_to_boosting_that_outweighs_the_first(outweighs, taken, monkeypatch):
+    called, add_stages = [], staged.StageGrower._add_stages
+    monkeypatch.setattr(staged.StageGrower, "_add_stages", lambda *args: called.append(1) or add_stages(*args))
+    monkeypatch.setattr(staged, "MANY_ROWS", 100)
+    monkeypatch.setattr(boosted.Booster, "outweighs", lambda booster, forest: outweighs)
+    if not taken:
+        monkeypatch.setattr(boosted.Booster, "grow", lambda booster, forest: None)
+    forest = BoostForestRegressor(40, random_state=0).fit(*wavy(300))
+    assert any(forest.stages_.boosted) == taken and bool(called) == (not outweighs or not taken)
+
+
+def test_boosting_outweighs_a_forest_that_knows_nothing_and_none_that_knows_all():
+    y = np.random.default_rng(0).normal(size=(500, 1))
+    booster = boosted.Booster(SimpleNamespace(objective=Objective(SquaredError(), y[:, 0])))
+    vars(booster)["_from_nothing"] = chain_of(0.9 * y)
+    seen, noise = np.ones(500, dtype=bool), np.zeros(500)
+    assert booster.outweighs(boosted.Forest(0 * y, seen, noise))
+    assert not booster.outweighs(boosted.Forest(y, seen, noise))
+
+
+@pytest.mark.parametrize("allowed", [10.0, -10.0])
+def test_of_many_rows_one_chain_is_boosted_if_it_is_nearly_as_good_as_both(allowed, monkeypatch):
+    whole, asked = boosted.Booster._whole, []
+    monkeypatch.setattr(boosted.Booster, "_whole", lambda *args: asked.append(args[1]) or whole(*args))
+    monkeypatch.setattr(boosted, "LEAST_WEIGHT", 0.0)
+    monkeypatch.setattr(boosted, "_ROWS_OF_ONE_CHAIN", 100)
+    monkeypatch.setattr(boosted, "_OF_ONE_CHAIN", allowed)
+    paper_regressor(60, boost=True).fit(*wavy(300))
+    assert len(asked) == (1 if allowed > 0 else 2)
+
+
 def test_missing_values_and_weights_of_zero_go_with_boosted_stages():
     X, y = wavy(400)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan

@@ -201,10 +201,10 @@ def test_the_default_grows_fewer_trees_on_more_rows_but_not_of_few_trees(monkeyp
     for few, many in ((300, 8000), (160, 8000), (100, 160)):
         monkeypatch.setattr(adaptive, "_FEW_ROWS", few)
         monkeypatch.setattr(adaptive, "MANY_ROWS", many)
-        fit("regression", n_estimators=120)
-        fit("binary", n_estimators=120)
+        fit("regression", n_estimators=200)
+        fit("binary", n_estimators=200)
     fit("regression", n_estimators=50)
-    assert budgets == [240, 240, 168, 240, 126, 126, 100]
+    assert budgets == [400, 400, 280, 400, 144, 144, 100]
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

@@ -54,7 +54,7 @@ _LEAST_BUDGET = 65
 # In regression a share of the trees is as good but where rows are few, which tell little, or enough for settings to
 # differ clearly; from many rows on, where trees take their time, of classes too.
 _FEW_ROWS, _ENOUGH_ROWS, _SHARE = 300, 4000, 0.7
-MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.525
+MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.36
 _FEW_TREES = 120  # are all grown
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves

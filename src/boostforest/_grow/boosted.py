@@ -36,6 +36,8 @@ N_BAGS = 8  #   and with more rows mostly one
 _FEWER_BAGS, _MANY_SCORES = 5, 5_000  # of more scores (rows times outputs), or several targets: they take longer
 _BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 16_000
 _TRIAL_BAGS, _TRIAL_ROUNDS = 2, 256
+_ROWS_OF_ONE_CHAIN = 8000  # from here on only the better chain is boosted if, in the trial,
+_OF_ONE_CHAIN = 0.02  #   it alone raises the loss by no more: whole, it finds most of what both would
 _ACCEPTED = -1.0  # t value of the change of the loss, in the trial and by all bags
 LEAST_WEIGHT = 0.05  # of a chain, after the trial and in the end
 _RELIED_ON = 0.1  # weight of all chains that can make up for larger leaves of the forest
@@ -342,6 +344,10 @@ class Booster:
         if mixture.t_value(weights) > _ACCEPTED:
             return None
         useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
+        if len(useful) > 1 and len(self._growth.data.y) >= _ROWS_OF_ONE_CHAIN:
+            losses = [self._loss_beside(forest, [chain]) for chain in useful]
+            if min(losses) <= self._loss_beside(forest, useful) + _OF_ONE_CHAIN * abs(min(losses)):
+                useful = [useful[int(np.argmin(losses))]]
         chains = [self._whole(chain, forest.scores) for chain in useful]
         while chains:
             mixture = Mixture(self._growth.objective, forest, chains)
@@ -354,8 +360,19 @@ class Booster:
 
     def beside(self, forest: Forest) -> list[Chain]:
         """Return bags from nothing, as a trial; none if they count little beside the forest."""
-        weights = Mixture(self._growth.objective, forest, [self._from_nothing]).fit()
-        return [self._from_nothing] if weights[1] >= _RELIED_ON else []
+        return [self._from_nothing] if self._weights_beside(forest)[1] >= _RELIED_ON else []
+
+    def outweighs(self, forest: Forest) -> bool:
+        """Tell whether bags from nothing, as a trial, count more than the forest."""
+        of_forest, of_chain = self._weights_beside(forest)
+        return bool(of_chain > of_forest)
+
+    def _weights_beside(self, forest: Forest) -> Floats:
+        return Mixture(self._growth.objective, forest, [self._from_nothing]).fit()
+
+    def _loss_beside(self, forest: Forest, chains: list[Chain]) -> float:
+        mixture = Mixture(self._growth.objective, forest, chains)
+        return self._growth.objective.average(mixture.losses(mixture.fit()), mixture.rows)
 
     @cached_property
     def _from_nothing(self) -> Chain:

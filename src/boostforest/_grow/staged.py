@@ -20,8 +20,9 @@ from .trim import with_fewer_bags, with_fewer_rounds, without_weak_chains
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
-_SLOW_GROUP_TREES, _GROUP_TREES_OF_MANY_ROWS = 5, 6  # where trees are slow, and where rows are many
 _TRIAL_TREES = 16  # of each setting that a later stage tries
+_SLOW_GROUP_TREES = 5  # where trees are slow
+_GROUP_TREES_OF_MANY_ROWS, _TRIAL_TREES_OF_MANY_ROWS = 3, 8  # where rows are many, and tell more
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
@@ -80,10 +81,10 @@ class StageGrower:
         first_groups, trials, budget = self._first_stage(most)
         grown = self._begin(first_groups, trials)
         best = max(trials, key=lambda t: t.share).settings if trials else {}
-        boosts_first = self._boosts_first
+        boosts_first = self._boosts_first(grown)
         if not boosts_first:
             self._add_stages(grown, best, most, budget)
-        has_left = boosts_first or (self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS)
+        has_left = boosts_first or (self._leaves_to_boosting and not self._has_many_rows)
         if self._booster is not None and not self._add_chains(grown, self._booster) and has_left:
             self._booster = None
             self._add_stages(grown, best, most, budget)
@@ -106,7 +107,7 @@ class StageGrower:
 
     def _add_chains(self, grown: Grown, booster: Booster) -> bool:
         """Add boosted stages if they are worth it, and return whether they are; all steps are weighed anew."""
-        forest = Forest(grown.scores, grown.seen, self._excess_noise(grown))
+        forest = self._forest(grown)
         found = booster.grow(forest)
         if found is None:
             return False
@@ -128,6 +129,9 @@ class StageGrower:
         loss = self._objective.average(self._objective.losses(grown.scores), grown.seen)
         grown.losses += [loss] * len(chains)
         return True
+
+    def _forest(self, grown: Grown) -> Forest:
+        return Forest(grown.scores, grown.seen, self._excess_noise(grown))
 
     def _excess_noise(self, grown: Grown) -> Floats:
         """Return twice what the loss of each row would fall by if all trees had been left to it."""
@@ -159,7 +163,7 @@ class StageGrower:
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
         if self._is_slow:
             size = min(size, _SLOW_GROUP_TREES)
-        elif len(growth.data.X) >= MANY_ROWS:
+        elif self._has_many_rows:
             size = min(size, _GROUP_TREES_OF_MANY_ROWS)
         changes = allowed_changes(self._own, growth.data, self._few_leaves, self._some_features)
         company = None
@@ -217,7 +221,7 @@ class StageGrower:
         if self._n_stages != "auto" and not plain:  # there is nothing to choose
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
-        seeds = growth.seeds(_TRIAL_TREES)
+        seeds = growth.seeds(_TRIAL_TREES_OF_MANY_ROWS if self._has_many_rows else _TRIAL_TREES)
         chosen = growth.grow(best, seeds, start)
         change, n_tried = self._change(scores, chosen.oob), len(seeds)
         for settings in plain:
@@ -241,11 +245,20 @@ class StageGrower:
         plain = [{**PLAIN_TREES, **cut}, {**PLAIN_TREES, "n_cuts": 32, **cut}]
         return [s for s in plain if s != best and not s.keys() & self._own]
 
+    def _boosts_first(self, grown: Grown) -> bool:
+        """Whether later stages are tried only if boosting is of no use: where it does better, in less time.
+
+        So it does with several targets, and where rows are many if it has most of the weight beside the first stage.
+        """
+        if self._booster is None or self._n_stages != "auto":
+            return False
+        if isinstance(self._growth.data.loss, Several):
+            return True
+        return self._has_many_rows and self._booster.outweighs(self._forest(grown))
+
     @property
-    def _boosts_first(self) -> bool:
-        """Whether later stages are tried only if boosting is of no use: several targets do better, in less time."""
-        several = isinstance(self._growth.data.loss, Several)
-        return several and self._booster is not None and self._n_stages == "auto"
+    def _has_many_rows(self) -> bool:
+        return len(self._growth.data.y) >= MANY_ROWS
 
     @property
     def _leaves_to_boosting(self) -> bool:
