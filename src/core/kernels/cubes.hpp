@@ -88,10 +88,13 @@ template <bool kOneEach>
     for_bits(games.of_other, [&](int player) { add(player, -from_other); });
 }
 
-// Additions, minima and maxima share two units, multiplications that add have two more: half of the additions go there.
+// Additions, minima and maxima share two units, multiplications that add have two more: most additions go there.
+// Written as one * b + a, the product would be taken out of the loop, and an addition be left.
 [[gnu::always_inline]] inline Vec plus(Vec a, Vec b, [[maybe_unused]] Vec one) {
-#if defined(__FMA__)
-    return one * b + a;
+#if defined(__AVX512F__)
+    return _mm512_fmadd_pd(one, b, a);
+#elif defined(__FMA__)
+    return _mm256_fmadd_pd(one, b, a);
 #else
     return a + b;
 #endif
@@ -114,7 +117,8 @@ template <int kLevel, int kPlace, int kBits>
         sums[kPlace] = plus(sums[kPlace], near_zero(score, most), one);
     } else {
         clipped_scores<kLevel - 1, kPlace, kBits>(score, differences, most, one, sums);
-        const Vec next = score + splat<Vec>(differences[(kLevel - 1) * kLanes]);
+        const Vec own = splat<Vec>(differences[(kLevel - 1) * kLanes]);
+        const Vec next = kLevel == 1 ? plus(score, own, one) : score + own;
         clipped_scores<kLevel - 1, kPlace + (1 << (kLevel - 1)), kBits>(next, differences, most, one, sums);
     }
 }
