@@ -521,10 +521,10 @@ def test_trees_without_slopes_are_left_to_boosting_unless_it_is_not_taken(taken,
 
 
 @pytest.mark.parametrize(("outweighs", "taken"), [(True, True), (True, False), (False, True)])
-def test_of_many_rows_later_forests_are_left_to_boosting_that_outweighs_the_first(outweighs, taken, monkeypatch):
+def test_with_plenty_of_rows_later_forests_are_left_to_boosting_that_outweighs_the_first(outweighs, taken, monkeypatch):
     called, add_stages = [], staged.StageGrower._add_stages
     monkeypatch.setattr(staged.StageGrower, "_add_stages", lambda *args: called.append(1) or add_stages(*args))
-    monkeypatch.setattr(staged, "MANY_ROWS", 100)
+    monkeypatch.setattr(staged, "PLENTY_OF_ROWS", 100)
     monkeypatch.setattr(boosted.Booster, "outweighs", lambda booster, forest: outweighs)
     if not taken:
         monkeypatch.setattr(boosted.Booster, "grow", lambda booster, forest: None)
@@ -542,7 +542,7 @@ def test_boosting_outweighs_a_forest_that_knows_nothing_and_none_that_knows_all(
 
 
 @pytest.mark.parametrize("allowed", [10.0, -10.0])
-def test_of_many_rows_one_chain_is_boosted_if_it_is_nearly_as_good_as_both(allowed, monkeypatch):
+def test_with_plenty_of_rows_one_chain_is_boosted_if_it_is_nearly_as_good_as_both(allowed, monkeypatch):
     whole, asked = boosted.Booster._whole, []
     monkeypatch.setattr(boosted.Booster, "_whole", lambda *args: asked.append(args[1]) or whole(*args))
     monkeypatch.setattr(boosted, "LEAST_WEIGHT", 0.0)

@@ -198,13 +198,14 @@ def test_the_default_grows_fewer_trees_on_more_rows_but_not_of_few_trees(monkeyp
         return grow(growth, budget, *rest)
 
     monkeypatch.setattr(forests, "StageGrower", spy)
-    for few, many in ((300, 8000), (160, 8000), (100, 160)):
+    for few, many, plenty in ((300, 8000, 10_000), (160, 8000, 10_000), (100, 160, 10_000), (50, 100, 160)):
         monkeypatch.setattr(adaptive, "_FEW_ROWS", few)
         monkeypatch.setattr(adaptive, "MANY_ROWS", many)
+        monkeypatch.setattr(adaptive, "PLENTY_OF_ROWS", plenty)
         fit("regression", n_estimators=200)
         fit("binary", n_estimators=200)
     fit("regression", n_estimators=50)
-    assert budgets == [400, 400, 280, 400, 144, 144, 100]
+    assert budgets == [400, 400, 280, 400, 210, 210, 144, 144, 100]
 
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])

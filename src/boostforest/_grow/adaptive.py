@@ -54,7 +54,8 @@ _LEAST_BUDGET = 65
 # In regression a share of the trees is as good but where rows are few, which tell little, or enough for settings to
 # differ clearly; from many rows on, where trees take their time, of classes too.
 _FEW_ROWS, _ENOUGH_ROWS, _SHARE = 300, 4000, 0.7
-MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.36
+MANY_ROWS, _SHARE_OF_MANY_ROWS = 8000, 0.525
+PLENTY_OF_ROWS, _SHARE_OF_PLENTY = 10_000, 0.36
 _FEW_TREES = 120  # are all grown
 _LEAST_SHARE = 0.05
 _SMALLER = 0.8  # share of the nodes that is worth larger leaves
@@ -99,7 +100,7 @@ def affordable_trees(n_trees: int, data: TrainingData, some_features: bool) -> i
     if not is_slow(data):
         n_rows = len(data.X)
         share = 1.0 if data.loss.n_classes or not _FEW_ROWS <= n_rows < _ENOUGH_ROWS else _SHARE
-        share = share if n_rows < MANY_ROWS else _SHARE_OF_MANY_ROWS
+        share = share if n_rows < MANY_ROWS else _SHARE_OF_MANY_ROWS if n_rows < PLENTY_OF_ROWS else _SHARE_OF_PLENTY
         return max(int(share * n_trees), min(n_trees, _FEW_TREES))
     share = _MANY_SCORES / (len(data.X) * data.loss.n_outputs)
     n_affordable = max(int(share * n_trees / 2), min(n_trees, _LEAST_BUDGET))

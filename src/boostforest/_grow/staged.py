@@ -11,7 +11,17 @@ from .._base.typing import Floats, Mask
 from .._core import Link
 from .._losses import OutOfBag, Several
 from .._model.model import Model, Stages, join
-from .adaptive import ANY_LEAVES, MANY_ROWS, PLAIN_TREES, Search, Trial, allowed_changes, is_slow, trees_by_share
+from .adaptive import (
+    ANY_LEAVES,
+    MANY_ROWS,
+    PLAIN_TREES,
+    PLENTY_OF_ROWS,
+    Search,
+    Trial,
+    allowed_changes,
+    is_slow,
+    trees_by_share,
+)
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, draws_features, joint_oob
 from .objective import weighted_sum
@@ -20,9 +30,9 @@ from .trim import with_fewer_bags, with_fewer_rounds, without_weak_chains
 MOST_STAGES = 3  # of n_stages="auto"
 LEAST_TREES = 20  # of a stage
 _GROUP_TREES = 10  # of each setting that an adaptive pool tries where the number of trees is to be found out
+_SLOW_GROUP_TREES, _GROUP_TREES_OF_MANY_ROWS = 5, 6  # where trees are slow, and where rows are many
 _TRIAL_TREES = 16  # of each setting that a later stage tries
-_SLOW_GROUP_TREES = 5  # where trees are slow
-_GROUP_TREES_OF_MANY_ROWS, _TRIAL_TREES_OF_MANY_ROWS = 3, 8  # where rows are many, and tell more
+_GROUP_TREES_OF_PLENTY, _TRIAL_TREES_OF_PLENTY = 3, 8  # of rows, which tell more
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
@@ -84,7 +94,7 @@ class StageGrower:
         boosts_first = self._boosts_first(grown)
         if not boosts_first:
             self._add_stages(grown, best, most, budget)
-        has_left = boosts_first or (self._leaves_to_boosting and not self._has_many_rows)
+        has_left = boosts_first or (self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS)
         if self._booster is not None and not self._add_chains(grown, self._booster) and has_left:
             self._booster = None
             self._add_stages(grown, best, most, budget)
@@ -163,7 +173,9 @@ class StageGrower:
         size = _GROUP_TREES if self._budget is None else max(8, self._budget // 50)
         if self._is_slow:
             size = min(size, _SLOW_GROUP_TREES)
-        elif self._has_many_rows:
+        elif self._has_plenty_of_rows:
+            size = min(size, _GROUP_TREES_OF_PLENTY)
+        elif len(growth.data.X) >= MANY_ROWS:
             size = min(size, _GROUP_TREES_OF_MANY_ROWS)
         changes = allowed_changes(self._own, growth.data, self._few_leaves, self._some_features)
         company = None
@@ -221,7 +233,7 @@ class StageGrower:
         if self._n_stages != "auto" and not plain:  # there is nothing to choose
             group = growth.grow(best, growth.seeds(n_trees), start)
             return group, *self._step(scores, group.oob)
-        seeds = growth.seeds(_TRIAL_TREES_OF_MANY_ROWS if self._has_many_rows else _TRIAL_TREES)
+        seeds = growth.seeds(_TRIAL_TREES_OF_PLENTY if self._has_plenty_of_rows else _TRIAL_TREES)
         chosen = growth.grow(best, seeds, start)
         change, n_tried = self._change(scores, chosen.oob), len(seeds)
         for settings in plain:
@@ -248,17 +260,17 @@ class StageGrower:
     def _boosts_first(self, grown: Grown) -> bool:
         """Whether later stages are tried only if boosting is of no use: where it does better, in less time.
 
-        So it does with several targets, and where rows are many if it has most of the weight beside the first stage.
+        So it does with several targets, and with plenty of rows if it has most of the weight beside the first stage.
         """
         if self._booster is None or self._n_stages != "auto":
             return False
         if isinstance(self._growth.data.loss, Several):
             return True
-        return self._has_many_rows and self._booster.outweighs(self._forest(grown))
+        return self._has_plenty_of_rows and self._booster.outweighs(self._forest(grown))
 
     @property
-    def _has_many_rows(self) -> bool:
-        return len(self._growth.data.y) >= MANY_ROWS
+    def _has_plenty_of_rows(self) -> bool:
+        return len(self._growth.data.y) >= PLENTY_OF_ROWS
 
     @property
     def _leaves_to_boosting(self) -> bool:
