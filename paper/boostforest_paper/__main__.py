@@ -95,7 +95,8 @@ def make_parser() -> argparse.ArgumentParser:
     studies = made["study"].add_subparsers(dest="study", required=True)
     for name, module in STUDIES.items():
         summary = (module.__doc__ or "").splitlines()[0]
-        module.add_arguments(studies.add_parser(name, help=summary, description=summary))
+        listed = summary.replace("%", "%%")  # argparse puts values into help, not into descriptions
+        module.add_arguments(studies.add_parser(name, help=listed, description=summary))
     return parser
 
 

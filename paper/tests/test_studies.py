@@ -9,7 +9,7 @@ import pytest
 
 from boostforest_paper.__main__ import main
 from boostforest_paper.data import paper
-from boostforest_paper.studies import categories, constraints, print_table, small
+from boostforest_paper.studies import STUDIES, categories, constraints, print_table, small
 from boostforest_paper.studies import intervals as interval_study
 from boostforest_paper.studies import quantiles as quantile_study
 
@@ -39,6 +39,13 @@ def test_every_learner_is_measured():
     assert all(0 < error < 2 and fit > 0 and predict > 0 for error, fit, predict in figures.values())
     line = constraints.line("a table", [figures, figures])
     assert line["difference"].endswith("± 0.0000")
+
+
+def test_help_lists_all_studies(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["study", "--help"])
+    said = capsys.readouterr().out
+    assert all(study in said for study in STUDIES) and "90 % prediction" in said
 
 
 @pytest.mark.parametrize("study", ["constraints", "intervals", "quantiles", "categories"])
