@@ -5,6 +5,7 @@ import inspect
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Set
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -13,10 +14,11 @@ import numpy as np
 
 from .._base.draws import tree_seeds
 from .._base.sampling import Sampling
+from .._base.threads import ONE_BLAS_THREAD
 from .._base.typing import Floats, Labels, Mask
 from .._base.validation import warn
 from .._features.sources import RowSource
-from .._grow.adaptive import affordable_trees, is_slow
+from .._grow.adaptive import PLENTY_OF_ROWS, affordable_trees, is_slow
 from .._grow.boosted import can_boost, why_not_boosted
 from .._grow.calibrate import fit_calibration
 from .._grow.data import TrainingData
@@ -238,7 +240,9 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         growth = Growth(request, data, plan.budget)
         boost = plan.boost and (bool(self.boost) or can_boost(data))  # asked for by name, it may take its time
         few_leaves = _has_few_leaves(self, plan, data.loss, len(y))
-        grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, boost, few_leaves).grow()
+        # Products of many rows would start threads of BLAS, which go on waiting for more when there is none.
+        with ONE_BLAS_THREAD if len(y) >= PLENTY_OF_ROWS else nullcontext():
+            grown = StageGrower(growth, plan.budget, plan.n_stages, plan.own, boost, few_leaves).grow()
         calibration = Calibration()
         if plan.calibrate and grown.seen.any() and data.loss.n_classes > 1:
             calibration = fit_calibration(plan.calibrate, growth.objective, grown.scores, grown.seen)
