@@ -314,6 +314,40 @@ def test_a_bag_keeps_rounds_after_the_best_one_as_a_share_of_those_before():
     assert_array_equal(best["threshold"][:n_nodes], more["threshold"][:n_nodes])
 
 
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize(("pause", "overshoot"), [(1, 0.0), (7, 1.0), (40, 1.0), (300, 0.5)])
+def test_bags_that_go_on_are_those_without_a_pause(n_classes, pause, overshoot):
+    X, y = table(200, n_classes)
+    rules = RULES | {"max_rounds": 60, "patience": 20, "overshoot": overshoot}
+
+    def arguments(**changes):
+        return rules | changes, SEEDS, len(y), None, None, False, 1, np.array([0, 2], dtype=np.int32), None, "int8"
+
+    whole = core_table(X, y, n_classes).boost(*arguments())
+    paused = core_table(X, y, n_classes).boost(*arguments(max_rounds=pause), None, True)["paused"]  # keeps its table
+    after = paused.go_on(60, 2)
+    assert whole.keys() == after.keys()
+    for name in whole.keys() - {"history"}:
+        assert_array_equal(whole[name], after[name], err_msg=name)
+    for one, other in zip(whole["history"], after["history"], strict=True):
+        assert_array_equal(one[0], other[0])
+        assert [n for n, _ in one[1]] == [n for n, _ in other[1]]
+        assert_array_equal(np.concatenate([f for _, f in one[1]]), np.concatenate([f for _, f in other[1]]))
+    with pytest.raises(ValueError, match="bags go on once"):
+        paused.go_on(60, 1)
+
+
+def test_a_trial_that_was_cut_goes_on(monkeypatch):
+    def fit():
+        forest = paper_regressor(60, boost=True).fit(*wavy())
+        return [forest.stages_, *(column.tobytes() for column in forest.forest_.arrays().values())]
+
+    monkeypatch.setattr(boosted, "_TRIAL_ROUNDS", 20)
+    went_on, boost_bags = fit(), boosted.boost_bags
+    monkeypatch.setattr(boosted, "boost_bags", lambda *args: (*boost_bags(*args)[:-1], None))  # as other machines do
+    assert fit() == went_on
+
+
 def test_scores_to_start_from_are_corrected_and_not_repeated():
     X, y = table(200)
     perfect = boost(core_table(X, y), len(y), start=y[:, None].copy())

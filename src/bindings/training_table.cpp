@@ -326,10 +326,27 @@ nb::dict bags_to_dict(std::vector<BoostedBag>& bags, Stored stored, const Traini
     return result;
 }
 
+// Bags that may have more rounds, with all that they point to.
+struct PausedBags {
+    std::unique_ptr<BagBoosters> bags;  // null: they have gone on
+    Stored stored;
+    nb::object table, interactions;
+    FeatureNumbers split_features;
+};
+
+nb::dict go_on(PausedBags& paused, int max_rounds, int n_threads) {
+    require(paused.bags != nullptr, "bags go on once");
+    const std::unique_ptr<BagBoosters> boosters = std::move(paused.bags);
+    std::vector<BoostedBag> bags;
+    run_without_gil(nb::none(),
+                    [&](Control& control) { bags = boosters->boost(max_rounds, false, n_threads, control); });
+    return bags_to_dict(bags, paused.stored, nb::cast<const TrainingTable&>(paused.table));
+}
+
 nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uint64_t, 1>& seeds, std::int64_t n_draws,
                const Doubles& cumulative, const Doubles& row_weight, bool balance_classes, int n_threads,
                const FeatureNumbers& split_features, const Scores& start, const std::string& dtype,
-               const Interactions* interactions) {
+               const Interactions* interactions, bool goes_on) {
     const BoostRules own = read_boost_rules(rules);
     check_rows(table, row_weight, cumulative, start);
     require(n_draws > 0 && n_draws < std::int64_t{1} << 31, "1 to 2^31 - 1 draws");
@@ -345,11 +362,20 @@ nb::dict boost(TrainingTable& table, const nb::dict& rules, const Array<std::uin
     const double* weight = row_weight ? row_weight->data() : nullptr;
     const Stored stored = read_stored(dtype);
     std::vector<BoostedBag> bags;
+    std::unique_ptr<BagBoosters> boosters;
     run_without_gil(nb::none(), [&](Control& control) {
         const Bins& bins = table.bins(weight, own.most_bins, n_threads, control);
-        bags = boost_bags(data, bins, sampling, weight, own, keys, stored, n_threads, control);
+        boosters = std::make_unique<BagBoosters>(data, bins, sampling, weight, own, keys, stored);
+        bags = boosters->boost(own.max_rounds, goes_on, n_threads, control);
     });
-    return bags_to_dict(bags, stored, table);
+    nb::dict result = bags_to_dict(bags, stored, table);
+    if (goes_on)
+        result["paused"] = nb::cast(PausedBags{.bags = std::move(boosters),
+                                               .stored = stored,
+                                               .table = nb::find(table),
+                                               .interactions = interactions ? nb::find(*interactions) : nb::none(),
+                                               .split_features = split_features});
+    return result;
 }
 
 // Rows × features, read only; keeps the table alive (see its definition below).
@@ -487,6 +513,10 @@ void register_training_table(nb::module_& module) {
     nb::class_<Interactions>(module, "Interactions", "Which columns may act together.")
         .def("__init__", &build_interactions, "features"_array, "inputs"_array, "most"_a, "members"_array,
              "ends"_array);
+    nb::class_<PausedBags>(module, "PausedBags", "Bags of boosted trees that may have more rounds.")
+        .def("go_on", &go_on, "max_rounds"_a, "n_threads"_a,
+             nb::sig("def go_on(self, max_rounds: int, n_threads: int) -> dict[str, typing.Any]"),
+             "Boost them up to so many rounds in all, once; return what `boost` would have with as many.");
     nb::class_<TrainingTable>(module, "TrainingTable", "The training table of a fit: scaled, missing values filled.")
         .def("__init__", &build, "x"_array, "mean"_array, "scale"_array, "y"_array, "loss"_a, "n_classes"_a,
              "fill"_array.none() = nb::none(), "model_features"_array.none() = nb::none(),
@@ -507,12 +537,14 @@ void register_training_table(nb::module_& module) {
         .def("boost", &boost, "rules"_a, "seeds"_array, "n_draws"_a, "cumulative"_array.none(),
              "row_weight"_array.none(), "balance_classes"_a, "n_threads"_a, "split_features"_array.none() = nb::none(),
              "start"_array.none() = nb::none(), "dtype"_a = "float64", "interactions"_a.none() = nb::none(),
+             "goes_on"_a = false,
              nb::sig("def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, "
                      "cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, "
                      "n_threads: int, split_features: numpy.ndarray | None = None, "
                      "start: numpy.ndarray | None = None, dtype: str = 'float64', "
-                     "interactions: Interactions | None = None) -> dict[str, typing.Any]"),
-             "Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.")
+                     "interactions: Interactions | None = None, goes_on: bool = False) -> dict[str, typing.Any]"),
+             "Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn, and "
+             "`paused` bags if there may be more rounds.")
         .def_prop_ro("values", &values, nb::rv_policy::reference_internal, "Rows × features as node models see them.")
         .def("is_missing", &is_missing, "rows"_array, "feature"_a, "Which of the rows miss the feature.")
         .def("find_splits", &find_splits, "nodes"_a, "rules"_array, "keys"_array, "n_threads"_a,

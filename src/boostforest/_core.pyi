@@ -323,6 +323,14 @@ class Interactions:
 
     def __init__(self, features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], inputs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int, members: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
+class PausedBags:
+    """Bags of boosted trees that may have more rounds."""
+
+    def go_on(self, max_rounds: int, n_threads: int) -> dict[str, Any]:
+        """
+        Boost them up to so many rounds in all, once; return what `boost` would have with as many.
+        """
+
 class TrainingTable:
     """The training table of a fit: scaled, missing values filled."""
 
@@ -333,9 +341,9 @@ class TrainingTable:
         Grow one tree per entry of the parameter columns; return the forest's columns, coefficients as dtype.
         """
 
-    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', interactions: Interactions | None = None) -> dict[str, Any]:
+    def boost(self, rules: dict[str, float], seeds: numpy.ndarray, n_draws: int, cumulative: numpy.ndarray | None, row_weight: numpy.ndarray | None, balance_classes: bool, n_threads: int, split_features: numpy.ndarray | None = None, start: numpy.ndarray | None = None, dtype: str = 'float64', interactions: Interactions | None = None, goes_on: bool = False) -> dict[str, Any]:
         """
-        Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn.
+        Boost one bag of trees per seed; return their columns and sums over the rows they have not drawn, and `paused` bags if there may be more rounds.
         """
 
     @property

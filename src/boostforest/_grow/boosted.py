@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from .._base.draws import bag_seeds
 from .._base.typing import Floats, Ints, Longs, Mask, Seeds
-from .._core import Link, dealt_seeds
+from .._core import Link, PausedBags, dealt_seeds
 from .._features.roles import Roles
 from .._losses import ClassTargets, Loss, OutOfBag, Several
 from .._model.columns import ForestColumns
@@ -101,6 +101,7 @@ class Chain:
     oob: OutOfBag  #: sums over the bags that leave a row out
     history: tuple[History, ...]  #: of each bag
     is_cut: bool  #: a bag has ended because no more rounds were allowed
+    paused: PausedBags | None = None  #: its bags, if they may have more rounds
     all_bags: int = N_BAGS  #: those that it has in the end
 
     @property
@@ -148,20 +149,45 @@ def rules_for(loss: Loss) -> Rules:
     return _RULES_OF_SEVERAL if isinstance(loss, Several) else RULES
 
 
+class Bags(NamedTuple):
+    """Bags of boosted trees as the core has them."""
+
+    columns: dict[str, Any]  #: of all trees
+    sizes: Ints  #: trees of each bag
+    oob: OutOfBag  #: sums over the bags that leave a row out
+    history: list[History]  #: of each bag
+    is_cut: bool  #: one has ended because no more rounds were allowed
+    paused: PausedBags | None = None  #: the bags, if they may have more rounds
+
+
 def boost_bags(
-    request: Request, data: TrainingData, seeds: Seeds, most_rounds: int
-) -> tuple[Model, OutOfBag, tuple[History, ...], bool]:
-    """Boost a bag for each seed, from the scores that the data start from."""
+    request: Request, data: TrainingData, seeds: Seeds, most_rounds: int, goes_on: bool
+) -> tuple[Model, OutOfBag, tuple[History, ...], bool, PausedBags | None]:
+    """Boost a bag for each seed, from the scores that the data start from; ``goes_on``: there may be more rounds."""
     if request.engine is None:
-        parts = [_bags_in_core(data, seeds, most_rounds, request.dtype, request.threads)]
+        parts = [_bags_in_core(data, seeds, most_rounds, request.dtype, request.threads, goes_on)]
     else:
         shared = [data.shared(request.engine), request.engine.share(data.start)]
         tasks = [(data.roles, seeds[b : b + 1], most_rounds, request.dtype) for b in range(len(seeds))]
         parts = list(request.engine.run(_bag_on_worker, shared, tasks))
-    oob = reduce(add, (oob for _, _, oob, *_ in parts))
-    history = tuple(of_bag for *_, of_bags, _ in parts for of_bag in of_bags)
-    sizes = np.concatenate([sizes for _, sizes, *_ in parts])
-    made = [ForestColumns(**columns, **data.kept_roles, **data.shape) for columns, *_ in parts]
+    return _join_bags(request, data, seeds, parts)
+
+
+def go_on(
+    request: Request, data: TrainingData, seeds: Seeds, most_rounds: int, paused: PausedBags
+) -> tuple[Model, OutOfBag, tuple[History, ...], bool, PausedBags | None]:
+    """Boost paused bags for more rounds, as if so many had been allowed at once."""
+    rounds = _rules_of(data, most_rounds)["max_rounds"]
+    return _join_bags(request, data, seeds, [_read_bags(paused.go_on(rounds, request.threads), data, request.dtype)])
+
+
+def _join_bags(
+    request: Request, data: TrainingData, seeds: Seeds, parts: list[Bags]
+) -> tuple[Model, OutOfBag, tuple[History, ...], bool, PausedBags | None]:
+    oob = reduce(add, (part.oob for part in parts))
+    history = tuple(of_bag for part in parts for of_bag in part.history)
+    sizes = np.concatenate([part.sizes for part in parts])
+    made = [ForestColumns(**part.columns, **data.kept_roles, **data.shape) for part in parts]
     forest = made[0] if len(made) == 1 else ForestColumns.concatenate(made)
     rules = rules_for(data.loss)
     own = {
@@ -178,18 +204,18 @@ def boost_bags(
     params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
     stages = Stages((forest.n_trees,))
     model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
-    return model, oob, history, any(is_cut for *_, is_cut in parts)
+    paused = parts[0].paused if len(parts) == 1 else None
+    return model, oob, history, any(part.is_cut for part in parts), paused
+
+
+def _rules_of(data: TrainingData, most_rounds: int) -> dict[str, Any]:
+    return rules_for(data.loss).for_table(len(data.y), data.X.shape[1], data.loss.n_outputs, most_rounds)
 
 
 def _bags_in_core(
-    data: TrainingData, seeds: Seeds, most_rounds: int, dtype: str, threads: int
-) -> tuple[dict[str, Any], Ints, OutOfBag, list[History], bool]:
-    """Return the columns of the trees, how many each bag has, the out-of-bag sums over the bags, and their history.
-
-    Then whether one has ended because no more rounds were allowed.
-    """
-    sampling, n_rows = data.sampling, len(data.y)
-    rules = rules_for(data.loss).for_table(n_rows, data.X.shape[1], data.loss.n_outputs, most_rounds)
+    data: TrainingData, seeds: Seeds, most_rounds: int, dtype: str, threads: int, goes_on: bool = False
+) -> Bags:
+    sampling, rules = data.sampling, _rules_of(data, most_rounds)
     weight = None if sampling.cumulative is None else np.diff(sampling.cumulative, prepend=0.0)
     columns: dict[str, Any] = data.table(threads).boost(
         rules,
@@ -203,21 +229,27 @@ def _bags_in_core(
         data.first_scores,
         dtype,
         data.interactions,
+        goes_on,
     )
+    paused = columns.pop("paused", None)
+    is_cut = most_rounds == rules["max_rounds"] and bool((columns["n_rounds"] == most_rounds).any())
+    return _read_bags(columns, data, dtype)._replace(is_cut=is_cut, paused=paused)
+
+
+def _read_bags(columns: dict[str, Any], data: TrainingData, dtype: str) -> Bags:
     history = columns.pop("history")
-    sums = [columns.pop(f"oob_{name}").reshape(n_rows, -1) for name in ("total", "squares", "bags")]
+    sums = [columns.pop(f"oob_{name}").reshape(len(data.y), -1) for name in ("total", "squares", "bags")]
     sizes = np.diff(columns.pop("bag_end"), prepend=0)
     if dtype == "int8":
         columns["loss"] = None
-    is_cut = most_rounds == rules["max_rounds"] and bool((columns["n_rounds"] == most_rounds).any())
     for name in ("n_rounds", "loss_before", "loss_after", "n_unconverged"):
         columns.pop(name)
-    return columns, sizes, OutOfBag(*sums), history, is_cut
+    return Bags(columns, sizes, OutOfBag(*sums), history, is_cut=False)
 
 
 def _bag_on_worker(
     data: TrainingData, start: Floats | None, roles: Roles, seeds: Seeds, most_rounds: int, dtype: str
-) -> tuple[dict[str, Any], Ints, OutOfBag, list[History], bool]:
+) -> Bags:
     return _bags_in_core(replace(data, start=start, roles=roles), seeds, most_rounds, dtype, threads=1)
 
 
@@ -379,12 +411,20 @@ class Booster:
         return self._boost(False, np.empty(0), self._seeds[:_TRIAL_BAGS], _TRIAL_ROUNDS)
 
     def _whole(self, trial: Chain, scores: Floats) -> Chain:
-        """Return a chain with all bags and rounds; those of the trial are kept if they have all their rounds."""
-        seeds = self._seeds if trial.is_cut else self._seeds[_TRIAL_BAGS:]
-        others = self._boost(trial.starts_at_forest, scores, seeds, RULES.max_rounds)
-        return others if trial.is_cut else trial + others
+        """Return a chain with all bags and rounds: those of the trial go on, or are kept if they have all theirs."""
+        if trial.is_cut and trial.paused is None:  # its bags are on other machines
+            return self._boost(trial.starts_at_forest, scores, self._seeds, RULES.max_rounds)
+        others = self._boost(trial.starts_at_forest, scores, self._seeds[_TRIAL_BAGS:], RULES.max_rounds)
+        return (self._with_all_rounds(trial) if trial.is_cut else trial) + others
+
+    def _with_all_rounds(self, trial: Chain) -> Chain:
+        growth = self._growth
+        assert trial.paused is not None
+        bags = go_on(growth.request, growth.data, self._seeds[:_TRIAL_BAGS], RULES.max_rounds, trial.paused)
+        return Chain(trial.starts_at_forest, *bags, trial.all_bags)
 
     def _boost(self, at_forest: bool, scores: Floats, seeds: Seeds, most_rounds: int) -> Chain:
         start = np.ascontiguousarray(scores) if at_forest else None
         data = replace(self._growth.data, start=start)
-        return Chain(at_forest, *boost_bags(self._growth.request, data, seeds, most_rounds), len(self._seeds))
+        bags = boost_bags(self._growth.request, data, seeds, most_rounds, most_rounds < RULES.max_rounds)
+        return Chain(at_forest, *bags, len(self._seeds))

@@ -7,13 +7,11 @@
 
 namespace boostforest {
 
-namespace {
-
 // Boosts one bag.
-class Booster {
+class BagBooster {
    public:
-    Booster(const Dataset& data, const Bins& bins, const Replica& replica, const double* row_weight,
-            const BoostRules& rules, Key seed, Stored stored)
+    BagBooster(const Dataset& data, const Bins& bins, const Replica& replica, const double* row_weight,
+               const BoostRules& rules, Key seed, Stored stored)
         : data_(data),
           loss_(data.loss),
           rules_(rules),
@@ -24,44 +22,51 @@ class Booster {
           statistics_(2 * n_outputs_),
           fitted_drawn_(n_outputs_ * bag_.drawn.stride + 8),
           fitted_out_(n_outputs_ * bag_.out.stride + 8),
-          scores_(n_outputs_ * bag_.out.stride + 8) {}
-
-    BoostedBag boost(Worker& worker) {
+          scores_(n_outputs_ * bag_.out.stride + 8) {
         start();
-        BoostedBag result;
-        result.loss_before = result.loss_after = mean_loss(start_loss_);
-        std::vector<PackedTree> trees;
-        trees.push_back(grower_.single_leaf(constant_.data()));
-        std::size_t n_best = 1, n_kept = 1;
-        std::vector<double> kept = scores_;
-        int round = 0;
-        for (; round < rules_.max_rounds && round < last_round(n_best); ++round) {
+        loss_before_ = loss_after_ = mean_loss(start_loss_);
+        trees_.push_back(grower_.single_leaf(constant_.data()));
+        kept_ = scores_;
+    }
+
+    // Boosts up to so many rounds, those of earlier calls included.
+    void boost(int max_rounds, Worker& worker) {
+        for (; !is_over_ && round_ < max_rounds && round_ < last_round(n_best_); ++round_) {
             take_derivatives();
-            const Key key = child(key_, static_cast<std::uint64_t>(round));
+            const Key key = child(key_, static_cast<std::uint64_t>(round_));
             PackedTree tree = grower_.grow(statistics_, features(key), child(key, kRowChoice), worker,
                                            fitted_drawn_.data(), fitted_out_.data());
-            if (tree.n_nodes == 1) break;  // nothing to split, and constants have been fitted
-            trees.push_back(std::move(tree));
-            const double loss = mean_loss(step());
-            remember(trees.size(), result.history);
-            if (loss < result.loss_after) {
-                result.loss_after = loss;
-                n_best = trees.size();
+            if (tree.n_nodes == 1) {  // nothing to split, and constants have been fitted
+                is_over_ = true;
+                break;
             }
-            if (trees.size() > n_best + overshoot(n_best)) continue;
-            n_kept = trees.size();
-            if (trees.size() == n_best + overshoot(n_best)) kept = scores_;
+            trees_.push_back(std::move(tree));
+            const double loss = mean_loss(step());
+            remember();
+            if (loss < loss_after_) {
+                loss_after_ = loss;
+                n_best_ = trees_.size();
+            }
+            if (trees_.size() > n_best_ + overshoot(n_best_)) continue;
+            n_kept_ = trees_.size();
+            if (trees_.size() == n_best_ + overshoot(n_best_)) kept_ = scores_;
         }
-        if (n_kept < n_best + overshoot(n_best)) kept = scores_;  // the rounds have ended before
-        trees.resize(n_kept);
-        std::erase_if(result.history, [&](const BagScores& after) { return after.n_trees >= n_kept; });
-        result.n_rounds = round;
-        result.trees = std::move(trees);
+    }
+
+    // What the rounds so far have come to. Trees are copied if there may be more rounds, else given away.
+    BoostedBag result(bool goes_on) {
+        BoostedBag result{.loss_before = loss_before_, .loss_after = loss_after_, .n_rounds = round_};
+        for (std::size_t t = 0; t < n_kept_; ++t)
+            result.trees.push_back(goes_on ? trees_[t].copy() : std::move(trees_[t]));
+        // The rounds may have ended before those that are kept after the best one.
+        const std::vector<double>& kept = n_kept_ < n_best_ + overshoot(n_best_) ? scores_ : kept_;
         for (std::int64_t i = 0; i < bag_.out.n; ++i) {
             result.number.push_back(bag_.number[bag_.drawn.n + i]);
             for (int k = 0; k < n_outputs_; ++k) result.scores.push_back(kept[k * bag_.out.stride + i]);
         }
-        result.history.push_back({.n_trees = n_kept, .scores = result.scores});
+        for (const BagScores& after : history_)
+            if (after.n_trees < n_kept_) result.history.push_back(after);
+        result.history.push_back({.n_trees = n_kept_, .scores = result.scores});
         return result;
     }
 
@@ -76,17 +81,17 @@ class Booster {
     }
 
     // Keeps the scores after some rounds: every one at first, then, when there are many, every second of those.
-    void remember(std::size_t n_trees, std::vector<BagScores>& history) {
+    void remember() {
         constexpr std::size_t kMost = 32;
-        if (n_trees % every_ != 0) return;
+        if (trees_.size() % every_ != 0) return;
         std::vector<double> scores;
         scores.reserve(n_outputs_ * bag_.out.n);
         for (std::int64_t i = 0; i < bag_.out.n; ++i)
             for (int k = 0; k < n_outputs_; ++k) scores.push_back(scores_[k * bag_.out.stride + i]);
-        history.push_back({.n_trees = n_trees, .scores = std::move(scores)});
-        if (history.size() < kMost) return;
+        history_.push_back({.n_trees = trees_.size(), .scores = std::move(scores)});
+        if (history_.size() < kMost) return;
         every_ *= 2;
-        std::erase_if(history, [&](const BagScores& after) { return after.n_trees % every_ != 0; });
+        std::erase_if(history_, [&](const BagScores& after) { return after.n_trees % every_ != 0; });
     }
 
     double mean_loss(double sum) const { return bag_.out.weight > 0 ? sum / bag_.out.weight : 0.0; }
@@ -179,24 +184,45 @@ class Booster {
     std::vector<double> scores_;                     // sums over the trees for the rows that were not drawn, likewise
     std::vector<double> constant_;                   // of the first tree
     double start_loss_ = 0;                          // Σ w · loss of the rows that were not drawn
+    double loss_before_ = 0, loss_after_ = 0;        // see BoostedBag
+    std::vector<PackedTree> trees_;                  // of all rounds so far, and the constant
+    std::size_t n_best_ = 1, n_kept_ = 1;            // trees up to the best round, and those that stay
+    std::vector<double> kept_;                       // scores_ after the rounds that are kept after the best one
+    int round_ = 0;                                  // the next one
+    bool is_over_ = false;                           // there is nothing to split
+    std::vector<BagScores> history_;                 // see BoostedBag
     std::size_t every_ = 1;                          // rounds after which scores are kept
     std::vector<int> features_;
     LossWorkspace work_;
 };
 
-}  // namespace
+BagBoosters::BagBoosters(const Dataset& data, const Bins& bins, const Sampling& sampling, const double* row_weight,
+                         const BoostRules& rules, std::vector<Key> seeds, Stored stored)
+    : data_(data),
+      bins_(bins),
+      sampling_(sampling),
+      row_weight_(row_weight),
+      rules_(rules),
+      seeds_(std::move(seeds)),
+      stored_(stored),
+      bags_(seeds_.size()) {}
 
-std::vector<BoostedBag> boost_bags(const Dataset& data, const Bins& bins, const Sampling& sampling,
-                                   const double* row_weight, const BoostRules& rules, const std::vector<Key>& seeds,
-                                   Stored stored, int n_threads, Control& control) {
-    std::vector<BoostedBag> bags(seeds.size());
-    parallel_for(static_cast<std::int64_t>(seeds.size()), n_threads, control, [&](std::int64_t b, Worker& worker) {
-        Replica replica(data, sampling);
-        replica.draw(seeds[b], worker);
-        const auto booster = std::make_unique<Booster>(data, bins, replica, row_weight, rules, seeds[b], stored);
-        bags[b] = booster->boost(worker);
+BagBoosters::~BagBoosters() = default;
+
+std::vector<BoostedBag> BagBoosters::boost(int max_rounds, bool goes_on, int n_threads, Control& control) {
+    std::vector<BoostedBag> results(bags_.size());
+    parallel_for(static_cast<std::int64_t>(bags_.size()), n_threads, control, [&](std::int64_t b, Worker& worker) {
+        std::unique_ptr<BagBooster>& bag = bags_[b];
+        if (bag == nullptr) {
+            Replica replica(data_, sampling_);
+            replica.draw(seeds_[b], worker);
+            bag = std::make_unique<BagBooster>(data_, bins_, replica, row_weight_, rules_, seeds_[b], stored_);
+        }
+        bag->boost(max_rounds, worker);
+        results[b] = bag->result(goes_on);
+        if (!goes_on) bag.reset();
     });
-    return bags;
+    return results;
 }
 
 }  // namespace boostforest

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "../base/parallel.hpp"
@@ -39,10 +40,29 @@ struct BoostedBag {
     std::vector<BagScores> history;    // the same after some rounds, a few dozen evenly spread ones; the last are all
 };
 
-// Boosts one bag for each seed, on threads; the same bags for any number of them. row_weight: of the rows where losses
-// are averaged; null: all the same.
-std::vector<BoostedBag> boost_bags(const Dataset& data, const Bins& bins, const Sampling& sampling,
-                                   const double* row_weight, const BoostRules& rules, const std::vector<Key>& seeds,
-                                   Stored stored, int n_threads, Control& control);
+class BagBooster;
+
+// A bag for each seed. What is given by reference or pointer has to outlive it, sampling and row_weight the first call.
+class BagBoosters {
+   public:
+    // row_weight: of the rows where losses are averaged; null: all the same.
+    BagBoosters(const Dataset& data, const Bins& bins, const Sampling& sampling, const double* row_weight,
+                const BoostRules& rules, std::vector<Key> seeds, Stored stored);
+    ~BagBoosters();
+
+    // Boosts all bags up to so many rounds, counted from the first call on, on threads. The bags are the same for any
+    // number of threads, and after a pause. Without a next call they give their trees away.
+    std::vector<BoostedBag> boost(int max_rounds, bool goes_on, int n_threads, Control& control);
+
+   private:
+    const Dataset data_;
+    const Bins& bins_;
+    const Sampling sampling_;
+    const double* const row_weight_;
+    const BoostRules rules_;
+    const std::vector<Key> seeds_;
+    const Stored stored_;
+    std::vector<std::unique_ptr<BagBooster>> bags_;  // null: before the first call
+};
 
 }  // namespace boostforest

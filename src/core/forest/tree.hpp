@@ -1,6 +1,7 @@
 // The flat columns of a forest, and the builder that fills them for one tree.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,17 @@ using Place = T*;
 struct PackedTree {
     std::unique_ptr<char[]> bytes;
     std::int64_t n_nodes = 0, n_params = 0, n_exponents = 0;
+    std::size_t n_bytes = 0;
+
+    PackedTree copy() const {
+        PackedTree tree{.bytes = std::make_unique_for_overwrite<char[]>(n_bytes),
+                        .n_nodes = n_nodes,
+                        .n_params = n_params,
+                        .n_exponents = n_exponents,
+                        .n_bytes = n_bytes};
+        std::copy_n(bytes.get(), n_bytes, tree.bytes.get());
+        return tree;
+    }
 
     // Where the columns are; C must be what the tree was packed with.
     template <class C>
@@ -68,7 +80,8 @@ struct PackedTree {
     static PackedTree with_room(std::int64_t n_nodes, std::int64_t n_params, std::int64_t n_exponents) {
         PackedTree tree{.bytes = nullptr, .n_nodes = n_nodes, .n_params = n_params, .n_exponents = n_exponents};
         Columns<Place, C> places{};
-        tree.bytes = std::make_unique_for_overwrite<char[]>(tree.lay_out(places, nullptr));
+        tree.n_bytes = tree.lay_out(places, nullptr);
+        tree.bytes = std::make_unique_for_overwrite<char[]>(tree.n_bytes);
         return tree;
     }
 
