@@ -21,6 +21,7 @@ LARGE = {
     "batch_positions": {"n", "b"},
     "TrainingTable.grow": {"n_draws", "n_cuts", "node_n_hidden"},
     "TrainingTable.boost": {"n_draws"},
+    "PausedBags.go_on": {"max_rounds"},
     "TrainingTable.find_splits": {"rules"},
     "Model.predict_oob": {"n_draws"},
     "Model.predict_oob (some rows)": {"n_draws", "n_rows"},
@@ -165,6 +166,10 @@ def calls(core):
     """Return the function or method behind every name, with arguments that are right."""
     model, piecewise = core.Model(**model_arguments(core)), core.PiecewiseTrees(**piecewise_arguments(core))
     logistic, table = core.LogisticTree(**logistic_tree_arguments(core)), core.TrainingTable(**table_arguments())
+
+    def paused_bags():
+        return table.boost(**boost_arguments(), goes_on=True)["paused"]
+
     monotone_table = core.TrainingTable(**monotone_table_arguments())
     scaling = {"x": X, "mean": MEAN, "scale": SCALE}
     rules = np.array([[0.0, 1.0, 0.1, 2.0, 3.0], [2.0, 1.0, 0.1, 1.0, 3.0]])
@@ -231,6 +236,11 @@ def calls(core):
         "TrainingTable.grow": (table.grow, grow_arguments()),
         "TrainingTable.grow (monotone)": (monotone_table.grow, monotone_grow_arguments()),
         "TrainingTable.boost": (table.boost, boost_arguments()),
+        "PausedBags": (paused_bags, {}),
+        "PausedBags.go_on": (
+            lambda **arguments: paused_bags().go_on(**arguments),
+            {"max_rounds": 8, "n_threads": 2},
+        ),
         "TrainingTable.is_missing": (table.is_missing, {"rows": rows, "feature": 1}),
         "TrainingTable.find_splits": (
             table.find_splits,

@@ -336,6 +336,7 @@ struct PausedBags {
 
 nb::dict go_on(PausedBags& paused, int max_rounds, int n_threads) {
     require(paused.bags != nullptr, "bags go on once");
+    require(max_rounds >= 1, "at least one round");
     const std::unique_ptr<BagBoosters> boosters = std::move(paused.bags);
     std::vector<BoostedBag> bags;
     run_without_gil(nb::none(),
