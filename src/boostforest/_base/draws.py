@@ -70,12 +70,17 @@ def is_distribution(pool: object) -> bool:
     return callable(getattr(pool, "rvs", None))
 
 
+def pool_keys(seeds: Seeds) -> Seeds:
+    """Return the keys that the parameters of each tree are drawn under."""
+    return word(seeds, TreeTag.POOLS)
+
+
 def pool_words(seeds: Seeds, parameter: int) -> Seeds:
     """Return the words that one parameter of each tree is drawn with.
 
     ``parameter`` numbers the parameter, so that each has its own draws whatever the other pools are.
     """
-    return word(word(seeds, TreeTag.POOLS), parameter)
+    return word(pool_keys(seeds), parameter)
 
 
 def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
@@ -88,10 +93,10 @@ def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
     return [pool[i] for i in picks.tolist()]
 
 
-def draw_parameter(pool: Any, seeds: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
-    """Draw one value per tree; ``parameter`` as in ``pool_words``."""
+def draw_parameter(pool: Any, keys: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
+    """Draw one value per tree; ``keys`` of `pool_keys`, ``parameter`` as in ``pool_words``."""
     fixed = not is_distribution(pool) and len(pool) == 1  # most parameters are: no words are needed
-    return draw(pool, seeds if fixed else pool_words(seeds, parameter), check)
+    return draw(pool, keys if fixed else word(keys, parameter), check)
 
 
 def distinct(values: list[Any]) -> dict[int, Any]:

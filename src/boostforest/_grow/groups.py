@@ -18,6 +18,8 @@ from .native import Request
 from .objective import Objective
 from .parameters import TREE_PARAMETERS
 
+_SEEDS_AT_ONCE = 512
+
 #: Tree parameters that differ from the estimator's own, and ``split_features``: numbers of features.
 Settings = dict[str, Any]
 
@@ -54,13 +56,16 @@ class Growth:
         self.data, self.request = data.keeping_table(), request
         self.n_grown = 0
         self._next_seed = 0
+        self._known_seeds = tree_seeds(request.entropy, _SEEDS_AT_ONCE)
         shows = request.verbose and budget is not None and data.source is None  # trees of a source have their own bar
         self._progress = Progress(budget) if shows and budget is not None else None
 
     def seeds(self, n: int) -> Seeds:
         """Return seeds that no tree has had yet."""
         first, self._next_seed = self._next_seed, self._next_seed + n
-        return tree_seeds(self.request.entropy, self._next_seed)[first:]
+        if self._next_seed > len(self._known_seeds):  # more trees have the same first seeds
+            self._known_seeds = tree_seeds(self.request.entropy, 2 * self._next_seed)
+        return self._known_seeds[first : self._next_seed]
 
     def grow(self, settings: Settings, seeds: Seeds, start: Floats | None = None) -> Group:
         """Grow a tree for each seed. Those that start from scores give scores, others what the forest averages."""
@@ -70,11 +75,12 @@ class Growth:
             chosen = np.array(settings["split_features"], dtype=np.int32)
             data = replace(data, roles=replace(data.roles, split_features=chosen))
         model = self.request.grow(data, seeds, self.n_grown, changed, quiet=data.source is None)
-        columns = replace(model.columns, split_features=self.data.roles.split_features)
+        if "split_features" in settings:  # the forest that it will be a part of may split on others
+            model = replace(model, columns=replace(model.columns, split_features=self.data.roles.split_features))
         self.n_grown += len(seeds)
         if self._progress is not None:
             self._progress(self.n_grown)
-        return self._group(settings, replace(model, columns=columns), start is not None)
+        return self._group(settings, model, start is not None)
 
     def first_trees(self, group: Group, n: int) -> Group:
         """Return the first trees of a group of the first stage."""

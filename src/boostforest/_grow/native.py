@@ -22,7 +22,7 @@ from .._features.roles import Roles
 from .._losses import OwnLoss
 from .._model.columns import ForestColumns
 from .._model.model import Model, Stages
-from ..nodes._native import NodeModel, largest_hidden_layer, python_trees
+from ..nodes._native import NodeModel, largest_hidden_layer, most_hidden_units, python_trees
 from .data import TrainingData
 from .memory import check_trees
 from .parameters import draw_tree_params, encode_tree_params, largest, smallest
@@ -83,6 +83,9 @@ class Request:
 
     def check_memory(self, data: TrainingData, n_trees: int, copies: int) -> None:
         """Refuse so many trees before the first is grown, if there is not enough memory for ``copies`` of them."""
+        n_hidden = most_hidden_units(self.pools["node_model"], self.shorthands)
+        if copies * _bytes_at_most(data, n_trees, n_hidden) <= SMALL:
+            return
         params = self.draw(tree_seeds(self.entropy, n_trees), data.loss.task)
         check_trees(data, params, self.dtype, self.threads, copies)
 
@@ -126,7 +129,7 @@ def grow_trees(
     device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
-    if _bytes_at_most(data, params) > SMALL:  # most tables are small, and their fits take milliseconds
+    if _bytes_at_most(data, len(seeds), largest_hidden_layer(params["node_model"])) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
     pieces: list[Piece] = []
     if device != "cpu":
@@ -157,12 +160,12 @@ def _in_order(pieces: list[Piece]) -> ForestColumns:
     return ForestColumns.concatenate([trees[t] for t in range(len(trees))])
 
 
-def _bytes_at_most(data: TrainingData, params: TreeParams) -> float:
+def _bytes_at_most(data: TrainingData, n_trees: int, n_hidden: float) -> float:
     """Return more bytes than trees and tables take, by a short calculation: every row a leaf."""
-    (n_rows, n_features), n_hidden = data.X.shape, largest_hidden_layer(params["node_model"])
+    n_rows, n_features = data.X.shape
     per_node = 64 + 8 * data.loss.n_outputs * (1 + max(n_features, n_hidden))
     per_tree = 2.0 * n_rows * per_node + 8.0 * n_hidden * (1 + n_features)
-    return float(per_tree * (len(params["clip"]) + _GROWING_AT_ONCE))
+    return per_tree * (n_trees + _GROWING_AT_ONCE)
 
 
 def _grow_in_core(

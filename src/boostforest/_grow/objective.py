@@ -81,7 +81,7 @@ class Objective:
 
     def judges(self, rows: Mask) -> Mask:
         """Return some rows, of very many only as many as it takes to find a factor by."""
-        step = int(rows.sum()) * self.loss.n_outputs // _MOST_JUDGED
+        step = np.count_nonzero(rows) * self.loss.n_outputs // _MOST_JUDGED
         if step < 2:
             return rows
         judges = np.zeros_like(rows)
@@ -100,7 +100,7 @@ class Objective:
 
     def n_rows(self, rows: Mask) -> float:
         """Return how many rows of the same weight would tell as much as some rows."""
-        return int(rows.sum()) if self.weight is None else effective_rows(self.weight[rows])
+        return np.count_nonzero(rows) if self.weight is None else effective_rows(self.weight[rows])
 
     def average(self, losses: Floats, rows: Mask) -> float:
         """Return the weighted mean over some rows; NaN if none of them has any weight."""
@@ -113,7 +113,10 @@ class Objective:
 
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""
-        weight: Floats = np.ones(rows.sum()) if self.weight is None else self.weight[rows]
+        if self.weight is None:
+            n = np.count_nonzero(rows)
+            return np.full(n, 1 / max(n, 1))
+        weight: Floats = self.weight[rows]
         return np.asarray(weight / np.sum(weight))
 
     def t_value(self, differences: Floats, rows: Mask) -> float:

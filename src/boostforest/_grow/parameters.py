@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._base.declare import BOOL, Parameter, arguments_of, choice, declared, integer, is_integer, pooled, real
-from .._base.draws import distinct, draw_parameter, is_distribution
+from .._base.draws import distinct, draw_parameter, is_distribution, pool_keys
 from .._base.typing import Array, Floats, Seeds, TreeParams
 from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
@@ -179,7 +179,8 @@ def check_criteria(criteria: Iterable[str], task: str) -> None:
 
 def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands: dict[str, NodeModel]) -> TreeParams:
     """Draw every parameter once per tree; ``shorthands`` says what the name of a node model stands for."""
-    params = {p.name: draw_parameter(pools[p.name], seeds, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
+    keys = pool_keys(seeds)
+    params = {p.name: draw_parameter(pools[p.name], keys, i, p.check) for i, p in enumerate(TREE_PARAMETERS)}
     params["node_model"] = own_copies(draw_node_models(params["node_model"], seeds, shorthands))
     if is_distribution(pools["criterion"]):
         check_criteria(params["criterion"], task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -259,8 +260,19 @@ class Parts:
             return self._forest
         key = dtype, unit
         if key not in self._known:
-            self._known[key] = _rounded_forest(self._forest, dtype, unit, self._of_ranges)
+            self._known[key] = self._round_forest(dtype, unit)
         return self._known[key]
+
+    def _round_forest(self, dtype: str, unit: int) -> ForestColumns:
+        if dtype != "int8":
+            return self._forest.astype(dtype)
+        if self._forest.dtype == np.int8:
+            return self._forest.in_units(unit)
+        return self._short_forest.astype(dtype, unit)
+
+    @cached_property
+    def _short_forest(self) -> ForestColumns:
+        return _with_few_digits(self._forest, self._of_ranges)
 
     def boosted_of(self, i: int, dtype: str, unit: int) -> ForestColumns:
         """Return the trees of the i-th boosted stage, likewise; what is only looked at stays as it is."""
@@ -271,14 +283,6 @@ class Parts:
             own = self.boosted[i]
             self._known[key] = _constants(own, unit) if dtype == "int8" else own.astype(dtype)
         return self._known[key]
-
-
-def _rounded_forest(columns: ForestColumns, dtype: str, unit: int, of_ranges: int) -> ForestColumns:
-    if dtype != "int8":
-        return columns.astype(dtype)
-    if columns.dtype == np.int8:
-        return columns.in_units(unit)
-    return _with_few_digits(columns, of_ranges).astype(dtype, unit)
 
 
 def _with_few_digits(columns: ForestColumns, of_ranges: int = ANY_UNIT) -> ForestColumns:

@@ -212,7 +212,7 @@ class StageGrower:
 
     def _begin(self, groups: list[Group], trials: list[Trial]) -> Grown:
         oob = joint_oob(groups)
-        seen, mean = oob.seen, oob.mean
+        seen, mean = oob.seen, oob.mean.copy()
         offset = self._objective.offset
         if seen.any() and offset is None:
             mean[~seen] = mean[seen].mean(axis=0)  # rows that every tree has drawn start where the others are

@@ -98,7 +98,8 @@ class Logistic(CrossEntropy):
         return np.hstack([1 - outputs, outputs])
 
     def losses(self, y: Floats, scores: Floats) -> Floats:
-        return np.logaddexp(0, np.where(y > 0, -1, 1) * scores[:, 0])
+        wrong = np.where(y > 0, -scores[:, 0], scores[:, 0])  # score for the other class
+        return np.asarray(np.maximum(wrong, 0) + np.log1p(np.exp(-np.abs(wrong))))  # logaddexp has no vectors
 
     def _own(self, y: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
         return np.where(y > 0, mean[:, 0], 1 - mean[:, 0]), variance[:, 0]

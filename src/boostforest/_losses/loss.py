@@ -9,10 +9,12 @@ To add one: a file in ``src/core/losses`` with its line in ``kLosses``, and a cl
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .._base.arrays import read_only
 from .._base.typing import Floats, Mask
 from .._core import Link
 
@@ -33,22 +35,22 @@ class OutOfBag:
         """Rows that have such trees."""
         return np.asarray(self.n_trees[:, 0] > 0)
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """The mean output; 0 without a tree."""
-        return self.total / np.maximum(self.n_trees, 1)
+        return read_only(self.total / np.maximum(self.n_trees, 1))
 
-    @property
+    @cached_property
     def spread(self) -> Floats:
         """The variance of a single tree's output; 0 where it cannot be told."""
         n = np.maximum(self.n_trees, 2)
         variance = np.maximum(self.squares / n - (self.total / n) ** 2, 0) * n / (n - 1)
-        return np.where(self.n_trees >= 2, variance, 0.0)
+        return read_only(np.where(self.n_trees >= 2, variance, 0.0))
 
-    @property
+    @cached_property
     def variance_of_mean(self) -> Floats:
         """What is left of that in the mean."""
-        return self.spread / np.maximum(self.n_trees, 1)
+        return read_only(self.spread / np.maximum(self.n_trees, 1))
 
 
 class Loss(ABC):

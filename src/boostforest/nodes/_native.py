@@ -4,6 +4,7 @@ To add one: write it in C++ (the steps are in ``src/core/models/node_model.hpp``
 parameters (the position numbers their pool draws: append, never insert) and a name in ``SHORTHANDS``.
 """
 
+import math
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._base.declare import Parameter, arguments_of, declared, integer, pooled, real
-from .._base.draws import Seeds, distinct, draw, pool_words, word
+from .._base.draws import Seeds, distinct, draw, is_distribution, pool_words, word
 from .._base.typing import Floats
 from .._core import ModelKind, NodeFit
 
@@ -225,6 +226,17 @@ def draw_node_models(models: list[Any], seeds: Seeds, shorthands: dict[str, Node
 def largest_hidden_layer(models: list[Any]) -> int:
     """Return how many hidden units a tree has at the most, 0 without any."""
     return max((m.n_hidden for m in distinct(models).values() if isinstance(m, ELM)), default=0)
+
+
+def most_hidden_units(pool: Any, shorthands: dict[str, NodeModel]) -> float:
+    """Return how many hidden units a tree may have whose node model is drawn from a pool; infinite if nobody knows."""
+    most = math.inf if is_distribution(pool) else 0
+    for given in pool if most == 0 else ():
+        model = shorthands[given] if isinstance(given, str) else given
+        if isinstance(model, ELM):
+            units = model._pools()["n_hidden"]
+            most = math.inf if is_distribution(units) else max(most, *units)
+    return most
 
 
 def _encode(model: str | NodeModel) -> list[float]:
