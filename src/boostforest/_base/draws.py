@@ -20,6 +20,8 @@ from .typing import Entropy
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIXING = tuple((np.uint64(n), np.uint64(by)) for n, by in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)))
+_LAST_SHIFT, _HALF_WORD = np.uint64(31), np.uint64(32)
 _FOLD_TAG, _ROWS_TAG, _BAGS_TAG = 1, 2, 3  # apart from the tree seeds, which have no spawn key
 
 
@@ -27,9 +29,11 @@ def word(keys: Seeds, counter: int) -> Seeds:
     """Return one 64-bit word per key (the SplitMix64 finaliser, as in the core)."""
     step = (int(_STEP) * (counter + 1)) & 0xFFFFFFFFFFFFFFFF
     x = keys + np.uint64(step)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    for shift, factor in _MIXING:
+        x ^= x >> shift
+        x *= factor
+    x ^= x >> _LAST_SHIFT
+    return x
 
 
 def child(key: int, tag: int) -> int:
@@ -89,7 +93,7 @@ def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
         return [check(pool.rvs(random_state=np.random.default_rng(int(w)))) for w in words]
     if len(pool) == 1:
         return [pool[0]] * len(words)
-    picks = ((words >> np.uint64(32)) * np.uint64(len(pool))) >> np.uint64(32)
+    picks = ((words >> _HALF_WORD) * np.uint64(len(pool))) >> _HALF_WORD
     return [pool[i] for i in picks.tolist()]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._base.declare import BOOL, Parameter, arguments_of, choice, declared, integer, is_integer, pooled, real
 from .._base.draws import distinct, draw_parameter, is_distribution, pool_keys
-from .._base.typing import Array, Floats, Seeds, TreeParams
+from .._base.typing import Array, Seeds, TreeParams
 from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
 
@@ -157,6 +157,7 @@ _ORDER = sorted(_DECLARED, key=lambda name: 8.5 if name == "clip" else [*_DECLAR
 #: All of them. The position numbers the draws from a pool, so that ``clip`` stays the tenth.
 TREE_PARAMETERS = tuple(_DECLARED[name].rule for name in _ORDER)
 MAX_FEATURES = _DECLARED["max_features"].rule
+_NAMES = [p.name for p in TREE_PARAMETERS]
 
 
 def tree_pools(estimator: object, task: str, left_open: Set[str] = frozenset()) -> dict[str, Any]:
@@ -187,17 +188,20 @@ def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands:
     return params
 
 
-def _encode(parameter: Parameter, values: list[Any], n_features: int) -> Floats:
+def _encode(parameter: Parameter, values: list[Any], n_features: int) -> Any:
     # Pools are short and small forests are fitted in milliseconds: every value is encoded once, not once per tree.
     codes = {key: parameter.encode(value, n_features) for key, value in distinct(values).items()}
     if len(codes) == 1:
-        return np.full(len(values), next(iter(codes.values())))
-    return np.array([codes[id(value)] for value in values])
+        return next(iter(codes.values()))
+    return [codes[id(value)] for value in values]
 
 
 def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, Array]:
     """Return the parameter columns as the core takes them."""
-    columns: dict[str, Array] = {p.name: _encode(p, params[p.name], n_features) for p in TREE_PARAMETERS}
+    table = np.empty((len(TREE_PARAMETERS), len(seeds)))
+    for row, p in zip(table, TREE_PARAMETERS, strict=True):
+        row[:] = _encode(p, params[p.name], n_features)
+    columns: dict[str, Array] = dict(zip(_NAMES, table, strict=True))
     columns |= encode_node_models(params["node_model"], columns["reg_lambda"])
     columns["seed"] = seeds
     return columns

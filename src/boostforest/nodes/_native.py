@@ -205,6 +205,7 @@ FOREST_SHORTHANDS = SHORTHANDS | {
 
 # What the core may have to know of a model.
 _COLUMNS = ("reg_lambda", "max_features", "n_hidden", "C", "epsilon", "tol", "max_iter", "intercept_scaling")
+_NAMES = ("node_model", *(f"node_{name}" for name in _COLUMNS))
 
 
 def draw_node_models(models: list[Any], seeds: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
@@ -248,12 +249,14 @@ def _encode(model: str | NodeModel) -> list[float]:
 def encode_node_models(models: list[Any], reg_lambda: Floats) -> dict[str, Floats]:
     """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
     codes = {key: _encode(m) for key, m in distinct(models).items()}
+    table = np.empty((1 + len(_COLUMNS), len(models)))
     if len(codes) == 1:  # most forests have one for all trees
-        table = np.repeat(np.array([*codes.values()]).T, len(models), axis=1)
+        table.T[:] = next(iter(codes.values()))
     else:
-        table = np.array([codes[id(m)] for m in models]).T.copy()
-    columns = dict(zip(["node_model", *(f"node_{name}" for name in _COLUMNS)], table, strict=True))
-    columns["node_reg_lambda"] = np.where(np.isnan(columns["node_reg_lambda"]), reg_lambda, columns["node_reg_lambda"])
+        table.T[:] = [codes[id(m)] for m in models]
+    columns = dict(zip(_NAMES, table, strict=True))
+    own = columns["node_reg_lambda"]
+    np.copyto(own, reg_lambda, where=np.isnan(own))
     return columns
 
 

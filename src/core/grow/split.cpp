@@ -8,6 +8,12 @@
 
 namespace boostforest {
 
+namespace {
+
+constexpr int kCutsAtOnce = 4;  // thresholds per column whose sums are added up together
+
+}  // namespace
+
 Split SplitFinder::find(const Sample& sample, const SplitRules& rules, const FeatureList& features, Key attempt,
                         Worker& worker) {
     sample_ = &sample;
@@ -77,35 +83,44 @@ void SplitFinder::try_columns(const Candidates& columns) {
     const int width = columns.width, n_stats = gains_.n_stats(), n_cuts = rules_->n_cuts;
     double* lo = lo_.get(width);
     double* hi = hi_.get(width);
-    double* thresholds = thresholds_.get(width);
-    double* sums = sums_.get(static_cast<std::size_t>(n_stats) * width);
+    const std::int64_t n_at_once = std::min(n_cuts, kCutsAtOnce), n_sums = std::int64_t{n_stats} * width;
+    double* thresholds = thresholds_.get(n_at_once * width);
+    double* sums = sums_.get(n_at_once * n_sums);
     kernels().column_range(columns.x, columns.rows, sample_->n, width, lo, hi);
     find_missing(columns);
     bool possible = !with_missing_.empty();
     const Key key = thresholds_key_;
-    for (int k = 0; k < n_cuts; ++k) {
-        if (k > 0) worker_->check(sample_->n * width);  // the first one belongs to what the caller has counted
-        for (int j = 0; j < width; ++j) thresholds[j] = hi[j];
-        for (int j = 0; j < columns.n; ++j) {
-            possible |= lo[j] < hi[j];
-            const double draw = uniform(key, std::int64_t{columns.name(j)} * n_cuts + k);
-            thresholds[j] = lo[j] + draw * (hi[j] - lo[j]);
+    for (int j = 0; j < columns.n; ++j) possible |= lo[j] < hi[j];
+    for (int first = 0; first < n_cuts; first += kCutsAtOnce) {
+        const int n = std::min(kCutsAtOnce, n_cuts - first);
+        if (first > 0) worker_->check(n * sample_->n * width);  // the first ones belong to what the caller has counted
+        for (int k = 0; k < n; ++k) {
+            double* own = thresholds + std::int64_t{k} * width;
+            for (int j = 0; j < width; ++j) own[j] = hi[j];
+            for (int j = 0; j < columns.n; ++j) {
+                const double draw = uniform(key, std::int64_t{columns.name(j)} * n_cuts + first + k);
+                own[j] = lo[j] + draw * (hi[j] - lo[j]);
+            }
         }
-        kernels().left_sums(columns.x, columns.rows, sample_->n, width, thresholds, gains_.stats(), n_stats, sums);
-        take_out_missing(columns);
-        gains_.compute(sums, width, rules_->reg_lambda);
-        take_best(columns, false);
-        if (with_missing_.empty()) continue;
-        put_missing_left(columns);
-        gains_.compute(sums, width, rules_->reg_lambda);
-        take_best(columns, true);
+        kernels().left_sums(columns.x, columns.rows, sample_->n, width, thresholds, n, gains_.stats(), n_stats, sums);
+        for (int k = 0; k < n; ++k) judge(columns, {thresholds + std::int64_t{k} * width, sums + k * n_sums});
     }
     best_.possible = best_.possible || possible;
     best_.saw_missing = best_.feature >= 0 &&
                         std::find(with_missing_.begin(), with_missing_.end(), best_column_) != with_missing_.end();
 }
 
-void SplitFinder::take_best(const Candidates& columns, bool missing_left) {
+void SplitFinder::judge(const Candidates& columns, const Cuts& cuts) {
+    take_out_missing(columns, cuts);
+    gains_.compute(cuts.sums, columns.width, rules_->reg_lambda);
+    take_best(columns, cuts, false);
+    if (with_missing_.empty()) return;
+    put_missing_left(columns, cuts);
+    gains_.compute(cuts.sums, columns.width, rules_->reg_lambda);
+    take_best(columns, cuts, true);
+}
+
+void SplitFinder::take_best(const Candidates& columns, const Cuts& cuts, bool missing_left) {
     const double* gain = gains_.gain();
     const double* weight = gains_.left_weight();
     const double least = rules_->min_samples_leaf, total = sample_->weight;
@@ -115,7 +130,7 @@ void SplitFinder::take_best(const Candidates& columns, bool missing_left) {
         // Ties go to the feature that comes first.
         if (best.feature >= 0 && !(gain[j] > best.gain) && !(gain[j] == best.gain && j < best_column_)) return;
         best.feature = columns.name(j);
-        best.threshold = thresholds_.data()[j];
+        best.threshold = cuts.thresholds[j];
         best.gain = gain[j];
         best.missing_left = missing_left;
         best_column_ = j;
@@ -171,24 +186,24 @@ void SplitFinder::find_missing(const Candidates& columns) {
 }
 
 // Takes the missing rows out of the left sums, where the kernel has counted them by what they are filled with.
-void SplitFinder::take_out_missing(const Candidates& columns) {
+void SplitFinder::take_out_missing(const Candidates& columns, const Cuts& cuts) {
     if (with_missing_.empty()) return;
     const std::int64_t width = columns.width, n_stats = gains_.n_stats();
     double* counted = counted_sums_.get(n_stats * width);
     std::fill_n(counted, n_stats * width, 0.0);
-    for_each_missing(columns, [&, stats = gains_.stats(), thresholds = thresholds_.data()](std::int64_t i, int j) {
-        if (columns.x[columns.rows[i] * width + j] > thresholds[j]) return;
+    for_each_missing(columns, [&, stats = gains_.stats()](std::int64_t i, int j) {
+        if (columns.x[columns.rows[i] * width + j] > cuts.thresholds[j]) return;
         for (int k = 0; k < n_stats; ++k) counted[k * width + j] += stats[k][i];
     });
     for (const int j : with_missing_)
-        for (int k = 0; k < n_stats; ++k) sums_.data()[k * width + j] -= counted[k * width + j];
+        for (int k = 0; k < n_stats; ++k) cuts.sums[k * width + j] -= counted[k * width + j];
 }
 
 // Puts them all on the left.
-void SplitFinder::put_missing_left(const Candidates& columns) {
+void SplitFinder::put_missing_left(const Candidates& columns, const Cuts& cuts) {
     for (const int j : with_missing_)
         for (int k = 0; k < gains_.n_stats(); ++k)
-            sums_.data()[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
+            cuts.sums[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
 }
 
 // Every threshold between the two values of an indicator splits the rows alike: only the best one's is drawn.

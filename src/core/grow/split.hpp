@@ -66,6 +66,12 @@ class SplitFinder {
         int name(int j) const { return names == nullptr ? j : names[j]; }
     };
 
+    // A threshold for every column, and the sums of what lies left of them.
+    struct Cuts {
+        const double* thresholds;
+        double* sums;  // statistics × columns
+    };
+
     void try_all();
     void try_columns(const Candidates& columns);
     void try_indicators();
@@ -74,9 +80,10 @@ class SplitFinder {
     void find_missing(const Candidates& columns);
     template <class Visit>
     void for_each_missing(const Candidates& columns, Visit visit) const;
-    void take_out_missing(const Candidates& columns);
-    void put_missing_left(const Candidates& columns);
-    void take_best(const Candidates& columns, bool missing_left);
+    void judge(const Candidates& columns, const Cuts& cuts);
+    void take_out_missing(const Candidates& columns, const Cuts& cuts);
+    void put_missing_left(const Candidates& columns, const Cuts& cuts);
+    void take_best(const Candidates& columns, const Cuts& cuts, bool missing_left);
 
     const Dataset& data_;
     const Sample* sample_ = nullptr;  // the rows
@@ -88,7 +95,7 @@ class SplitFinder {
     Split best_;           // so far,
     int best_column_ = 0;  //   and its column among the candidates
 
-    Buffer<double> lo_, hi_, thresholds_, sums_;  // one value per column (and statistic)
+    Buffer<double> lo_, hi_, thresholds_, sums_;  // one value per column (and threshold, and statistic)
     std::vector<int> with_missing_;               // columns that some of the rows miss,
     Buffer<double> missing_sums_;                 //   and the sums of their statistics over these rows
     Buffer<double> counted_sums_;                 //   and over those that are counted on the left

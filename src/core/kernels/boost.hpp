@@ -16,14 +16,17 @@ namespace {
 typedef float F8 __attribute__((vector_size(32)));
 typedef std::int32_t W8 __attribute__((vector_size(32)));
 typedef std::uint64_t U8 __attribute__((vector_size(64)));
-typedef float F8Memory __attribute__((vector_size(32), aligned(4), may_alias));
 typedef std::int64_t I8Memory __attribute__((vector_size(64), aligned(8), may_alias));
 
-inline F8 load_floats(const float* p) {
-    return *reinterpret_cast<const F8Memory*>(p);
+template <class F>
+inline F load_floats(const float* p) {
+    F v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
 }
-inline void store_floats(float* p, F8 v) {
-    *reinterpret_cast<F8Memory*>(p) = v;
+template <class F>
+inline void store_floats(float* p, F v) {
+    __builtin_memcpy(p, &v, sizeof v);
 }
 inline I8 load_cells(const std::int64_t* p) {
     return *reinterpret_cast<const I8Memory*>(p);
@@ -124,12 +127,25 @@ void add_cells(const std::uint64_t* words, std::uint64_t mask, const std::int32_
     }
 }
 
-// Calls body(border, first sum, second sum) for all borders, of eight features at a time: of what lies left of it;
-// border is the place of the first feature.
+// Calls body(border, first sum, second sum) for all borders, of eight features at a time, or two borders of them: of
+// what lies left of it; border is the place of the first feature.
 template <class Body>
 [[gnu::always_inline]] inline void for_borders(const BinSums& bins, Body body) {
     I8 sums = bins.before == nullptr ? I8{} : load_cells(bins.before);
-    for (int b = 0; b < bins.width; ++b) {
+    int b = 0;
+#if defined(__AVX512F__)
+    typedef float F16 __attribute__((vector_size(64)));
+    typedef std::int32_t W16 __attribute__((vector_size(64)));
+    for (; b + 1 < bins.width; b += 2) {
+        const I8 near = sums + load_cells(bins.cells + Index{b} * kSideBySide);
+        sums = near + load_cells(bins.cells + Index{b + 1} * kSideBySide);
+        const W16 one = reinterpret_cast<W16>(near), two = reinterpret_cast<W16>(sums);
+        const W16 low = __builtin_shufflevector(one, two, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const W16 high = __builtin_shufflevector(one, two, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+        body(b * kSideBySide, __builtin_convertvector(high - (low < 0), F16), __builtin_convertvector(low, F16));
+    }
+#endif
+    for (; b < bins.width; ++b) {
         sums += load_cells(bins.cells + Index{b} * kSideBySide);
         const W8 low = __builtin_convertvector(sums, W8);
         const W8 high = __builtin_convertvector(reinterpret_cast<U8>(sums) >> 32, W8);
@@ -138,44 +154,46 @@ template <class Body>
     }
 }
 
-inline F8 square(F8 v) {
+template <class F>
+inline F square(F v) {
     return rounded(v * v);
 }
 
 // One division instead of two; products are rounded, so that all instruction sets have the same gains.
-inline F8 both_sides(F8 left, F8 right, F8 h_left, F8 h_right, float lambda) {
-    const F8 hl = h_left + lambda, hr = h_right + lambda;
+template <class F>
+inline F both_sides(F left, F right, F h_left, F h_right, float lambda) {
+    const F hl = h_left + lambda, hr = h_right + lambda;
     return (rounded(left * hr) + rounded(right * hl)) / (hl * hr);
 }
 
 void add_gains(const BinSums& bins, float g, float h, float lambda, bool is_first, float* gains) {
-    for_borders(bins, [&](int at, F8 gl, F8 hl) {
-        const F8 gain = both_sides(square(gl), square(g - gl), hl, h - hl, lambda);
-        store_floats(gains + at, is_first ? gain : load_floats(gains + at) + gain);
+    for_borders(bins, [&]<class F>(int at, F gl, F hl) {
+        const F gain = both_sides(square(gl), square(g - gl), hl, h - hl, lambda);
+        store_floats(gains + at, is_first ? gain : load_floats<F>(gains + at) + gain);
     });
 }
 
 void add_squares(const BinSums& bins, float first, float second, bool both, bool is_first, float* left, float* right,
                  float* left_h) {
-    for_borders(bins, [&](int at, F8 one, F8 other) {
-        F8 own_left = square(one), own_right = square(first - one);
+    for_borders(bins, [&]<class F>(int at, F one, F other) {
+        F own_left = square(one), own_right = square(first - one);
         if (both) {
             own_left += square(other);
             own_right += square(second - other);
         } else {
             store_floats(left_h + at, other);
         }
-        store_floats(left + at, is_first ? own_left : load_floats(left + at) + own_left);
-        store_floats(right + at, is_first ? own_right : load_floats(right + at) + own_right);
+        store_floats(left + at, is_first ? own_left : load_floats<F>(left + at) + own_left);
+        store_floats(right + at, is_first ? own_right : load_floats<F>(right + at) + own_right);
     });
 }
 
 void add_shared_gains(int n, const float* left, const float* right, const float* left_h, float h, float lambda,
                       bool is_first, float* gains) {
     for (int i = 0; i < n; i += kSideBySide) {
-        const F8 hl = load_floats(left_h + i);
-        const F8 gain = both_sides(load_floats(left + i), load_floats(right + i), hl, h - hl, lambda);
-        store_floats(gains + i, is_first ? gain : load_floats(gains + i) + gain);
+        const F8 hl = load_floats<F8>(left_h + i);
+        const F8 gain = both_sides(load_floats<F8>(left + i), load_floats<F8>(right + i), hl, h - hl, lambda);
+        store_floats(gains + i, is_first ? gain : load_floats<F8>(gains + i) + gain);
     }
 }
 
@@ -184,7 +202,7 @@ void best_borders(const float* gains, int width, const std::int32_t* n_borders, 
     W8 at{}, end;
     __builtin_memcpy(&end, n_borders, sizeof end);
     for (int b = 0; b < width; ++b) {
-        const F8 gain = load_floats(gains + b * kSideBySide);
+        const F8 gain = load_floats<F8>(gains + b * kSideBySide);
         const W8 is_more = (gain > largest) & (end > b);
         at = is_more ? W8{} + b : at;
         largest = is_more ? gain : largest;

@@ -161,9 +161,9 @@ struct Kernels {
     // lo[j], hi[j]: smallest and largest x[·, j] over the rows; n >= 1.
     void (*column_range)(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* lo, double* hi);
 
-    // sums[k * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[j].
+    // sums[(c * n_stats + k) * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[c * width + j].
     void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
-                      const double* const* stats, int n_stats, double* sums);
+                      int n_cuts, const double* const* stats, int n_stats, double* sums);
 
     // The same for lists: sums[member[i] * step + k] += values[owner[i] * step + k]; step is 4 or a multiple of 8.
     void (*add_members)(const std::uint16_t* member, const std::int32_t* owner, std::int64_t n, const double* values,

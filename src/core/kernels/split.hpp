@@ -32,31 +32,77 @@ void column_range(const double* x, const std::int32_t* rows, Index n, int width,
     for_columns(width, [&]<class V>(int j) { range_block<V>(x + j, rows, n, width, lo + j, hi + j); });
 }
 
-template <class V, int kStats>
-inline void left_sums_block(const double* x, const std::int32_t* rows, Index n, Index width, const double* cuts,
-                            const double* const* stats, double* sums) {
-    const V cut = load<V>(cuts);
-    V total[kStats] = {};
-    for (Index i = 0; i < n; ++i) {
-        const V value = load<V>(x + rows[i] * width);
-        for (int k = 0; k < kStats; ++k) total[k] += value <= cut ? splat<V>(stats[k][i]) : V{};
-    }
-    for (int k = 0; k < kStats; ++k) store<V>(sums + k * width, total[k]);
+// What is added up together: thresholds of some columns, and where their sums go.
+struct CutPart {
+    Index column;
+    const double* cuts;
+    double* sums;
+};
+
+template <class V>
+[[gnu::always_inline]] inline V plus_where_left(V total, V value, V cut, V own) {
+#if defined(__AVX512F__)
+    return value <= cut ? total + own : total;  // one instruction
+#else
+    return total + (value <= cut ? own : V{});
+#endif
 }
 
-void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts,
+// Several parts at once: each addition has to wait for the one before it of the same sum.
+template <class V, int kStats, int kParts>
+inline void left_sums_of(const double* x, const std::int32_t* rows, Index n, Index width, const CutPart* parts,
+                         const double* const* stats) {
+    V cut[kParts], total[kParts * kStats];
+    unrolled<0, kParts>([&]<int p>() { cut[p] = load<V>(parts[p].cuts); });
+    unrolled<0, kParts * kStats>([&]<int t>() { total[t] = V{}; });
+    for (Index i = 0; i < n; ++i) {
+        const double* row = x + rows[i] * width;
+        V own[kStats];
+        unrolled<0, kStats>([&]<int k>() { own[k] = splat<V>(stats[k][i]); });
+        unrolled<0, kParts>([&]<int p>() {
+            const V value = load<V>(row + parts[p].column);
+            unrolled<0, kStats>([&]<int k>() {
+                V& sum = total[p * kStats + k];
+                sum = plus_where_left(sum, value, cut[p], own[k]);
+            });
+        });
+    }
+    unrolled<0, kParts * kStats>(
+        [&]<int t>() { store<V>(parts[t / kStats].sums + (t % kStats) * width, total[t]); });
+}
+
+template <int kStats>
+inline void left_sums_by(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts, int n_cuts,
+                         const double* const* stats, Index stride, double* sums) {
+    constexpr int kMost = kStats > 2 ? 2 : 4;  // as many as registers hold
+    CutPart parts[kMost];
+    with_vector(width, [&]<class V>() {
+        int n_parts = 0;
+        for (int c = 0; c < n_cuts; ++c)
+            for (int j = 0; j < width; j += Traits<V>::kSize) {
+                parts[n_parts++] = {j, cuts + c * Index{width} + j, sums + c * stride + j};
+                if (n_parts < kMost) continue;
+                left_sums_of<V, kStats, kMost>(x, rows, n, width, parts, stats);
+                n_parts = 0;
+            }
+        if (n_parts == 3) left_sums_of<V, kStats, 3>(x, rows, n, width, parts, stats);
+        if (n_parts == 2) left_sums_of<V, kStats, 2>(x, rows, n, width, parts, stats);
+        if (n_parts == 1) left_sums_of<V, kStats, 1>(x, rows, n, width, parts, stats);
+    });
+}
+
+void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts, int n_cuts,
                const double* const* stats, int n_stats, double* sums) {
+    const Index stride = static_cast<Index>(n_stats) * width;
     for (int k = 0; k < n_stats; k += 4) {
         const double* const* s = stats + k;
         double* out = sums + static_cast<Index>(k) * width;
-        for_columns(width, [&]<class V>(int j) {
-            switch (n_stats - k) {
-                case 1: left_sums_block<V, 1>(x + j, rows, n, width, cuts + j, s, out + j); break;
-                case 2: left_sums_block<V, 2>(x + j, rows, n, width, cuts + j, s, out + j); break;
-                case 3: left_sums_block<V, 3>(x + j, rows, n, width, cuts + j, s, out + j); break;
-                default: left_sums_block<V, 4>(x + j, rows, n, width, cuts + j, s, out + j);
-            }
-        });
+        switch (n_stats - k) {
+            case 1: left_sums_by<1>(x, rows, n, width, cuts, n_cuts, s, stride, out); break;
+            case 2: left_sums_by<2>(x, rows, n, width, cuts, n_cuts, s, stride, out); break;
+            case 3: left_sums_by<3>(x, rows, n, width, cuts, n_cuts, s, stride, out); break;
+            default: left_sums_by<4>(x, rows, n, width, cuts, n_cuts, s, stride, out);
+        }
     }
 }
 
