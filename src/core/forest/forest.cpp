@@ -135,6 +135,16 @@ int model_width(const RawRows& rows) {
     return padded_width(rows.model_features.numbers == nullptr ? rows.n_features : rows.model_features.n);
 }
 
+// Copies rows of `width` doubles (see padded_width) by their numbers, of which `first` is the first row's.
+void copy_rows(const double* from, const std::int64_t* numbers, std::int64_t first, std::int64_t n, std::int64_t width,
+               double* to) {
+    constexpr int kPart = 4;
+    for (std::int64_t i = 0; i < n; ++i, to += width) {
+        const double* row = from + (numbers[i] - first) * width;
+        for (std::int64_t j = 0; j < width; j += kPart) std::copy_n(row + j, kPart, to + j);  // calls no function
+    }
+}
+
 // Calls body(block, worker) for blocks of rows on threads; one block takes no thread.
 template <class Body>
 void for_each_block(const RawRows& rows, int n_threads, Control& control, Body body) {
@@ -252,21 +262,21 @@ void predict_out_of_bag(std::span<const TreeView> trees, const std::vector<Key>&
             double* gaps = block.with_gaps == nullptr ? nullptr : own.some_gaps.get(block.n() * width);
             double* seen = block.model_x == block.x ? x : own.some_seen.get(block.n() * seen_width);
             double* f = own.scores.get(n_outputs * padded_rows(block.n()));
-            std::int64_t* number = own.numbers.get(block.n());
+            std::int64_t* number = own.numbers.get(block.n() + 1);
             std::int64_t n = 0;  // rows that a tree has not drawn
             for (std::size_t t = 0; t < draw.size(); ++t) {
                 worker.check(block.n() * width);
                 const std::int32_t* drawn = counts.data() + draw[t] * places.n_rows;
                 const bool is_new = t == 0 || draw[t] != draw[t - 1];
-                n = is_new ? 0 : n;
-                for (std::int64_t i = block.begin; is_new && i < block.end; ++i) {
-                    if (drawn[places.numbers == nullptr ? i : places.numbers[i]] > 0) continue;
-                    const std::int64_t from = (i - block.begin) * width;
-                    std::copy_n(block.x + from, width, x + n * width);
-                    if (gaps != nullptr) std::copy_n(block.with_gaps + from, width, gaps + n * width);
-                    if (seen != x)
-                        std::copy_n(block.model_x + (i - block.begin) * seen_width, seen_width, seen + n * seen_width);
-                    number[n++] = i;
+                if (is_new) {
+                    n = 0;
+                    for (std::int64_t i = block.begin; i < block.end; ++i) {  // no branch: it could not be foreseen
+                        number[n] = i;
+                        n += drawn[places.numbers == nullptr ? i : places.numbers[i]] == 0 ? 1 : 0;
+                    }
+                    copy_rows(block.x, number, block.begin, n, width, x);
+                    if (gaps != nullptr) copy_rows(block.with_gaps, number, block.begin, n, width, gaps);
+                    if (seen != x) copy_rows(block.model_x, number, block.begin, n, seen_width, seen);
                 }
                 evaluate_tree(trees[first + t], x, gaps, seen, n, width, seen_width,
                               start == nullptr ? link : Link::kIdentity, worker, f);
