@@ -83,16 +83,16 @@ void SplitFinder::try_columns(const Candidates& columns) {
     const int width = columns.width, n_stats = gains_.n_stats(), n_cuts = rules_->n_cuts;
     double* lo = lo_.get(width);
     double* hi = hi_.get(width);
-    const std::int64_t n_at_once = std::min(n_cuts, kCutsAtOnce), n_sums = std::int64_t{n_stats} * width;
-    double* thresholds = thresholds_.get(n_at_once * width);
-    double* sums = sums_.get(n_at_once * n_sums);
     kernels().column_range(columns.x, columns.rows, sample_->n, width, lo, hi);
     find_missing(columns);
+    const int n_at_once = std::min(n_cuts, with_missing_.empty() ? kCutsAtOnce : 1);
+    double* thresholds = thresholds_.get(std::int64_t{n_at_once} * width);
+    double* sums = sums_.get(std::int64_t{n_at_once} * width * n_stats);
     bool possible = !with_missing_.empty();
     const Key key = thresholds_key_;
     for (int j = 0; j < columns.n; ++j) possible |= lo[j] < hi[j];
-    for (int first = 0; first < n_cuts; first += kCutsAtOnce) {
-        const int n = std::min(kCutsAtOnce, n_cuts - first);
+    for (int first = 0; first < n_cuts; first += n_at_once) {
+        const int n = std::min(n_at_once, n_cuts - first);
         if (first > 0) worker_->check(n * sample_->n * width);  // the first ones belong to what the caller has counted
         for (int k = 0; k < n; ++k) {
             double* own = thresholds + std::int64_t{k} * width;
@@ -103,45 +103,41 @@ void SplitFinder::try_columns(const Candidates& columns) {
             }
         }
         kernels().left_sums(columns.x, columns.rows, sample_->n, width, thresholds, n, gains_.stats(), n_stats, sums);
-        for (int k = 0; k < n; ++k) judge(columns, {thresholds + std::int64_t{k} * width, sums + k * n_sums});
+        take_out_missing(columns);
+        gains_.compute(sums, n * width, rules_->reg_lambda);
+        take_best(columns, n, false);
+        if (with_missing_.empty()) continue;
+        put_missing_left(columns);
+        gains_.compute(sums, width, rules_->reg_lambda);
+        take_best(columns, 1, true);
     }
     best_.possible = best_.possible || possible;
     best_.saw_missing = best_.feature >= 0 &&
                         std::find(with_missing_.begin(), with_missing_.end(), best_column_) != with_missing_.end();
 }
 
-void SplitFinder::judge(const Candidates& columns, const Cuts& cuts) {
-    take_out_missing(columns, cuts);
-    gains_.compute(cuts.sums, columns.width, rules_->reg_lambda);
-    take_best(columns, cuts, false);
-    if (with_missing_.empty()) return;
-    put_missing_left(columns, cuts);
-    gains_.compute(cuts.sums, columns.width, rules_->reg_lambda);
-    take_best(columns, cuts, true);
-}
-
-void SplitFinder::take_best(const Candidates& columns, const Cuts& cuts, bool missing_left) {
+void SplitFinder::take_best(const Candidates& columns, int n_cuts, bool missing_left) {
     const double* gain = gains_.gain();
     const double* weight = gains_.left_weight();
     const double least = rules_->min_samples_leaf, total = sample_->weight;
-    Split best = best_;
-    const auto consider = [&](int j) {
-        if (weight[j] < least || total - weight[j] < least) return;
+    const auto consider = [&](int place) {
+        const int j = place % columns.width;
+        if (weight[place] < least || total - weight[place] < least) return;
         // Ties go to the feature that comes first.
-        if (best.feature >= 0 && !(gain[j] > best.gain) && !(gain[j] == best.gain && j < best_column_)) return;
-        best.feature = columns.name(j);
-        best.threshold = cuts.thresholds[j];
-        best.gain = gain[j];
-        best.missing_left = missing_left;
+        const bool is_first = gain[place] == best_.gain && j < best_column_;
+        if (best_.feature >= 0 && !(gain[place] > best_.gain) && !is_first) return;
+        best_.feature = columns.name(j);
+        best_.threshold = thresholds_.data()[place];
+        best_.gain = gain[place];
+        best_.missing_left = missing_left;
         best_column_ = j;
     };
     if (missing_left) {
         for (const int j : with_missing_) consider(j);
     } else {
-        const int j = kernels().best_column(gain, weight, columns.n, total, least);  // without branches
-        if (j >= 0) consider(j);
+        const int place = kernels().best_place(gain, weight, columns.width, columns.n, n_cuts, total, least);
+        if (place >= 0) consider(place);
     }
-    best_ = best;
 }
 
 // Calls visit(i, j) for the cells that are missing: row i of the sample, column j.
@@ -185,25 +181,26 @@ void SplitFinder::find_missing(const Candidates& columns) {
     }
 }
 
-// Takes the missing rows out of the left sums, where the kernel has counted them by what they are filled with.
-void SplitFinder::take_out_missing(const Candidates& columns, const Cuts& cuts) {
+// Takes the missing rows out of the left sums, where the kernel has counted them by what they are filled with. There is
+// one threshold for each column then.
+void SplitFinder::take_out_missing(const Candidates& columns) {
     if (with_missing_.empty()) return;
     const std::int64_t width = columns.width, n_stats = gains_.n_stats();
     double* counted = counted_sums_.get(n_stats * width);
     std::fill_n(counted, n_stats * width, 0.0);
-    for_each_missing(columns, [&, stats = gains_.stats()](std::int64_t i, int j) {
-        if (columns.x[columns.rows[i] * width + j] > cuts.thresholds[j]) return;
+    for_each_missing(columns, [&, stats = gains_.stats(), thresholds = thresholds_.data()](std::int64_t i, int j) {
+        if (columns.x[columns.rows[i] * width + j] > thresholds[j]) return;
         for (int k = 0; k < n_stats; ++k) counted[k * width + j] += stats[k][i];
     });
     for (const int j : with_missing_)
-        for (int k = 0; k < n_stats; ++k) cuts.sums[k * width + j] -= counted[k * width + j];
+        for (int k = 0; k < n_stats; ++k) sums_.data()[k * width + j] -= counted[k * width + j];
 }
 
 // Puts them all on the left.
-void SplitFinder::put_missing_left(const Candidates& columns, const Cuts& cuts) {
+void SplitFinder::put_missing_left(const Candidates& columns) {
     for (const int j : with_missing_)
         for (int k = 0; k < gains_.n_stats(); ++k)
-            cuts.sums[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
+            sums_.data()[k * columns.width + j] += missing_sums_.data()[k * columns.width + j];
 }
 
 // Every threshold between the two values of an indicator splits the rows alike: only the best one's is drawn.

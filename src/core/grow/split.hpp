@@ -66,12 +66,6 @@ class SplitFinder {
         int name(int j) const { return names == nullptr ? j : names[j]; }
     };
 
-    // A threshold for every column, and the sums of what lies left of them.
-    struct Cuts {
-        const double* thresholds;
-        double* sums;  // statistics × columns
-    };
-
     void try_all();
     void try_columns(const Candidates& columns);
     void try_indicators();
@@ -80,10 +74,9 @@ class SplitFinder {
     void find_missing(const Candidates& columns);
     template <class Visit>
     void for_each_missing(const Candidates& columns, Visit visit) const;
-    void judge(const Candidates& columns, const Cuts& cuts);
-    void take_out_missing(const Candidates& columns, const Cuts& cuts);
-    void put_missing_left(const Candidates& columns, const Cuts& cuts);
-    void take_best(const Candidates& columns, const Cuts& cuts, bool missing_left);
+    void take_out_missing(const Candidates& columns);
+    void put_missing_left(const Candidates& columns);
+    void take_best(const Candidates& columns, int n_cuts, bool missing_left);
 
     const Dataset& data_;
     const Sample* sample_ = nullptr;  // the rows

@@ -161,7 +161,7 @@ struct Kernels {
     // lo[j], hi[j]: smallest and largest x[·, j] over the rows; n >= 1.
     void (*column_range)(const double* x, const std::int32_t* rows, std::int64_t n, int width, double* lo, double* hi);
 
-    // sums[(c * n_stats + k) * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[c * width + j].
+    // sums[(k * n_cuts + c) * width + j] = Σ_i stats[k][i] over the rows with x[·, j] <= cuts[c * width + j].
     void (*left_sums)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* cuts,
                       int n_cuts, const double* const* stats, int n_stats, double* sums);
 
@@ -173,9 +173,10 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
-    // The first column of the largest gain among those that leave both sides a weight of at least `least`; -1 if there
-    // is none. Whole vectors are read.
-    int (*best_column)(const double* gain, const double* left_weight, int n, double total, double least);
+    // The place c * width + j of the largest gain among those that leave both sides a weight of at least `least`, with
+    // the first of n columns, and of its thresholds the first; -1 if there is none. Whole vectors are read.
+    int (*best_place)(const double* gain, const double* left_weight, int width, int n, int n_cuts, double total,
+                      double least);
 
     // Bit i of `left`: column[rows[i] * width] <= threshold. Nearest: the largest value that is, and the smallest that
     // is not (-∞ and ∞ if there is none).

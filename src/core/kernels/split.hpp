@@ -51,7 +51,7 @@ template <class V>
 // Several parts at once: each addition has to wait for the one before it of the same sum.
 template <class V, int kStats, int kParts>
 inline void left_sums_of(const double* x, const std::int32_t* rows, Index n, Index width, const CutPart* parts,
-                         const double* const* stats) {
+                         const double* const* stats, Index stride) {
     V cut[kParts], total[kParts * kStats];
     unrolled<0, kParts>([&]<int p>() { cut[p] = load<V>(parts[p].cuts); });
     unrolled<0, kParts * kStats>([&]<int t>() { total[t] = V{}; });
@@ -68,7 +68,7 @@ inline void left_sums_of(const double* x, const std::int32_t* rows, Index n, Ind
         });
     }
     unrolled<0, kParts * kStats>(
-        [&]<int t>() { store<V>(parts[t / kStats].sums + (t % kStats) * width, total[t]); });
+        [&]<int t>() { store<V>(parts[t / kStats].sums + (t % kStats) * stride, total[t]); });
 }
 
 template <int kStats>
@@ -80,23 +80,24 @@ inline void left_sums_by(const double* x, const std::int32_t* rows, Index n, int
         int n_parts = 0;
         for (int c = 0; c < n_cuts; ++c)
             for (int j = 0; j < width; j += Traits<V>::kSize) {
-                parts[n_parts++] = {j, cuts + c * Index{width} + j, sums + c * stride + j};
+                const Index place = c * Index{width} + j;
+                parts[n_parts++] = {j, cuts + place, sums + place};
                 if (n_parts < kMost) continue;
-                left_sums_of<V, kStats, kMost>(x, rows, n, width, parts, stats);
+                left_sums_of<V, kStats, kMost>(x, rows, n, width, parts, stats, stride);
                 n_parts = 0;
             }
-        if (n_parts == 3) left_sums_of<V, kStats, 3>(x, rows, n, width, parts, stats);
-        if (n_parts == 2) left_sums_of<V, kStats, 2>(x, rows, n, width, parts, stats);
-        if (n_parts == 1) left_sums_of<V, kStats, 1>(x, rows, n, width, parts, stats);
+        if (n_parts == 3) left_sums_of<V, kStats, 3>(x, rows, n, width, parts, stats, stride);
+        if (n_parts == 2) left_sums_of<V, kStats, 2>(x, rows, n, width, parts, stats, stride);
+        if (n_parts == 1) left_sums_of<V, kStats, 1>(x, rows, n, width, parts, stats, stride);
     });
 }
 
 void left_sums(const double* x, const std::int32_t* rows, Index n, int width, const double* cuts, int n_cuts,
                const double* const* stats, int n_stats, double* sums) {
-    const Index stride = static_cast<Index>(n_stats) * width;
+    const Index stride = static_cast<Index>(n_cuts) * width;
     for (int k = 0; k < n_stats; k += 4) {
         const double* const* s = stats + k;
-        double* out = sums + static_cast<Index>(k) * width;
+        double* out = sums + k * stride;
         switch (n_stats - k) {
             case 1: left_sums_by<1>(x, rows, n, width, cuts, n_cuts, s, stride, out); break;
             case 2: left_sums_by<2>(x, rows, n, width, cuts, n_cuts, s, stride, out); break;
@@ -126,30 +127,42 @@ void add_gain(int width, double g, double h, const double* g_left, const double*
     });
 }
 
-int best_column(const double* gain, const double* left_weight, int n, double total, double least) {
-    const auto is_valid = [=](int j) {
-        const Vec left = load<Vec>(left_weight + j);
+// The first of the lanes that are set, kVec if none is.
+inline int first_lane(VecMask lanes) {
+#if defined(__AVX512F__)
+    return __builtin_ctz(_mm512_movepi64_mask(reinterpret_cast<__m512i>(lanes)) | 1U << kVec);
+#elif defined(__AVX__)
+    return __builtin_ctz(static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(lanes))) | 1U << kVec);
+#else
+    for (int k = 0; k < kVec; ++k)
+        if (lanes[k] != 0) return k;
+    return kVec;
+#endif
+}
+
+int best_place(const double* gain, const double* left_weight, int width, int n, int n_cuts, double total,
+               double least) {
+    const int end = n_cuts * width;
+    const auto is_valid = [=](int j, int place) {
+        const Vec left = load<Vec>(left_weight + place);
         return first(n - j) & (left >= least) & (total - left >= least);
     };
     Vec top = splat<Vec>(-__builtin_inf());
-    for (int j = 0; j < n; j += kVec) {
-        const Vec own = load<Vec>(gain + j);
-        top = (is_valid(j) & (own > top)) ? own : top;
-    }
+    for (int first_place = 0; first_place < end; first_place += width)
+        for (int j = 0; j < n; j += kVec) {
+            const Vec own = load<Vec>(gain + first_place + j);
+            top = (is_valid(j, first_place + j) & (own > top)) ? own : top;
+        }
     double best = top[0];
     for (int k = 1; k < kVec; ++k) best = top[k] > best ? top[k] : best;
     for (int j = 0; j < n; j += kVec) {
-        const VecMask here = is_valid(j) & (load<Vec>(gain + j) == best);
-#if defined(__AVX512F__)
-        if (const auto bits = _mm512_movepi64_mask(reinterpret_cast<__m512i>(here)); bits != 0)
-            return j + __builtin_ctz(bits);
-#elif defined(__AVX__)
-        if (const int bits = _mm256_movemask_pd(reinterpret_cast<__m256d>(here)); bits != 0)
-            return j + __builtin_ctz(bits);
-#else
-        for (int k = 0; k < kVec; ++k)
-            if (here[k] != 0) return j + k;
-#endif
+        int lane = kVec, found = -1;
+        for (int place = j; place < end; place += width) {
+            const int own = first_lane(is_valid(j, place) & (load<Vec>(gain + place) == best));
+            found = own < lane ? place + own : found;
+            lane = own < lane ? own : lane;
+        }
+        if (found >= 0) return found;
     }
     return -1;
 }
