@@ -10,7 +10,7 @@ namespace boostforest {
 
 namespace {
 
-constexpr int kCutsAtOnce = 4;  // thresholds per column whose sums are added up together
+constexpr int kCutsAtOnce = 8;  // thresholds per column whose sums are added up together
 
 }  // namespace
 
