@@ -284,6 +284,34 @@ def test_rows_of_int8_have_the_same_bits_alone_and_among_others(task, params, d)
     assert_allclose(output(exact, X), alone, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("some", [slice(None), slice(1, None, 3)])
+@pytest.mark.parametrize("params", ["plain", "unclipped", "constants", "hidden layers"])
+@pytest.mark.parametrize("task", ["regression", "multiclass"])
+def test_thresholds_that_are_not_short_change_nothing_else(task, params, some):
+    forest, X = fit(task, "int8", n_estimators=40, **SETTINGS[params])
+    X[::7, 1] = np.nan
+    columns = forest.forest_
+    threshold = columns.threshold.copy()
+    of_some = np.isin(columns.tree_of_node, np.arange(40)[some])
+    threshold[of_some] = np.nextafter(threshold[of_some], np.inf)  # parts the rows alike, in more digits
+    long = copy.copy(forest)
+    long._model = replace(forest._model, columns=replace(columns, threshold=threshold))
+    for rows in (X[:1], X[1:2], X[:5], X):
+        assert_array_equal(output(long, rows), output(forest, rows))
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("n_classes", [3, 7, 12, 15, 20, 40])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_constants_of_a_row_add_up_to_the_same_bits_alone_and_among_others(dtype, n_classes):
+    rng = np.random.default_rng(n_classes)
+    data = rng.normal(size=(300, 4)), np.arange(300) % n_classes
+    forest, X = fit("multiclass", dtype, data=data, node_model="constant", n_estimators=20)
+    alone = np.concatenate([forest._model.sums(X[i : i + 1], 1, scores=True) for i in range(40)])
+    assert_array_equal(forest._model.sums(X[:40], 1, scores=True), alone)
+
+
 def stored_value(value, dtype):
     """Return what a tree stores for a number: the constant of a root that has this label alone."""
     tree = BoostTreeRegressor(node_model="constant", reg_lambda=0, scale=False, min_samples_leaf=2, dtype=dtype)

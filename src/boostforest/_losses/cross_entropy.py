@@ -134,7 +134,7 @@ class Softmax(CrossEntropy):
             logs = np.log(np.maximum(outputs, np.finfo(np.float64).tiny))
             return self.scores(self.outputs(logs - offset)) + offset
         logs = np.log(np.maximum(outputs, _LEAST_PROBABILITY))
-        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+        return np.asarray(logs - np.add.reduce(logs, axis=1, keepdims=True) / self.n_classes)  # mean() takes longer
 
     def offset_scores(self, offset: Floats) -> Floats:
         return np.asarray(offset - offset.mean(axis=1, keepdims=True))  # only differences count

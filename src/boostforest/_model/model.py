@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,12 @@ class Stages:
     def __len__(self) -> int:
         return len(self.ends)
 
-    @property
-    def parts(self) -> list[tuple[int, int]]:
+    @cached_property
+    def parts(self) -> tuple[tuple[int, int], ...]:
         """First tree and end of each stage."""
-        return list(zip((0, *self.ends[:-1]), self.ends, strict=True))
+        return tuple(zip((0, *self.ends[:-1]), self.ends, strict=True))
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """What the sum over the trees of each stage is divided by."""
         return self.units or tuple(end - first for first, end in self.parts)

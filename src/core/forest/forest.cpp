@@ -81,7 +81,8 @@ namespace {
 
 constexpr int kBlockValues = 32768;            // 256 kB
 constexpr std::size_t kKeptBytes = 4'000'000;  // of a buffer, from one call to the next
-constexpr std::int64_t kFewRows = 16;          // so many go down boosted trees row by row, each down several at once
+constexpr std::int64_t kFewRows = 8;           // so many go down trees row by row, each down several at once;
+constexpr std::int64_t kFewOfConstants = 16;   //   down those of constants, in which little is done for a row
 
 // Scratch of one thread. The calling thread's stays for the next call: one row is predicted without new memory.
 struct Workspace {
@@ -196,28 +197,46 @@ void evaluate_tree(const TreeView& tree, const double* x, const double* with_gap
     apply_link(link, f, stride, n, tree.n_outputs, tree.target_end);
 }
 
+namespace {
+
+// Adds what the link makes of the scores of row i of a block by trees that go together, tree after tree. f: room for
+// kTreesAtOnce scores of every output.
+void add_row(const TreeView* trees, int n_trees, const Block& block, std::int64_t i, int width, int model_width,
+             Link link, double* f, double* out) {
+    const int n_outputs = trees[0].n_outputs;
+    const bool has_gaps = block.with_gaps != nullptr;
+    const double* x = (has_gaps ? block.with_gaps : block.x) + i * width;
+    if (link == Link::kIdentity && only_constants(trees[0])) {
+        std::copy_n(out, n_outputs, f);
+        kernels().constants_of_row(trees, n_trees, x, has_gaps, f);
+        std::copy_n(f, n_outputs, out);
+        return;
+    }
+    kernels().scores_of_row(trees, n_trees, x, has_gaps, block.model_x + i * model_width, model_width, f, kTreesAtOnce);
+    apply_link(link, f, kTreesAtOnce, n_trees, n_outputs, trees[0].target_end);
+    for (int t = 0; t < n_trees; ++t)
+        for (int c = 0; c < n_outputs; ++c) out[c] += f[c * kTreesAtOnce + t];
+}
+
+}  // namespace
+
 void predict_forest(std::span<const TreeView> trees, const RawRows& rows, Link link, const double* start, int n_threads,
                     Control& control, double* out) {
     if (trees.empty()) return;
     const int n_outputs = trees[0].n_outputs, width = padded_width(rows.n_features);
     for_each_block(rows, n_threads, control, [&](const Block& block, Worker& worker) {
         const std::int64_t n = block.n(), stride = padded_rows(n);
-        double* f = workspace().scores.get(n_outputs * stride);
+        double* f = workspace().scores.get(n_outputs * std::max<std::int64_t>(stride, kTreesAtOnce));
         for (std::size_t t = 0; t < trees.size(); ++t) {
             const TreeView& tree = trees[t];
             worker.check(n * width);
-            if (n <= kFewRows && start == nullptr && link == Link::kIdentity && only_constants(tree)) {
+            if (n <= (only_constants(tree) ? kFewOfConstants : kFewRows) && start == nullptr && goes_together(tree)) {
                 int together = 1;
-                while (together < kTreesAtOnce && t + together < trees.size() && only_constants(trees[t + together]))
+                while (together < kTreesAtOnce && t + together < trees.size() && go_together(tree, trees[t + together]))
                     ++together;
-                const bool has_gaps = block.with_gaps != nullptr;
-                for (std::int64_t i = 0; i < n; ++i) {
-                    double* own = out + (block.begin + i) * n_outputs;
-                    std::copy_n(own, n_outputs, f);
-                    kernels().constants_of_row(&tree, together, (has_gaps ? block.with_gaps : block.x) + i * width,
-                                               has_gaps, f);
-                    std::copy_n(f, n_outputs, own);
-                }
+                for (std::int64_t i = 0; i < n; ++i)
+                    add_row(&tree, together, block, i, width, model_width(rows), link, f,
+                            out + (block.begin + i) * n_outputs);
                 t += together - 1;
                 continue;
             }

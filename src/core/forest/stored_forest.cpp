@@ -1,5 +1,8 @@
 #include "stored_forest.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -24,6 +27,7 @@ StoredForest::StoredForest(const StoredColumns& columns) : columns_(columns) {
     check_lengths();
     check_roles();
     check_targets();
+    if (columns_.stored == Stored::kByte) short_nodes_.reserve(columns_.feature.size());
     std::int64_t n_params = 0, n_exponents = 0;  // up to the end of each tree
     for (std::size_t t = 0; t < columns_.kind.size(); ++t) n_params = add_tree(t, n_params, n_exponents);
     require(static_cast<std::size_t>(n_exponents) == columns_.exponent.size(), "there are exponents of no model");
@@ -117,30 +121,32 @@ std::int64_t StoredForest::add_tree(std::size_t t, std::int64_t first_param, std
     const std::int64_t own_exponents = c.stored == Stored::kByte ? n_models * n_outputs() : 0;
     require(own_exponents <= static_cast<std::int64_t>(c.exponent.size()) - first_exponent,
             "has models without exponents", tree);
-    trees_.push_back({.feature = c.feature.data() + begin,
-                      .threshold = c.threshold.data() + begin,
-                      .missing_left = c.missing_left.data() + begin,
-                      .left = c.left.data() + begin,
-                      .stored = c.stored,
-                      .lower = value_at(c.lower, begin, clip_range_bytes(c.stored)),
-                      .upper = value_at(c.upper, begin, clip_range_bytes(c.stored)),
+    trees_.push_back({.short_nodes = nullptr,
                       .params = value_at(c.params, first_param, stored_bytes(c.stored)),
                       .exponent = c.exponent.data() + first_exponent,
                       .n_params = n_params,
                       .n_exponents = static_cast<std::int64_t>(c.exponent.size()) - first_exponent,
+                      .monotone = c.monotone ? c.monotone->data() : nullptr,
+                      .n_outputs = n_outputs(),
+                      .n_inputs = static_cast<std::int32_t>(n_inputs),
+                      .stored = c.stored,
+                      .kind = kind,
+                      .sum_path = c.sum_path[t],
+                      .feature = c.feature.data() + begin,
+                      .threshold = c.threshold.data() + begin,
+                      .missing_left = c.missing_left.data() + begin,
+                      .left = c.left.data() + begin,
+                      .lower = value_at(c.lower, begin, clip_range_bytes(c.stored)),
+                      .upper = value_at(c.upper, begin, clip_range_bytes(c.stored)),
                       .leaf_number = at_leaves ? leaf_numbers_.back().data() : nullptr,
                       .n_nodes = end - begin,
                       .n_models = n_models,
                       .n_model_features = model_features().n,
-                      .n_outputs = n_outputs(),
                       .target_end = c.target_end ? c.target_end->data() : nullptr,
-                      .n_inputs = static_cast<std::int32_t>(n_inputs),
                       .hidden = c.hidden.data() + c.hidden_start[t],
-                      .kind = kind,
-                      .sum_path = c.sum_path[t],
-                      .monotone = c.monotone ? c.monotone->data() : nullptr,
                       .slope_of = slope_of_.data(),
                       .n_samples = c.n_samples.data() + begin});
+    if (c.stored == Stored::kByte) trees_.back().short_nodes = shorten(trees_.back());
     first_exponent += own_exponents;
     return first_param + n_models * per_model;
 }
@@ -154,6 +160,35 @@ std::int64_t StoredForest::number_leaves(std::int64_t begin, std::int64_t end) {
         n += columns_.feature[i] < 0 ? 1 : 0;
     }
     return n;
+}
+
+// Adds the short nodes of a tree; returns the first of them, null if one of them does not fit or nobody reads them.
+const ShortNode* StoredForest::shorten(const TreeView& tree) {
+    constexpr std::int64_t kMost = 1 << 16, kMostFeatures = 1 << ShortNode::kFeatureBits;
+    const std::size_t begin = short_nodes_.size();
+    const bool is_read = tree.monotone == nullptr && tree.kind != ModelKind::kPython;
+    if (!is_read || tree.n_nodes > kMost || n_features() > kMostFeatures) return nullptr;
+    const bool has_scores = only_constants(tree) && tree.n_outputs == 1;
+    for (std::int64_t i = 0; i < tree.n_nodes; ++i) {
+        const bool is_leaf = tree.feature[i] < 0;
+        double value = tree.threshold[i];
+        if (is_leaf) value = tree.leaf_number == nullptr ? 0 : tree.leaf_number[i];
+        if (is_leaf && has_scores) {
+            const std::int32_t model = tree.leaf_number[i];
+            value = std::ldexp(static_cast<const Byte*>(tree.params)[model], tree.exponent[model]);
+        }
+        const bool fits = std::abs(value) <= std::numeric_limits<float>::max();
+        if (!fits || static_cast<float>(value) != value) {
+            short_nodes_.resize(begin);
+            return nullptr;
+        }
+        const int missing_left = tree.missing_left[i] != 0 ? 1 : 0;
+        short_nodes_.push_back({.threshold = static_cast<float>(value),
+                                .left = static_cast<std::uint16_t>(tree.left[i]),
+                                .feature = static_cast<std::uint16_t>(std::max(tree.feature[i], 0) |
+                                                                      missing_left << ShortNode::kFeatureBits)});
+    }
+    return short_nodes_.data() + begin;  // they do not move: there is room for those of all trees
 }
 
 // Inputs of the tree's node models; its hidden layer must have a bias and a weight per feature that they see for each

@@ -52,11 +52,13 @@ class StoredForest {
     void check_nodes(std::int64_t tree, std::int64_t begin, std::int64_t end) const;
     std::int64_t add_tree(std::size_t t, std::int64_t first_param, std::int64_t& first_exponent);
     std::int64_t number_leaves(std::int64_t begin, std::int64_t end);
+    const ShortNode* shorten(const TreeView& tree);
     std::int64_t count_inputs(std::size_t t, ModelKind kind) const;
 
     StoredColumns columns_;
     std::vector<std::int32_t> slope_of_;                   // see TreeView
     std::vector<std::vector<std::int32_t>> leaf_numbers_;  // of the trees that have models at their leaves alone
+    std::vector<ShortNode> short_nodes_;                   // of the trees that fit
     std::vector<TreeView> trees_;
 };
 

@@ -79,6 +79,7 @@ const Kernels kTable = {
     .svr_direction = svr_direction,
     .svr_move = svr_move,
     .tree_scores = tree_scores,
+    .scores_of_row = scores_of_row,
     .constants_of_row = constants_of_row,
     .widen_values = widen_values,
     .clipped_rows = clipped_rows,

@@ -348,8 +348,12 @@ struct Kernels {
     void (*tree_scores)(const TreeView& tree, const double* x, bool has_gaps, std::int64_t n, int width,
                         const double* inputs, int input_width, double* out, std::int64_t stride, double* room);
 
-    // The same for one row and up to kTreesAtOnce trees with nothing but constants at their leaves (only_constants):
-    // added to out, which has room for whole vectors, tree after tree.
+    // The same for one row and up to kTreesAtOnce trees that go together (go_together): out[c * stride + t].
+    void (*scores_of_row)(const TreeView* trees, int n_trees, const double* x, bool has_gaps, const double* inputs,
+                          int input_width, double* out, std::int64_t stride);
+
+    // The same where they have nothing but constants at their leaves (only_constants): added to out, which has room for
+    // whole vectors, tree after tree.
     void (*constants_of_row)(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out);
 
     // n stored coefficients from `start` on, as doubles.

@@ -35,6 +35,10 @@ template <class T>
 constexpr bool kInUnits = false;
 template <>
 constexpr bool kInUnits<Byte> = true;
+template <class T>
+constexpr bool kShortNodes = kInUnits<T>;  // there may be
+template <>
+constexpr bool kShortNodes<Unpacked> = true;
 
 template <class T>
 inline double lower(const TreeView& tree, std::int32_t node) {
@@ -88,30 +92,69 @@ inline double linear_model<Unpacked>(const TreeView& tree, Index model, Index, c
     return tree.n_inputs == 0 ? *p : p[tree.n_inputs] + dot(row, p, width);
 }
 
-// Rows go down a tree together, one level at a time: the steps of different rows do not wait for each other, and
-// rows that have arrived drop out without a branch that could be mispredicted.
+// Rows go down a tree together, or one row down several trees, one level at a time: the steps of different walks do not
+// wait for each other, and those that have arrived drop out without a branch that could be mispredicted.
 constexpr Index kRowsAtOnce = 128;
 
-// Calls visit(row, node) for every node on the paths of n <= kRowsAtOnce rows.
-template <bool kGaps, class Visit>
-inline void walk(const TreeView& tree, const double* x, Index n, Index width, Visit visit) {
-    std::int32_t row[kRowsAtOnce], node[kRowsAtOnce];
+// Walks of rows, one after another, down a tree.
+struct RowsOfTree {
+    const TreeView& own_tree;
+    const double *x, *x_of_models;
+    Index width, input_width;
+    const TreeView& tree(Index) const { return own_tree; }
+    const double* row(Index i) const { return x + i * width; }
+    const double* inputs(Index i) const { return x_of_models + i * input_width; }
+};
+
+// Walks of a row down trees that are alike (go_together).
+struct TreesOfRow {
+    const TreeView* trees;
+    const double *x, *x_of_models;
+    const TreeView& tree(Index t) const { return trees[t]; }
+    const double* row(Index) const { return x; }
+    const double* inputs(Index) const { return x_of_models; }
+};
+
+// Whether a row goes on from a node, and where to then.
+template <bool kGaps, bool kShort>
+inline bool goes_on(const TreeView& tree, std::int32_t node, const double* row, std::int32_t& next) {
+    if constexpr (kShort) {
+        const ShortNode& here = tree.short_nodes[node];
+        const double value = row[here.feature & ((1 << ShortNode::kFeatureBits) - 1)];
+        bool left = value <= here.threshold;
+        if constexpr (kGaps) left = left | ((value != value) & (here.feature >> ShortNode::kFeatureBits != 0));
+        next = here.left + (left ? 0 : 1);
+        return here.left != 0;
+    }
+    const std::int32_t feature = tree.feature[node];
+    const double value = row[feature < 0 ? 0 : feature];
+    bool left = value <= tree.threshold[node];
+    if constexpr (kGaps) left = left | ((value != value) & (tree.missing_left[node] != 0));
+    next = tree.left[node] + (left ? 0 : 1);
+    return feature >= 0;
+}
+
+template <bool kShort>
+inline Index number_of_leaf(const TreeView& tree, std::int32_t leaf) {
+    if constexpr (kShort) return static_cast<Index>(tree.short_nodes[leaf].threshold);
+    return tree.leaf_number[leaf];
+}
+
+// Calls visit(i, node) for every node on the paths of n <= kRowsAtOnce walks.
+template <bool kGaps, bool kShort, class Walks, class Visit>
+inline void walk(const Walks& walks, Index n, Visit visit) {
+    std::int32_t number[kRowsAtOnce], node[kRowsAtOnce];
     for (std::int32_t i = 0; i < n; ++i) {
-        row[i] = i;
+        number[i] = i;
         node[i] = 0;
     }
     while (n > 0) {
         Index n_next = 0;
         for (Index k = 0; k < n; ++k) {
-            const std::int32_t i = row[k], here = node[k];
+            const std::int32_t i = number[k], here = node[k];
             visit(i, here);
-            const std::int32_t feature = tree.feature[here];
-            const double value = x[i * width + (feature < 0 ? 0 : feature)];
-            row[n_next] = i;
-            bool left = value <= tree.threshold[here];
-            if constexpr (kGaps) left = left | ((value != value) & (tree.missing_left[here] != 0));
-            node[n_next] = tree.left[here] + (left ? 0 : 1);
-            n_next += feature >= 0;
+            number[n_next] = i;
+            n_next += goes_on<kGaps, kShort>(walks.tree(i), here, walks.row(i), node[n_next]);
         }
         n = n_next;
     }
@@ -203,7 +246,8 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
         low[i] = -__builtin_inf();
         high[i] = __builtin_inf();
     }
-    walk<true>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+    const RowsOfTree walks{tree, x, inputs, width, input_width};
+    walk<true, false>(walks, n, [&](std::int32_t i, std::int32_t node) {
         const std::int32_t feature = tree.feature[node];
         const double* row = x + Index{i} * width;
         const double* own_inputs = inputs + Index{i} * input_width;
@@ -222,30 +266,33 @@ void monotone_scores(const TreeView& tree, const double* x, Index n, int width, 
     });
 }
 
-template <class T, bool kGaps>
-void block_scores(const TreeView& tree, const double* x, Index n, int width, const double* inputs, int input_width,
-                  double* out, Index stride) {
-    if (tree.sum_path && tree.n_outputs > 1) {
-        for (int c = 0; c < tree.n_outputs; ++c)
+// Scores at the ends of n walks down trees without constraints.
+template <class T, bool kGaps, bool kShort, class Walks>
+void walk_scores(const Walks& walks, Index n, int input_width, double* out, Index stride) {
+    const TreeView& any = walks.tree(0);
+    const int n_outputs = any.n_outputs;
+    if (any.sum_path && n_outputs > 1) {
+        for (int c = 0; c < n_outputs; ++c)
             for (Index i = 0; i < n; ++i) out[c * stride + i] = 0;
-        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
-            const Index model = model_of(tree, node) * tree.n_outputs, last = model + tree.n_outputs - 1;
+        walk<kGaps, kShort>(walks, n, [&](std::int32_t i, std::int32_t node) {
+            const TreeView& tree = walks.tree(i);
+            const Index model = model_of(tree, node) * n_outputs, last = model + n_outputs - 1;
             if (model < 0) return;  // the root
             const double low = lower<T>(tree, node), high = upper<T>(tree, node);
-            for (int c = 0; c < tree.n_outputs; ++c) {
-                const double* own = inputs + Index{i} * input_width;
-                const double value = linear_model<T>(tree, model + c, last, own, input_width);
+            for (int c = 0; c < n_outputs; ++c) {
+                const double value = linear_model<T>(tree, model + c, last, walks.inputs(i), input_width);
                 out[c * stride + i] += within(value, low, high);
             }
         });
         return;
     }
-    if (tree.sum_path) {
+    if (any.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
+        walk<kGaps, kShort>(walks, n, [&](std::int32_t i, std::int32_t node) {
+            const TreeView& tree = walks.tree(i);
             const Index model = model_of(tree, node);
             if (model < 0) return;  // the root
-            const double value = linear_model<T>(tree, model, model, inputs + Index{i} * input_width, input_width);
+            const double value = linear_model<T>(tree, model, model, walks.inputs(i), input_width);
             const double low = lower<T>(tree, node), high = upper<T>(tree, node);
             const double above = value < low ? low : value;
             out[i] += above > high ? high : above;
@@ -253,33 +300,49 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
         return;
     }
     std::int32_t leaf[kRowsAtOnce];
-    walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
-    if (tree.n_inputs == 0) {
-        const auto* constants = static_cast<const typename Numbers<T>::Type*>(tree.params);
+    walk<kGaps, kShort>(walks, n, [&](std::int32_t i, std::int32_t node) { leaf[i] = node; });
+    if (kShort && has_short_scores(any)) {
+        for (Index i = 0; i < n; ++i) out[i] = walks.tree(i).short_nodes[leaf[i]].threshold;
+        return;
+    }
+    if (any.n_inputs == 0) {
         for (Index i = 0; i < n; ++i) {
-            const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs;
-            for (int c = 0; c < tree.n_outputs; ++c)
+            const TreeView& tree = walks.tree(i);
+            const auto* constants = static_cast<const typename Numbers<T>::Type*>(tree.params);
+            const Index model = number_of_leaf<kShort>(tree, leaf[i]) * n_outputs;
+            for (int c = 0; c < n_outputs; ++c)
                 out[c * stride + i] = widen(constants[model + c]) * unit<T>(tree, model + c);
         }
         return;
     }
     for (Index i = 0; i < n; ++i) {
-        const Index model = Index{tree.leaf_number[leaf[i]]} * tree.n_outputs;
-        for (int c = 0; c < tree.n_outputs; ++c) {
-            const Index last = model + (tree.target_end == nullptr ? c : tree.n_outputs - 1);
-            out[c * stride + i] = linear_model<T>(tree, model + c, last, inputs + i * input_width, input_width);
+        const TreeView& tree = walks.tree(i);
+        const Index model = number_of_leaf<kShort>(tree, leaf[i]) * n_outputs;
+        for (int c = 0; c < n_outputs; ++c) {
+            const Index last = model + (tree.target_end == nullptr ? c : n_outputs - 1);
+            out[c * stride + i] = linear_model<T>(tree, model + c, last, walks.inputs(i), input_width);
         }
     }
+}
+
+template <class T, class Walks>
+inline auto walk_scores_of(const TreeView& any, bool has_gaps) {
+    if constexpr (kShortNodes<T>) {
+        if (any.short_nodes != nullptr)
+            return has_gaps ? walk_scores<T, true, true, Walks> : walk_scores<T, false, true, Walks>;
+    }
+    return has_gaps ? walk_scores<T, true, false, Walks> : walk_scores<T, false, false, Walks>;
 }
 
 // Scores of a tree without constraints.
 template <class T>
 void free_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, int width, const double* inputs,
                  int input_width, double* out, Index stride) {
-    const auto block = has_gaps ? block_scores<T, true> : block_scores<T, false>;
+    const auto scores = walk_scores_of<T, RowsOfTree>(tree, has_gaps);
     for (Index i = 0; i < n; i += kRowsAtOnce) {
         const Index n_rows = n - i < kRowsAtOnce ? n - i : kRowsAtOnce;
-        block(tree, x + i * width, n_rows, width, inputs + i * input_width, input_width, out + i, stride);
+        const RowsOfTree walks{tree, x + i * width, inputs + i * input_width, width, input_width};
+        scores(walks, n_rows, input_width, out + i, stride);
     }
 }
 
@@ -303,7 +366,7 @@ inline bool is_unpacked(const TreeView& tree, Index n, int width) {
     constexpr int kNarrow = 16;
     const Index n_values =
         tree.n_models * tree.n_outputs * unpacked_stride(tree.n_inputs, width) + (tree.sum_path ? 2 * tree.n_nodes : 0);
-    return tree.monotone == nullptr && n_values <= kPerRow * (n - 1) &&
+    return tree.monotone == nullptr && !has_short_scores(tree) && n_values <= kPerRow * (n - 1) &&
            n_values <= (width <= kNarrow ? kUnpackedRoom - kSlack : kFirstCache);
 }
 
@@ -365,25 +428,49 @@ void tree_scores(const TreeView& tree, const double* x, bool has_gaps, Index n, 
     scores(tree, x, has_gaps, n, width, inputs, input_width, out, stride);
 }
 
+// Constants of which whole vectors may be read, from that of a model's first output on.
+template <class T>
+inline Index readable_constants(const TreeView& tree, Index model) {
+    const bool fewer = kInUnits<T> && tree.n_exponents < tree.n_params;
+    return (fewer ? tree.n_exponents : tree.n_params) - model;
+}
+
+template <class T>
+inline Vec constants_at(const TreeView& tree, Index model) {
+    Vec values = load<Vec>(static_cast<const T*>(tree.params) + model);
+    if constexpr (kInUnits<T>) values *= powers_of_two(tree.exponent + model);
+    return values;
+}
+
 // Adds the constants of a leaf, model … model + n_outputs - 1, to the outputs. Whole vectors are added: `out` has room
 // for them.
 template <class T>
 inline void add_constants(const TreeView& tree, Index model, double* out) {
-    const bool fewer = kInUnits<T> && tree.n_exponents < tree.n_params;
-    const Index n_readable = (fewer ? tree.n_exponents : tree.n_params) - model;
-    const T* from = static_cast<const T*>(tree.params) + model;
+    const Index n_readable = readable_constants<T>(tree, model);
     int c = 0;
-    for (; c < tree.n_outputs && c + kVec <= n_readable; c += kVec) {
-        Vec values = load<Vec>(from + c);
-        if constexpr (kInUnits<T>) values *= powers_of_two(tree.exponent + model + c);
-        store(out + c, load<Vec>(out + c) + values);
-    }
+    for (; c < tree.n_outputs && c + kVec <= n_readable; c += kVec)
+        store(out + c, load<Vec>(out + c) + constants_at<T>(tree, model + c));
+    const T* from = static_cast<const T*>(tree.params) + model;
     for (; c < tree.n_outputs; ++c) out[c] += widen(from[c]) * unit<T>(tree, model + c);
 }
 
+// The same for the leaves of several trees, tree after tree: of few outputs the sums stay in registers.
+template <class T, int kParts, class Model>
+inline void add_few_constants(const TreeView* trees, int n_trees, Model model_of_tree, double* out) {
+    Vec total[kParts];
+    unrolled<0, kParts>([&]<int k>() { total[k] = load<Vec>(out + k * kVec); });
+    int t = 0;
+    for (; t < n_trees && readable_constants<T>(trees[t], model_of_tree(t)) >= kParts * kVec; ++t) {
+        const Index model = model_of_tree(t);
+        unrolled<0, kParts>([&]<int k>() { total[k] += constants_at<T>(trees[t], model + k * kVec); });
+    }
+    unrolled<0, kParts>([&]<int k>() { store(out + k * kVec, total[k]); });
+    for (; t < n_trees; ++t) add_constants<T>(trees[t], model_of_tree(t), out);
+}
+
 // A row goes down several trees together, as rows go down one.
-template <class T>
-void stored_constants(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {
+template <class T, bool kGaps, bool kShort>
+void stored_constants(const TreeView* trees, int n_trees, const double* x, double* out) {
     std::int32_t tree[kTreesAtOnce], node[kTreesAtOnce], leaf[kTreesAtOnce];
     for (int t = 0; t < n_trees; ++t) {
         tree[t] = t;
@@ -393,20 +480,24 @@ void stored_constants(const TreeView* trees, int n_trees, const double* x, bool 
         int n_next = 0;
         for (int k = 0; k < n; ++k) {
             const std::int32_t t = tree[k], here = node[k];
-            const TreeView& own = trees[t];
             leaf[t] = here;
-            const std::int32_t feature = own.feature[here];
-            const double value = x[feature < 0 ? 0 : feature];
-            const bool left = has_gaps ? goes_left(own, here, value) : value <= own.threshold[here];
             tree[n_next] = t;
-            node[n_next] = own.left[here] + (left ? 0 : 1);
-            n_next += feature >= 0;
+            n_next += goes_on<kGaps, kShort>(trees[t], here, x, node[n_next]);
         }
         n = n_next;
     }
     if (trees[0].n_outputs > 1) {
-        for (int t = 0; t < n_trees; ++t)
-            add_constants<T>(trees[t], Index{trees[t].leaf_number[leaf[t]]} * trees[t].n_outputs, out);
+        const int n_outputs = trees[0].n_outputs;
+        const auto model = [&](int t) { return number_of_leaf<kShort>(trees[t], leaf[t]) * n_outputs; };
+        if (n_outputs <= kVec) return add_few_constants<T, 1>(trees, n_trees, model, out);
+        if (n_outputs <= 2 * kVec) return add_few_constants<T, 2>(trees, n_trees, model, out);
+        if (n_outputs <= 3 * kVec) return add_few_constants<T, 3>(trees, n_trees, model, out);
+        if (n_outputs <= 4 * kVec) return add_few_constants<T, 4>(trees, n_trees, model, out);
+        for (int t = 0; t < n_trees; ++t) add_constants<T>(trees[t], model(t), out);
+        return;
+    }
+    if constexpr (kShort) {
+        for (int t = 0; t < n_trees; ++t) *out += trees[t].short_nodes[leaf[t]].threshold;
         return;
     }
     T values[kTreesAtOnce] = {};  // side by side, to be widened together
@@ -425,13 +516,27 @@ void stored_constants(const TreeView* trees, int n_trees, const double* x, bool 
     for (int t = 0; t < n_trees; ++t) *out += wide[t];
 }
 
-void constants_of_row(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {
+void scores_of_row(const TreeView* trees, int n_trees, const double* x, bool has_gaps, const double* inputs,
+                   int input_width, double* out, Index stride) {
     const Stored stored = trees[0].stored;
-    const auto constants = stored == Stored::kDouble   ? stored_constants<double>
-                           : stored == Stored::kSingle ? stored_constants<float>
-                           : stored == Stored::kHalf   ? stored_constants<Half>
-                                                       : stored_constants<Byte>;
-    constants(trees, n_trees, x, has_gaps, out);
+    const auto scores = stored == Stored::kDouble   ? walk_scores_of<double, TreesOfRow>(trees[0], has_gaps)
+                        : stored == Stored::kSingle ? walk_scores_of<float, TreesOfRow>(trees[0], has_gaps)
+                        : stored == Stored::kHalf   ? walk_scores_of<Half, TreesOfRow>(trees[0], has_gaps)
+                                                    : walk_scores_of<Byte, TreesOfRow>(trees[0], has_gaps);
+    scores({trees, x, inputs}, n_trees, input_width, out, stride);
+}
+
+void constants_of_row(const TreeView* trees, int n_trees, const double* x, bool has_gaps, double* out) {
+    const auto constants_of = [=]<bool kGaps>() {
+        const Stored stored = trees[0].stored;
+        if (trees[0].short_nodes != nullptr) return stored_constants<Byte, kGaps, true>;
+        return stored == Stored::kDouble   ? stored_constants<double, kGaps, false>
+               : stored == Stored::kSingle ? stored_constants<float, kGaps, false>
+               : stored == Stored::kHalf   ? stored_constants<Half, kGaps, false>
+                                           : stored_constants<Byte, kGaps, false>;
+    };
+    const auto constants = has_gaps ? constants_of.operator()<true>() : constants_of.operator()<false>();
+    constants(trees, n_trees, x, out);
 }
 
 }  // namespace
