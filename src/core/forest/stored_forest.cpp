@@ -162,9 +162,10 @@ std::int64_t StoredForest::number_leaves(std::int64_t begin, std::int64_t end) {
     return n;
 }
 
-// Adds the short nodes of a tree; returns the first of them, null if one of them does not fit or nobody reads them.
+// Adds the short nodes of a tree; returns the first of them, null if one of them does not fit or nobody reads them. In
+// large trees a row gets to few of the nodes, and forests of them are where memory counts.
 const ShortNode* StoredForest::shorten(const TreeView& tree) {
-    constexpr std::int64_t kMost = 1 << 16, kMostFeatures = 1 << ShortNode::kFeatureBits;
+    constexpr std::int64_t kMost = 1 << 12, kMostFeatures = 1 << ShortNode::kFeatureBits;
     const std::size_t begin = short_nodes_.size();
     const bool is_read = tree.monotone == nullptr && tree.kind != ModelKind::kPython;
     if (!is_read || tree.n_nodes > kMost || n_features() > kMostFeatures) return nullptr;
