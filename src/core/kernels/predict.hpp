@@ -92,9 +92,10 @@ inline double linear_model<Unpacked>(const TreeView& tree, Index model, Index, c
 // rows that have arrived drop out without a branch that could be mispredicted.
 constexpr Index kRowsAtOnce = 128;
 
-// Calls visit(row, node) for every node on the paths of n <= kRowsAtOnce rows.
-template <bool kGaps, class Visit>
-inline void walk(const TreeView& tree, const double* x, Index n, Index width, Visit visit) {
+// Calls visit(row, node) for every node on the paths of n <= kRowsAtOnce rows, and before, as soon as a row's next node
+// is known, ahead(node) (after a leaf, of any node).
+template <bool kGaps, class Visit, class Ahead>
+inline void walk(const TreeView& tree, const double* x, Index n, Index width, Visit visit, Ahead ahead) {
     std::int32_t row[kRowsAtOnce], node[kRowsAtOnce];
     for (std::int32_t i = 0; i < n; ++i) {
         row[i] = i;
@@ -111,11 +112,27 @@ inline void walk(const TreeView& tree, const double* x, Index n, Index width, Vi
             bool left = value <= tree.threshold[here];
             if constexpr (kGaps) left = left | ((value != value) & (tree.missing_left[here] != 0));
             node[n_next] = tree.left[here] + (left ? 0 : 1);
+            ahead(node[n_next]);
             n_next += feature >= 0;
         }
         n = n_next;
     }
 }
+template <bool kGaps, class Visit>
+inline void walk(const TreeView& tree, const double* x, Index n, Index width, Visit visit) {
+    walk<kGaps>(tree, x, n, width, visit, [](std::int32_t) {});
+}
+
+// Has the parameters of a node's models read before they are asked for: in a large tree they are far from each other.
+template <class T>
+inline void prefetch_models(const TreeView& tree, std::int32_t node) {
+    const Index n_values = tree.n_outputs * (1 + tree.n_inputs);
+    const auto* p = static_cast<const T*>(tree.params) + model_of(tree, node) * n_values;
+    __builtin_prefetch(p);
+    __builtin_prefetch(p + n_values - 1);
+}
+template <>
+inline void prefetch_models<Unpacked>(const TreeView&, std::int32_t) {}  // in a cache already
 
 inline double within(double value, double low, double high) {
     const double above = value < low ? low : value;
@@ -242,14 +259,17 @@ void block_scores(const TreeView& tree, const double* x, Index n, int width, con
     }
     if (tree.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        walk<kGaps>(tree, x, n, width, [&](std::int32_t i, std::int32_t node) {
-            const Index model = model_of(tree, node);
-            if (model < 0) return;  // the root
-            const double value = linear_model<T>(tree, model, model, inputs + Index{i} * input_width, input_width);
-            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
-            const double above = value < low ? low : value;
-            out[i] += above > high ? high : above;
-        });
+        walk<kGaps>(
+            tree, x, n, width,
+            [&](std::int32_t i, std::int32_t node) {
+                const Index model = model_of(tree, node);
+                if (model < 0) return;  // the root
+                const double value = linear_model<T>(tree, model, model, inputs + Index{i} * input_width, input_width);
+                const double low = lower<T>(tree, node), high = upper<T>(tree, node);
+                const double above = value < low ? low : value;
+                out[i] += above > high ? high : above;
+            },
+            [&](std::int32_t node) { prefetch_models<T>(tree, node); });
         return;
     }
     std::int32_t leaf[kRowsAtOnce];
