@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._base.typing import Floats, Longs, Mask, Signs, Singles
-from .._core import LEAST_EXPONENT, NO_EXPONENT
+from .._core import LEAST_EXPONENT, NO_EXPONENT, node_depths
 from .._losses import OutOfBag, Several
 from .._model.columns import DTYPES, ForestColumns, clip_range_dtype, is_finite
 from .._model.model import Model, Places
@@ -194,7 +194,7 @@ class _Judge:
         unit = units.forest if number < 0 else units.of_boosted(number)
         if (key := (stage, dtype, unit)) not in self._known:
             if number < 0:
-                columns = self.parts.forest_of(dtype, unit).take(*self._part.stages.parts[stage])
+                columns = self.parts.forest_of(dtype, unit).take(*self._part.stages.parts[stage], copied=False)
             else:
                 columns = self.parts.boosted_of(number, dtype, unit)
             rows = self._X, self._sampling, self._threads, self._objective.offset, self._places
@@ -213,6 +213,8 @@ class _Judge:
 def few_digits(values: npt.NDArray[Any], digits: int | Longs, whole: np.ufunc = np.rint) -> npt.NDArray[Any]:
     """Round to so many digits in base 2; ``whole`` rounds to whole numbers."""
     finite = np.isfinite(values)
+    if not finite.any():  # as the clip ranges of boosted trees
+        return values
     fraction, power = np.frexp(np.where(finite, values, 0))
     shortened = np.ldexp(whole(np.ldexp(fraction, digits)), power - digits)
     return np.where(finite, shortened, values).astype(values.dtype)
@@ -236,8 +238,9 @@ class Parts:
     def __init__(self, model: Model, n_boosted: int, of_ranges: int = ANY_UNIT) -> None:
         stages = model.stages.parts[len(model.stages.parts) - n_boosted :]
         n_forest = stages[0][0] if stages else model.n_trees
-        self._forest = model.columns.take(0, n_forest)
-        self.boosted = [model.columns.take(*stage) for stage in stages]  #: the trees of each boosted stage
+        self._forest = model.columns.take(0, n_forest, copied=False)
+        #: the trees of each boosted stage
+        self.boosted = [model.columns.take(*stage, copied=False) for stage in stages]
         self._of_ranges = of_ranges
         self._known: dict[tuple[Any, ...], ForestColumns] = {}
 
@@ -331,7 +334,7 @@ def _short_weights(columns: ForestColumns) -> Singles:
 
     Only shares of parents matter, in explanations: there are thousands of boosted trees.
     """
-    exact, depth = columns.n_samples, columns.depth
+    exact, depth = columns.n_samples, node_depths(columns.tree_start, columns.left)
     inner = np.flatnonzero(columns.left > 0)
     left = columns.left[inner] + columns.tree_start[columns.tree_of_node[inner]]
     weight = exact.copy()

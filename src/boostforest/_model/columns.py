@@ -303,14 +303,18 @@ class ForestColumns(ReadOnlyColumns):
         values = self.hidden[begin:end].reshape(1 + len(self.seen_features), -1)
         return values[0], values[1:]
 
-    def take(self, first: int, last: int | None = None) -> ForestColumns:
-        """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own."""
+    def take(self, first: int, last: int | None = None, copied: bool = True) -> ForestColumns:
+        """Return some trees, ``first`` to ``last - 1`` (by default one), as a forest of their own.
+
+        ``copied``: it does not hold on to the memory of the others; one that is soon gone need not be.
+        """
         last = first + 1 if last is None else last
         if first == 0 and last == self.n_trees:
             return self
         begin, end = int(self.tree_start[first]), int(self.tree_start[last])
+        own = np.copy if copied else np.asarray
         nodes: dict[str, Any] = {
-            name: column[begin:end].copy()
+            name: own(column[begin:end])
             for name, column in self.arrays().items()
             if name not in _PER_TREE + _PER_FOREST
         }
@@ -319,12 +323,12 @@ class ForestColumns(ReadOnlyColumns):
         return replace(
             self,
             tree_start=self.tree_start[first : last + 1] - begin,
-            kind=self.kind[first:last].copy(),
-            sum_path=self.sum_path[first:last].copy(),
-            params=self.params[self.tree_params_start[first] : self.tree_params_start[last]].copy(),
-            exponent=None if self.exponent is None else self.exponent[outputs].copy(),
+            kind=own(self.kind[first:last]),
+            sum_path=own(self.sum_path[first:last]),
+            params=own(self.params[self.tree_params_start[first] : self.tree_params_start[last]]),
+            exponent=None if self.exponent is None else own(self.exponent[outputs]),
             hidden_start=hidden_start - hidden_start[0],
-            hidden=self.hidden[hidden_start[0] : hidden_start[-1]].copy(),
+            hidden=own(self.hidden[hidden_start[0] : hidden_start[-1]]),
             **nodes,
             models=self.models[begin:end] if self.in_python[first:last].any() else (),
         )

@@ -140,9 +140,10 @@ inline Index number_of_leaf(const TreeView& tree, std::int32_t leaf) {
     return tree.leaf_number[leaf];
 }
 
-// Calls visit(i, node) for every node on the paths of n <= kRowsAtOnce walks.
-template <bool kGaps, bool kShort, class Walks, class Visit>
-inline void walk(const Walks& walks, Index n, Visit visit) {
+// Calls visit(i, node) for every node on the paths of n <= kRowsAtOnce walks, and before, as soon as a walk's next node
+// is known, ahead(i, node) (after a leaf, of any node).
+template <bool kGaps, bool kShort, class Walks, class Visit, class Ahead>
+inline void walk(const Walks& walks, Index n, Visit visit, Ahead ahead) {
     std::int32_t number[kRowsAtOnce], node[kRowsAtOnce];
     for (std::int32_t i = 0; i < n; ++i) {
         number[i] = i;
@@ -154,11 +155,28 @@ inline void walk(const Walks& walks, Index n, Visit visit) {
             const std::int32_t i = number[k], here = node[k];
             visit(i, here);
             number[n_next] = i;
-            n_next += goes_on<kGaps, kShort>(walks.tree(i), here, walks.row(i), node[n_next]);
+            const bool goes = goes_on<kGaps, kShort>(walks.tree(i), here, walks.row(i), node[n_next]);
+            ahead(i, node[n_next]);
+            n_next += goes;
         }
         n = n_next;
     }
 }
+template <bool kGaps, bool kShort, class Walks, class Visit>
+inline void walk(const Walks& walks, Index n, Visit visit) {
+    walk<kGaps, kShort>(walks, n, visit, [](std::int32_t, std::int32_t) {});
+}
+
+// Has the parameters of a node's models read before they are asked for: in a large tree they are far from each other.
+template <class T>
+inline void prefetch_models(const TreeView& tree, std::int32_t node) {
+    const Index n_values = tree.n_outputs * (1 + tree.n_inputs);
+    const auto* p = static_cast<const T*>(tree.params) + model_of(tree, node) * n_values;
+    __builtin_prefetch(p);
+    __builtin_prefetch(p + n_values - 1);
+}
+template <>
+inline void prefetch_models<Unpacked>(const TreeView&, std::int32_t) {}  // in a cache already
 
 inline double within(double value, double low, double high) {
     const double above = value < low ? low : value;
@@ -288,15 +306,18 @@ void walk_scores(const Walks& walks, Index n, int input_width, double* out, Inde
     }
     if (any.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        walk<kGaps, kShort>(walks, n, [&](std::int32_t i, std::int32_t node) {
-            const TreeView& tree = walks.tree(i);
-            const Index model = model_of(tree, node);
-            if (model < 0) return;  // the root
-            const double value = linear_model<T>(tree, model, model, walks.inputs(i), input_width);
-            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
-            const double above = value < low ? low : value;
-            out[i] += above > high ? high : above;
-        });
+        walk<kGaps, kShort>(
+            walks, n,
+            [&](std::int32_t i, std::int32_t node) {
+                const TreeView& tree = walks.tree(i);
+                const Index model = model_of(tree, node);
+                if (model < 0) return;  // the root
+                const double value = linear_model<T>(tree, model, model, walks.inputs(i), input_width);
+                const double low = lower<T>(tree, node), high = upper<T>(tree, node);
+                const double above = value < low ? low : value;
+                out[i] += above > high ? high : above;
+            },
+            [&](std::int32_t i, std::int32_t node) { prefetch_models<T>(walks.tree(i), node); });
         return;
     }
     std::int32_t leaf[kRowsAtOnce];
