@@ -65,6 +65,8 @@ void CoalitionTables::prepare_columns() {
         const std::uint32_t lanes = lanes_of(columns.layout);
         const auto add = [&](int player) {
             columns.player[columns.n] = (fixed >> player & 1) != 0 || player >= players_.n ? players_.n : player;
+            columns.steps[columns.n] = columns.player[columns.n] * kCubeRows;
+            columns.sums[columns.n] = columns.player[columns.n] * kLanes;
             columns.stride[columns.n++] = 1 << bit_of(columns.layout, player);
         };
         for (int player = 0; player < n_players_; ++player)

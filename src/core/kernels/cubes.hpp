@@ -22,7 +22,7 @@ template <class Body>
 
 template <bool kOneEach>  // column j has input j
 [[gnu::always_inline]] inline Vec column_change(const double* slopes, const double* steps,
-                                                const std::int32_t* input_start, int player) {
+                                                const std::int32_t* input_start, Index player) {
     if constexpr (kOneEach) return slopes[player] * load<Vec>(steps + player * kCubeRows);
     Vec change{};
     for (Index j = input_start[player]; j < input_start[player + 1]; ++j)
@@ -36,6 +36,15 @@ inline Vec lanes_of(std::uint32_t bits, Vec value) {
     return _mm512_maskz_mov_pd(static_cast<__mmask8>(bits), value);
 #else
     return ((VecMask{} + bits) >> kPlaces & 1) != 0 ? value : Vec{};
+#endif
+}
+
+// Bits of the lanes in which a is at most b.
+inline std::uint32_t bits_up_to(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
+#else
+    return lane_bits(a <= b);
 #endif
 }
 
@@ -73,7 +82,8 @@ template <bool kOneEach>
     const Vec zero = rounded(Vec{});  // not known to be 0: maxima take one instruction then
     Vec rises{}, change{}, gone{};
     for (int k = 0; k < n; ++k) {
-        const Vec own = column_change<kOneEach>(slopes, steps, input_start, columns.player[k]);
+        const Vec own = kOneEach ? slopes[columns.player[k]] * load<Vec>(steps + columns.steps[k])
+                                 : column_change<kOneEach>(slopes, steps, input_start, columns.player[k]);
         rises += own < zero ? zero : own;
         change += own;
         store<Vec>(differences + k * kLanes, own);
@@ -83,8 +93,8 @@ template <bool kOneEach>
     const Vec low = splat<Vec>(games.lower), high = splat<Vec>(games.upper);
     const Vec start = games.at_row - gone - change, most = start + rises, least = start + (change - rises);
     store<Vec>(differences + n * kLanes, start);
-    const std::uint32_t linear = bits & lane_bits(least >= low) & lane_bits(most <= high);
-    const std::uint32_t closed = linear | (bits & (lane_bits(most <= low) | lane_bits(least >= high)));
+    const std::uint32_t linear = bits & bits_up_to(low, least) & bits_up_to(most, high);
+    const std::uint32_t closed = linear | (bits & (bits_up_to(most, low) | bits_up_to(high, least)));
     list_lanes(differences, bits & ~closed, waiting);
     const Vec at_start = lanes_of(closed, within(start, low, high)), whole = lanes_of(linear, change);
     const Vec share = lanes_of(linear, splat<Vec>(games.shares[1]));
@@ -92,7 +102,7 @@ template <bool kOneEach>
     sums.from_other += at_start * games.shares[2] + whole * games.shares[3];
     double* of_columns = games.sums;
     for (int k = 0; k < n; ++k) {
-        double* own = of_columns + columns.player[k] * kLanes;
+        double* own = of_columns + columns.sums[k];
         store<Vec>(own, load<Vec>(own) + share * load<Vec>(differences + k * kLanes));
     }
 }
