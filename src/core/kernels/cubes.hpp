@@ -88,8 +88,7 @@ template <bool kOneEach>
         change += own;
         store<Vec>(differences + k * kLanes, own);
     }
-    for_bits(games.of_other,
-             [&](int player) { gone += column_change<kOneEach>(slopes, steps, input_start, player); });
+    for_bits(games.of_other, [&](int player) { gone += column_change<kOneEach>(slopes, steps, input_start, player); });
     const Vec low = splat<Vec>(games.lower), high = splat<Vec>(games.upper);
     const Vec start = games.at_row - gone - change, most = start + rises, least = start + (change - rises);
     store<Vec>(differences + n * kLanes, start);
@@ -211,8 +210,8 @@ template <bool kOneEach>
     };
     for_bits(games.of_row, [&](int player) { add(player, sums.to_row); });
     for_bits(games.of_other, [&](int player) { add(player, -sums.from_other); });
-    waiting.groups[waiting.n_groups] = {games.columns, games.lower, games.upper, games.lane_weights, games.table,
-                                        begin, waiting.n_open};
+    waiting.groups[waiting.n_groups] = {games.columns, games.lower, games.upper,   games.lane_weights,
+                                        games.table,   begin,       waiting.n_open};
     waiting.n_groups += waiting.n_open > begin ? 1 : 0;
 }
 

@@ -77,10 +77,10 @@ struct OpenGames {
 constexpr int kCubeRows = 128, kCubePlayers = 10;  // at most
 struct CubeColumns {                               // those that are free, first the columns that lanes differ in
     std::int32_t n;
-    std::int64_t player[kCubePlayers];  // n_players: a column of the lanes that is not free
+    std::int64_t player[kCubePlayers];                     // n_players: a column of the lanes that is not free
     std::int64_t steps[kCubePlayers], sums[kCubePlayers];  // where these are, of the first input, and of the column
-    std::int32_t stride[kCubePlayers];  // in a table
-    std::int32_t layout;                // of the table
+    std::int32_t stride[kCubePlayers];                     // in a table
+    std::int32_t layout;                                   // of the table
 };
 struct CubeGames {
     const CubeColumns* columns;
