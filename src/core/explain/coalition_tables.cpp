@@ -33,7 +33,7 @@ CoalitionTables::CoalitionTables(const PreparedRows& background, const Players& 
       others_(players.of_input.size() * kCubeRows) {
     std::fill_n(steps_.get((players.of_input.size() + 1) * kCubeRows), (players.of_input.size() + 1) * kCubeRows, 0.0);
     lane_weights_.get(kLanes * kLanes * kLanes);
-    differences_.get(kCubeRows * kLanes * (kCubePlayers + 1));
+    waiting_.differences = differences_.get((kCubeVectors + kCubeRows) * kLanes * (kCubePlayers + 1));
     input_start_.push_back(input_start_.back());
     if (players.n <= kCubePlayers) prepare_columns();
 }
@@ -65,6 +65,8 @@ void CoalitionTables::prepare_columns() {
         const std::uint32_t lanes = lanes_of(columns.layout);
         const auto add = [&](int player) {
             columns.player[columns.n] = (fixed >> player & 1) != 0 || player >= players_.n ? players_.n : player;
+            columns.steps[columns.n] = columns.player[columns.n] * kCubeRows;
+            columns.sums[columns.n] = columns.player[columns.n] * kLanes;
             columns.stride[columns.n++] = 1 << bit_of(columns.layout, player);
         };
         for (int player = 0; player < n_players_; ++player)
@@ -94,6 +96,7 @@ void CoalitionTables::add_tree(const TreeView& tree, Link link, double weight, W
             visit(0, all_, 0, 0);
         }
     }
+    kernels().add_cubes(waiting_);
 }
 
 // All weights that games of the tree may need.
@@ -232,7 +235,8 @@ void CoalitionTables::add_model(std::int32_t node, const RowSet& rows, std::uint
     games_.shares = shares_[p * (kCubePlayers + 1) + q].data();
     games_.lane_weights = lane_weights_.data() + (fixed_lanes * kLanes + lanes_of_row) * kLanes;
     games_.table = table_ + (columns.layout << n_players_) + (place - lanes_of_row);
-    kernels().clipped_cubes(games_, differences_.data());
+    kernels().compare_cubes(games_, waiting_);
+    if (waiting_.n_vectors >= kCubeVectors) kernels().add_cubes(waiting_);
 }
 
 }  // namespace boostforest

@@ -78,6 +78,7 @@ class CoalitionTables {
     std::vector<double> at_row_;  // scores of nodes
     Buffer<double> differences_;
     CubeGames games_{};
+    WaitingCubes waiting_{};
 };
 
 // Whether the tree's models are of this kind.

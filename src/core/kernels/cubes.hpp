@@ -14,12 +14,6 @@ namespace boostforest {
 namespace BF_ISA {
 namespace {
 
-// Games that are clipped somewhere in their cubes.
-struct OpenCubes {
-    const double* at[kCubeRows + kVec];  // differences, then the start of the score: kLanes apart
-    Index n;
-};
-
 // Columns that follow from their bits.
 template <class Body>
 [[gnu::always_inline]] inline void for_bits(std::uint32_t bits, Body body) {
@@ -27,65 +21,89 @@ template <class Body>
 }
 
 template <bool kOneEach>  // column j has input j
-[[gnu::always_inline]] inline Vec column_change(const CubeGames& games, int player, Index row) {
-    if constexpr (kOneEach) return games.slopes[player] * load<Vec>(games.steps + player * kCubeRows + row);
+[[gnu::always_inline]] inline Vec column_change(const double* slopes, const double* steps,
+                                                const std::int32_t* input_start, Index player) {
+    if constexpr (kOneEach) return slopes[player] * load<Vec>(steps + player * kCubeRows);
     Vec change{};
-    for (Index j = games.input_start[player]; j < games.input_start[player + 1]; ++j)
-        change += games.slopes[j] * load<Vec>(games.steps + j * kCubeRows + row);
+    for (Index j = input_start[player]; j < input_start[player + 1]; ++j)
+        change += slopes[j] * load<Vec>(steps + j * kCubeRows);
     return change;
 }
 
+// The lanes that `bits` names, 0 in the others.
+inline Vec lanes_of(std::uint32_t bits, Vec value) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_mov_pd(static_cast<__mmask8>(bits), value);
+#else
+    return ((VecMask{} + bits) >> kPlaces & 1) != 0 ? value : Vec{};
+#endif
+}
+
+// Bits of the lanes in which a is at most b.
+inline std::uint32_t bits_up_to(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
+#else
+    return lane_bits(a <= b);
+#endif
+}
+
 // Adds the games of the lanes that `bits` names.
-inline void list_lanes(const double* differences, std::uint32_t bits, OpenCubes& open) {
+inline void list_lanes(const double* differences, std::uint32_t bits, WaitingCubes& waiting) {
 #if defined(__AVX512F__)
     const VecMask all = reinterpret_cast<std::intptr_t>(differences) + static_cast<Index>(sizeof(double)) * kPlaces;
     const __m512i own = _mm512_maskz_compress_epi64(static_cast<__mmask8>(bits), reinterpret_cast<__m512i>(all));
-    _mm512_storeu_si512(open.at + open.n, own);
-    open.n += __builtin_popcount(bits);
+    _mm512_storeu_si512(waiting.open + waiting.n_open, own);
+    waiting.n_open += __builtin_popcount(bits);
 #else
     for (std::uint32_t l = 0; l < kVec; ++l) {
-        open.at[open.n] = differences + l;
-        open.n += bits >> l & 1;
+        waiting.open[waiting.n_open] = differences + l;
+        waiting.n_open += bits >> l & 1;
     }
 #endif
 }
 
+// What games that are linear or constant give the columns of their conditions.
+struct ConditionSums {
+    Vec to_row, from_other;
+};
+
 // kVec background rows from `row` on, those that `bits` names: adds the values of games that are linear or constant.
+// No branches: what they depend on is known late, and nothing foretells it.
 template <bool kOneEach>
 [[gnu::always_inline]] inline void compare_rows(const CubeGames& games, Index row, std::uint32_t bits,
-                                                double* differences, OpenCubes& open) {
+                                                double* differences, WaitingCubes& waiting, ConditionSums& sums) {
+    // Not read again after every store:
     const CubeColumns& columns = *games.columns;
+    const int n = columns.n;
+    const double* slopes = games.slopes;
+    const double* steps = games.steps + row;
+    const std::int32_t* input_start = games.input_start;
     const Vec zero = rounded(Vec{});  // not known to be 0: maxima take one instruction then
     Vec rises{}, change{}, gone{};
-    for (int k = 0; k < columns.n; ++k) {
-        const Vec own = column_change<kOneEach>(games, columns.player[k], row);
+    for (int k = 0; k < n; ++k) {
+        const Vec own = kOneEach ? slopes[columns.player[k]] * load<Vec>(steps + columns.steps[k])
+                                 : column_change<kOneEach>(slopes, steps, input_start, columns.player[k]);
         rises += own < zero ? zero : own;
         change += own;
         store<Vec>(differences + k * kLanes, own);
     }
-    for_bits(games.of_other, [&](int player) { gone += column_change<kOneEach>(games, player, row); });
+    for_bits(games.of_other, [&](int player) { gone += column_change<kOneEach>(slopes, steps, input_start, player); });
     const Vec low = splat<Vec>(games.lower), high = splat<Vec>(games.upper);
     const Vec start = games.at_row - gone - change, most = start + rises, least = start + (change - rises);
-    const VecMask given = ((VecMask{} + bits) >> kPlaces & 1) != 0;
-    const VecMask linear = given & (least >= low) & (most <= high);
-    const VecMask constant = given & ~linear & ((most <= low) | (least >= high));
-    const VecMask is_open = given & ~linear & ~constant;
-    store<Vec>(differences + columns.n * kLanes, start);
-    const std::uint32_t open_bits = lane_bits(is_open);
-    list_lanes(differences, open_bits, open);
-    if (open_bits == bits) return;
-    const Vec at_start = linear ? start : constant ? within(start, low, high) : Vec{};
-    const Vec slope = linear ? splat<Vec>(1) : Vec{};
-    const Vec share = games.shares[1] * slope, whole = change * slope;
-    const Vec to_row = at_start * games.shares[0] + whole * games.shares[1];
-    const Vec from_other = at_start * games.shares[2] + whole * games.shares[3];
-    const auto add = [&](int player, Vec value) {
-        double* own = games.sums + player * kLanes;
-        store<Vec>(own, load<Vec>(own) + value);
-    };
-    for (int k = 0; k < columns.n; ++k) add(columns.player[k], share * load<Vec>(differences + k * kLanes));
-    for_bits(games.of_row, [&](int player) { add(player, to_row); });
-    for_bits(games.of_other, [&](int player) { add(player, -from_other); });
+    store<Vec>(differences + n * kLanes, start);
+    const std::uint32_t linear = bits & bits_up_to(low, least) & bits_up_to(most, high);
+    const std::uint32_t closed = linear | (bits & (bits_up_to(most, low) | bits_up_to(high, least)));
+    list_lanes(differences, bits & ~closed, waiting);
+    const Vec at_start = lanes_of(closed, within(start, low, high)), whole = lanes_of(linear, change);
+    const Vec share = lanes_of(linear, splat<Vec>(games.shares[1]));
+    sums.to_row += at_start * games.shares[0] + whole * games.shares[1];
+    sums.from_other += at_start * games.shares[2] + whole * games.shares[3];
+    double* of_columns = games.sums;
+    for (int k = 0; k < n; ++k) {
+        double* own = of_columns + columns.sums[k];
+        store<Vec>(own, load<Vec>(own) + share * load<Vec>(differences + k * kLanes));
+    }
 }
 
 // Additions, minima and maxima share two units, multiplications that add have two more: most additions go there.
@@ -134,22 +152,23 @@ template <int kLevel, int kPlace, int kBits>
     }
 }
 
-// The sums of open games, kBits columns and those of the lanes in registers.
+// The sums of games that wait, kBits columns and those of the lanes in registers.
 template <int kBits>
-void add_cubes(const CubeGames& games, const OpenCubes& open) {
-    const std::int32_t* strides = games.columns->stride + kLaneBits;
-    const int n_top = games.columns->n - kLaneBits - kBits;
-    const double middle = 0.5 * (games.lower + games.upper);
-    const Vec most = splat<Vec>(games.upper - middle), one = rounded(splat<Vec>(1));
-    const Vec weight = load<Vec>(games.lane_weights);
+void add_group(const WaitingCubes::Group& group, const double* const* open) {
+    const std::int32_t* strides = group.columns->stride + kLaneBits;
+    const int n = group.columns->n, n_top = n - kLaneBits - kBits;
+    const double middle = 0.5 * (group.lower + group.upper);
+    const Vec most = splat<Vec>(group.upper - middle), one = rounded(splat<Vec>(1));
+    const Vec weight = load<Vec>(group.lane_weights);
+    const double all_middles = static_cast<double>(group.end - group.begin) * middle;
     for (int top = 0; top < 1 << n_top; ++top) {
-        double* table = games.table;
+        double* table = group.table;
         for_bits(top, [&](int j) { table += strides[kBits + j]; });
         Vec sums[1 << kBits];
-        unrolled<0, 1 << kBits>([&]<int k>() { sums[k] = splat<Vec>(static_cast<double>(open.n) * middle); });
-        for (Index i = 0; i < open.n; ++i) {
-            const double* own = open.at[i];
-            Vec score = splat<Vec>(own[games.columns->n * kLanes] - middle);
+        unrolled<0, 1 << kBits>([&]<int k>() { sums[k] = splat<Vec>(all_middles); });
+        for (Index i = group.begin; i < group.end; ++i) {
+            const double* own = open[i];
+            Vec score = splat<Vec>(own[n * kLanes] - middle);
             unrolled<0, kLaneBits>(
                 [&]<int j>() { score += (kPlaces >> j & 1) != 0 ? splat<Vec>(own[j * kLanes]) : Vec{}; });
             for_bits(top, [&](int j) { score += splat<Vec>(own[(kLaneBits + kBits + j) * kLanes]); });
@@ -159,30 +178,45 @@ void add_cubes(const CubeGames& games, const OpenCubes& open) {
     }
 }
 
+void add_cubes(WaitingCubes& waiting) {
+    for (Index i = 0; i < waiting.n_groups; ++i) {
+        const WaitingCubes::Group& group = waiting.groups[i];
+        const int bits = group.columns->n - kLaneBits;
+        const auto run = bits == 0   ? add_group<0>
+                         : bits == 1 ? add_group<1>
+                         : bits == 2 ? add_group<2>
+                         : bits == 3 ? add_group<3>
+                                     : add_group<kMostBlockBits>;
+        run(group, waiting.open);
+    }
+    waiting.n_vectors = waiting.n_groups = waiting.n_open = 0;
+}
+
 template <bool kOneEach>
-void compare_all(const CubeGames& games, double* differences, OpenCubes& open) {
-    open.n = 0;
+[[gnu::always_inline]] inline void compare_all(const CubeGames& games, WaitingCubes& waiting) {
+    ConditionSums sums{};
+    const Index begin = waiting.n_open;
     for (int word = 0; word < kCubeRows / 64; ++word)
         for (std::uint64_t bits = games.rows[word]; bits != 0;) {
             const int first = __builtin_ctzll(bits);
             const auto own = static_cast<std::uint32_t>(bits >> first & ((1U << kVec) - 1));
             bits &= ~(std::uint64_t{own} << first);
-            compare_rows<kOneEach>(games, 64 * word + first, own, differences, open);
-            differences += (games.columns->n + 1) * kLanes;
+            double* differences = waiting.differences + waiting.n_vectors++ * kLanes * (kCubePlayers + 1);
+            compare_rows<kOneEach>(games, 64 * word + first, own, differences, waiting, sums);
         }
+    const auto add = [&](int player, Vec value) {
+        double* own = games.sums + player * kLanes;
+        store<Vec>(own, load<Vec>(own) + value);
+    };
+    for_bits(games.of_row, [&](int player) { add(player, sums.to_row); });
+    for_bits(games.of_other, [&](int player) { add(player, -sums.from_other); });
+    waiting.groups[waiting.n_groups] = {games.columns, games.lower, games.upper,   games.lane_weights,
+                                        games.table,   begin,       waiting.n_open};
+    waiting.n_groups += waiting.n_open > begin ? 1 : 0;
 }
 
-void clipped_cubes(const CubeGames& games, double* differences) {
-    OpenCubes open;
-    (games.one_each ? compare_all<true> : compare_all<false>)(games, differences, open);
-    if (open.n == 0) return;
-    const int bits = games.columns->n - kLaneBits;
-    const auto run = bits == 0   ? add_cubes<0>
-                     : bits == 1 ? add_cubes<1>
-                     : bits == 2 ? add_cubes<2>
-                     : bits == 3 ? add_cubes<3>
-                                 : add_cubes<kMostBlockBits>;
-    run(games, open);
+void compare_cubes(const CubeGames& games, WaitingCubes& waiting) {
+    (games.one_each ? compare_all<true> : compare_all<false>)(games, waiting);
 }
 
 }  // namespace

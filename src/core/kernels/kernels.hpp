@@ -77,9 +77,10 @@ struct OpenGames {
 constexpr int kCubeRows = 128, kCubePlayers = 10;  // at most
 struct CubeColumns {                               // those that are free, first the columns that lanes differ in
     std::int32_t n;
-    std::int32_t player[kCubePlayers];  // n_players: a column of the lanes that is not free
-    std::int32_t stride[kCubePlayers];  // in a table
-    std::int32_t layout;                // of the table
+    std::int64_t player[kCubePlayers];                     // n_players: a column of the lanes that is not free
+    std::int64_t steps[kCubePlayers], sums[kCubePlayers];  // where these are, of the first input, and of the column
+    std::int32_t stride[kCubePlayers];                     // in a table
+    std::int32_t layout;                                   // of the table
 };
 struct CubeGames {
     const CubeColumns* columns;
@@ -94,6 +95,22 @@ struct CubeGames {
     const double* lane_weights;          // kLanes: the weight of the game, 0 for lanes that it has no coalitions in
     double* sums;                        // contributions: kLanes per column
     double* table;                       // values of coalitions, from that with the columns of x alone on
+};
+// Games that are clipped somewhere in their cubes wait here: the processor has long known how many they are when they
+// are counted, and does not guess.
+constexpr int kCubeVectors = 32;  // as many or more vectors of rows: it is time to count
+struct WaitingCubes {
+    struct Group {  // games of the same node and conditions
+        const CubeColumns* columns;
+        double lower, upper;
+        const double* lane_weights;
+        double* table;
+        std::int64_t begin, end;
+    };
+    std::int64_t n_vectors, n_groups, n_open;
+    double* differences;  // room for kLanes × (kCubePlayers + 1) for each vector of rows
+    Group groups[kCubeVectors + 1];
+    const double* open[kLanes * (kCubeVectors + kCubeRows)];  // what columns add, then the score: kLanes apart
 };
 
 // The model of a node over a range of values of one number, see explain/effect_lines.hpp: rows differ in its start, the
@@ -386,9 +403,11 @@ struct Kernels {
     // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
     void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
 
-    // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions, and else
-    // the outputs to the table. Room for differences: kLanes × kCubePlayers for each vector of rows.
-    void (*clipped_cubes)(const CubeGames& games, double* differences);
+    // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions; the
+    // others wait.
+    void (*compare_cubes)(const CubeGames& games, WaitingCubes& waiting);
+    // Adds the outputs of those that wait to their tables.
+    void (*add_cubes)(WaitingCubes& waiting);
 
     // Adds up rows whose lines are within the bounds, or beyond one of them; lists the others, and returns their
     // number. Room for eight more.
@@ -420,7 +439,7 @@ struct Kernels {
     void (*add_curve)(const double* at_points, int n_points, const double* basis, std::int64_t stride,
                       std::int64_t begin, std::int64_t end, double lower, double upper, double weight, double* out);
 
-    // How many columns the lanes of clipped_cubes differ in.
+    // How many columns the lanes of add_cubes differ in.
     int cube_lanes;
 
     // Steps along the path to a node, see PathRule. Writes whether rows meet the conditions on the column of a split
