@@ -167,6 +167,8 @@ inline void walk(const Walks& walks, Index n, Visit visit) {
     walk<kGaps, kShort>(walks, n, visit, [](std::int32_t, std::int32_t) {});
 }
 
+constexpr Index kFirstCache = 8192;  // numbers
+
 // Has the parameters of a node's models read before they are asked for: in a large tree they are far from each other.
 template <class T>
 inline void prefetch_models(const TreeView& tree, std::int32_t node) {
@@ -306,18 +308,21 @@ void walk_scores(const Walks& walks, Index n, int input_width, double* out, Inde
     }
     if (any.sum_path) {
         for (Index i = 0; i < n; ++i) out[i] = 0;
-        walk<kGaps, kShort>(
-            walks, n,
-            [&](std::int32_t i, std::int32_t node) {
-                const TreeView& tree = walks.tree(i);
-                const Index model = model_of(tree, node);
-                if (model < 0) return;  // the root
-                const double value = linear_model<T>(tree, model, model, walks.inputs(i), input_width);
-                const double low = lower<T>(tree, node), high = upper<T>(tree, node);
-                const double above = value < low ? low : value;
-                out[i] += above > high ? high : above;
-            },
-            [&](std::int32_t i, std::int32_t node) { prefetch_models<T>(walks.tree(i), node); });
+        const auto add = [&](std::int32_t i, std::int32_t node) {
+            const TreeView& tree = walks.tree(i);
+            const Index model = model_of(tree, node);
+            if (model < 0) return;  // the root
+            const double value = linear_model<T>(tree, model, model, walks.inputs(i), input_width);
+            const double low = lower<T>(tree, node), high = upper<T>(tree, node);
+            const double above = value < low ? low : value;
+            out[i] += above > high ? high : above;
+        };
+        if (any.n_models * (1 + any.n_inputs) <= kFirstCache) {  // many rows have it there soon
+            walk<kGaps, kShort>(walks, n, add);
+        } else {
+            walk<kGaps, kShort>(walks, n, add,
+                                [&](std::int32_t i, std::int32_t node) { prefetch_models<T>(walks.tree(i), node); });
+        }
         return;
     }
     std::int32_t leaf[kRowsAtOnce];
@@ -383,7 +388,7 @@ constexpr Index kSlack = 8;  // that the last vector may be written over
 
 // Whether that takes less time than it saves. From the second cache, wide models are read faster as bytes.
 inline bool is_unpacked(const TreeView& tree, Index n, int width) {
-    constexpr Index kPerRow = 64, kFirstCache = 8192;  // numbers
+    constexpr Index kPerRow = 64;  // numbers
     constexpr int kNarrow = 16;
     const Index n_values =
         tree.n_models * tree.n_outputs * unpacked_stride(tree.n_inputs, width) + (tree.sum_path ? 2 * tree.n_nodes : 0);
