@@ -129,7 +129,8 @@ def grow_trees(
     device: str = "cpu",
 ) -> ForestColumns:
     """Grow a tree for each seed; ``first_number`` is the first tree's number in messages."""
-    if _bytes_at_most(data, len(seeds), largest_hidden_layer(params["node_model"])) > SMALL:  # most tables are small, and their fits take milliseconds
+    n_hidden = largest_hidden_layer(params["node_model"])
+    if _bytes_at_most(data, len(seeds), n_hidden) > SMALL:  # most tables are small, and their fits take milliseconds
         check_trees(data, params, dtype, threads)
     pieces: list[Piece] = []
     if device != "cpu":
@@ -165,7 +166,7 @@ def _bytes_at_most(data: TrainingData, n_trees: int, n_hidden: float) -> float:
     n_rows, n_features = data.X.shape
     per_node = 64 + 8 * data.loss.n_outputs * (1 + max(n_features, n_hidden))
     per_tree = 2.0 * n_rows * per_node + 8.0 * n_hidden * (1 + n_features)
-    return per_tree * (n_trees + _GROWING_AT_ONCE)
+    return float(per_tree * (n_trees + _GROWING_AT_ONCE))
 
 
 def _grow_in_core(

@@ -100,7 +100,7 @@ class Objective:
 
     def n_rows(self, rows: Mask) -> float:
         """Return how many rows of the same weight would tell as much as some rows."""
-        return np.count_nonzero(rows) if self.weight is None else effective_rows(self.weight[rows])
+        return float(np.count_nonzero(rows)) if self.weight is None else effective_rows(self.weight[rows])
 
     def average(self, losses: Floats, rows: Mask) -> float:
         """Return the weighted mean over some rows; NaN if none of them has any weight."""
@@ -114,7 +114,7 @@ class Objective:
     def shares(self, rows: Mask) -> Floats:
         """Return the weights of some rows that have any, adding up to 1."""
         if self.weight is None:
-            n = np.count_nonzero(rows)
+            n = int(np.count_nonzero(rows))
             return np.full(n, 1 / max(n, 1))
         weight: Floats = self.weight[rows]
         return np.asarray(weight / np.sum(weight))

@@ -67,8 +67,7 @@ inline void left_sums_of(const double* x, const std::int32_t* rows, Index n, Ind
             });
         });
     }
-    unrolled<0, kParts * kStats>(
-        [&]<int t>() { store<V>(parts[t / kStats].sums + (t % kStats) * stride, total[t]); });
+    unrolled<0, kParts * kStats>([&]<int t>() { store<V>(parts[t / kStats].sums + (t % kStats) * stride, total[t]); });
 }
 
 template <int kStats>
