@@ -167,7 +167,7 @@ def assert_interrupted_soon(prepare, work="estimator.fit(X, y)", check=CHECK_FIT
     [
         ("BoostForestRegressor(500, n_jobs=1)", 2),
         ("BoostForestClassifier(500, n_jobs=2, verbose=1)", 2),
-        ("BoostTreeRegressor(batch_size=None, min_samples_leaf=1, n_cuts=30)", 2),  # one tree alone takes long enough
+        ("BoostTreeRegressor(batch_size=None, min_samples_leaf=1, n_cuts=200)", 2),  # one tree alone takes long enough
         ('BoostTreeClassifier(node_model="svr", batch_size=None, max_leaf_nodes=2)', 40),  # from here on a single node
         ("BoostTreeRegressor(n_cuts=20_000, batch_size=None, max_leaf_nodes=2)", 2),
         ("BoostTreeRegressor(node_model=ELM(10_000), batch_size=None, max_leaf_nodes=2)", 2),
