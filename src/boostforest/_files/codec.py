@@ -215,9 +215,9 @@ def _kind(column: TableColumn) -> int:
 def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
-    if len(stages) > 1:
-        long = max(stages.steps) > 1  # of classes: such steps need units
-        units = stages.counts if long else stages.units or None
+    if len(stages) > 1 or stages.steps[0] != 1:
+        needs_units = stages.steps[0] != 1 or max(stages.steps) > 1
+        units = stages.counts if needs_units else stages.units or None
         tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": units}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor

@@ -267,7 +267,7 @@ class Mixture:
 
     def __init__(self, objective: Objective, forest: Forest, chains: list[Chain]) -> None:
         self._objective, self._offset = objective, objective.offset
-        self.rows = objective.counted(forest.seen & np.logical_and.reduce([chain.oob.seen for chain in chains]))
+        self.rows = objective.counted(np.logical_and.reduce([forest.seen, *(chain.oob.seen for chain in chains)]))
         own = forest.scores if objective.offset is None else forest.scores - objective.offset
         self._parts = np.stack([own, *(chain.oob.mean for chain in chains)])
         curvature = objective.loss.curvature(forest.scores)
@@ -287,9 +287,9 @@ class Mixture:
 
     @cached_property
     def alone(self) -> Floats:
-        """The weights of the forest without chains: probabilities are calibrated in the end, so they are here."""
+        """The weights of the forest without chains: probabilities are calibrated in the end, numbers scaled."""
         first = np.eye(len(self._parts))[0]
-        return self._least(first, first > 0) if self._objective.loss.n_classes else first
+        return self._least(first, first > 0)
 
     def t_value(self, weights: Floats) -> float:
         """Return the t value of the change of the loss against the forest alone."""

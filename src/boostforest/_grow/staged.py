@@ -95,9 +95,12 @@ class StageGrower:
         if not boosts_first:
             self._add_stages(grown, best, most, budget)
         has_left = boosts_first or (self._leaves_to_boosting and len(self._growth.data.y) < MANY_ROWS)
-        if self._booster is not None and not self._add_chains(grown, self._booster) and has_left:
+        has_chains = self._booster is not None and self._add_chains(grown, self._booster)
+        if self._booster is not None and not has_chains and has_left:
             self._booster = None
             self._add_stages(grown, best, most, budget)
+        if self._n_stages == "auto" and not has_chains and self._scales:
+            self._scale(grown)
         self._growth.finish()
         return grown
 
@@ -115,6 +118,21 @@ class StageGrower:
             grown.stages = grown.stages.add(group.n_trees, step)
             grown.losses.append(self._objective.average(self._objective.losses(grown.scores), grown.seen))
 
+    def _scale(self, grown: Grown) -> None:
+        """Multiply the scores of a forest by a factor: averaged trees with penalties often are too near to the mean."""
+        mixture = Mixture(self._objective, self._forest(grown), [])
+        if mixture.rows.any():
+            grown.scores = mixture.scores(mixture.alone)
+            self._multiply_steps(grown, float(mixture.alone[0]))
+            grown.losses[-1] = self._objective.average(self._objective.losses(grown.scores), grown.seen)
+
+    def _multiply_steps(self, grown: Grown, factor: float) -> None:
+        """Multiply what the stages count; of a forest that counts nothing one tree is left, as a stage has to be there."""
+        if factor == 0:
+            grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
+            grown.losses = grown.losses[:1]
+        grown.stages = grown.stages.times(factor)
+
     def _add_chains(self, grown: Grown, booster: Booster) -> bool:
         """Add boosted stages if they are worth it, and return whether they are; all steps are weighed anew."""
         forest = self._forest(grown)
@@ -128,11 +146,7 @@ class StageGrower:
         mixed = mixture.scores(weights)
         known = np.logical_and.reduce([chain.oob.seen for chain in chains])  # others keep the forest's scores
         grown.scores = np.where(known[:, None], mixed, grown.scores)
-        if weights[0] == 0:  # a forest that counts nothing; a stage of it has to be there
-            grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
-            grown.losses = grown.losses[:1]
-        stages = grown.stages
-        grown.stages = replace(stages, steps=tuple(float(weights[0] * step) for step in stages.steps))
+        self._multiply_steps(grown, float(weights[0]))
         for chain, weight in zip(chains, weights[1:], strict=True):
             grown.groups.append(Group({}, chain.model, chain.oob))
             grown.stages = grown.stages.add(chain.model.n_trees, float(weight), chain.n_bags)
@@ -267,6 +281,11 @@ class StageGrower:
         if isinstance(self._growth.data.loss, Several):
             return True
         return self._has_plenty_of_rows and self._booster.outweighs(self._forest(grown))
+
+    @property
+    def _scales(self) -> bool:
+        """Whether scores are multiplied by a factor in the end: those of classes are when they are calibrated."""
+        return self._objective.loss.boosts and self._objective.loss.n_classes == 0
 
     @property
     def _has_plenty_of_rows(self) -> bool:

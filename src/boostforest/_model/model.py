@@ -62,6 +62,10 @@ class Stages:
         ends = (*self.ends, self.ends[-1] + n_trees)
         return Stages(ends, (*self.steps, step), units if self.units or n_bags is not None else ())
 
+    def times(self, factor: float) -> Stages:
+        """Return the stages with all steps multiplied."""
+        return replace(self, steps=tuple(factor * step for step in self.steps))
+
     def members(self, seeds: Seeds) -> list[list[tuple[int, int]]]:
         """Return the trees, first and end, of every member of each stage: one tree, or those of a bag."""
         return [
