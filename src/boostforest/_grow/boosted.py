@@ -33,9 +33,11 @@ from .parameters import TREE_PARAMETERS
 
 _BAGS_OF_FEW_ROWS, _FEW_ROWS = 10, 1000  # to which rows are dealt so that two of them leave a row out,
 N_BAGS = 8  #   and with more rows mostly one
-_FEWER_BAGS, _MANY_SCORES = 5, 5_000  # of more scores (rows times outputs), or several targets: they take longer
+_FEWER_BAGS, _MANY_SCORES = 5, 3_300  # of more scores (rows times outputs), or several targets: they take longer
 _BAGS_OF_MANY_ROWS, _MANY_ROWS = 4, 16_000
 _TRIAL_BAGS, _TRIAL_ROUNDS = 2, 256
+_ROWS_OF_DOUBT = 3_300  # from here on all bags decide, not those of the trial, whether bags from nothing are of use if
+_NEARLY = 0.2  #   they alone raise the loss by no more than this share in the trial
 _ROWS_OF_ONE_CHAIN = 10_000  # from here on only the better chain is boosted if, in the trial,
 _OF_ONE_CHAIN = 0.02  #   it alone raises the loss by no more: whole, it finds most of what both would
 _ACCEPTED = -1.0  # t value of the change of the loss, in the trial and by all bags
@@ -373,9 +375,10 @@ class Booster:
         if mixture.rows.sum() < _LEAST_ROWS:
             return None
         weights = mixture.fit()
-        if mixture.t_value(weights) > _ACCEPTED:
-            return None
-        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if w >= LEAST_WEIGHT]
+        is_accepted = mixture.t_value(weights) <= _ACCEPTED
+        useful = [chain for chain, w in zip(tried, weights[1:], strict=True) if is_accepted and w >= LEAST_WEIGHT]
+        if self._from_nothing not in useful and self._is_nearly_as_good(forest):
+            useful.insert(0, self._from_nothing)
         if len(useful) > 1 and len(self._growth.data.y) >= _ROWS_OF_ONE_CHAIN:
             losses = [self._loss_beside(forest, [chain]) for chain in useful]
             if min(losses) <= self._loss_beside(forest, useful) + _OF_ONE_CHAIN * abs(min(losses)):
@@ -398,6 +401,17 @@ class Booster:
         """Tell whether bags from nothing, as a trial, count more than the forest."""
         of_forest, of_chain = self._weights_beside(forest)
         return bool(of_chain > of_forest)
+
+    def _is_nearly_as_good(self, forest: Forest) -> bool:
+        """Tell whether bags from nothing come near to the forest in their trial, which is short, and may be chance."""
+        if len(self._growth.data.y) < _ROWS_OF_DOUBT or self._growth.data.loss.n_outputs > 1:
+            return False
+        mixture = Mixture(self._growth.objective, forest, [self._from_nothing])
+        of_forest, of_chain = (
+            self._growth.objective.average(mixture.losses(weights), mixture.rows)
+            for weights in (mixture.alone, np.array([0.0, 1.0]))
+        )
+        return bool(of_chain <= of_forest + _NEARLY * abs(of_forest))
 
     def _weights_beside(self, forest: Forest) -> Floats:
         return Mixture(self._growth.objective, forest, [self._from_nothing]).fit()
