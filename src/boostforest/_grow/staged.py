@@ -36,7 +36,10 @@ _GROUP_TREES_OF_PLENTY, _TRIAL_TREES_OF_PLENTY = 3, 8  # of rows, which tell mor
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
-_HOPEFUL = -0.2  # the same in its trial, whose few trees do not tell much
+# The same in its trial, whose few trees do not tell much: of the second stage, and of later ones, which bring less; then
+# of any of them after a few dozen trees.
+_HOPEFUL, _HOPEFUL_LATER, _STILL_HOPEFUL = -0.2, -0.6, -0.7
+_TREES_OF_SECOND_LOOK = 24  # beyond those of the trial
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
 _LONGEST_OF_CLASSES = 3  # step: where classes are separated, the loss never stops falling
 _STEP_SETTLED = 1e-3
@@ -107,7 +110,8 @@ class StageGrower:
     def _add_stages(self, grown: Grown, best: Settings, most: int, budget: int) -> None:
         """Add forests while they help, up to so many stages."""
         for _ in range(len(grown.stages), most):
-            group, step, rows = self._next_stage(grown.scores, best, budget // (2 * (most - 1)))
+            hopeful = _HOPEFUL if len(grown.stages) == 1 else _HOPEFUL_LATER
+            group, step, rows = self._next_stage(grown.scores, best, budget // (2 * (most - 1)), hopeful)
             losses = self._losses(grown.scores, group.oob, step)
             before = self._objective.losses(grown.scores)
             t = self._objective.t_value(losses - before, rows)
@@ -239,8 +243,13 @@ class StageGrower:
 
     # ------------------------------------------------------------------------------------------------ later stages
 
-    def _next_stage(self, scores: Floats, best: Settings, n_trees: int) -> tuple[Group, float, Any]:
-        """Return the trees of a stage that starts from these scores, its step and the rows that judge it."""
+    def _next_stage(
+        self, scores: Floats, best: Settings, n_trees: int, hopeful: float
+    ) -> tuple[Group, float, Any]:
+        """Return the trees of a stage that starts from these scores, its step and the rows that judge it.
+
+        ``hopeful``: t value of the change of the loss that its first trees have to reach.
+        """
         growth, start = self._growth, np.ascontiguousarray(scores)
         n_trees = max(n_trees, LEAST_TREES)
         plain = self._plain_trees(best)
@@ -256,11 +265,22 @@ class StageGrower:
             if not of_tried[0] < change[0]:
                 break
             chosen, change = tried, of_tried
-        if change[0] == 0 or (self._n_stages == "auto" and change[1] > _HOPEFUL):
+        judges = self._n_stages == "auto"
+        if change[0] == 0 or (judges and change[1] > hopeful):
             return chosen, 0.0, chosen.oob.seen
-        more = growth.grow(chosen.settings, growth.seeds(max(n_trees - n_tried, LEAST_TREES)), start)
-        group = Group(chosen.settings, chosen.model + more.model, chosen.oob + more.oob)
+        n_left = max(n_trees - n_tried, LEAST_TREES)
+        n_next = min(n_left, _TREES_OF_SECOND_LOOK)
+        group = self._with_more_trees(chosen, n_next, start)
+        if judges and n_next < n_left and self._change(scores, group.oob)[1] > _STILL_HOPEFUL:
+            return group, 0.0, group.oob.seen
+        group = self._with_more_trees(group, n_left - n_next, start)
         return group, *self._step(scores, group.oob)
+
+    def _with_more_trees(self, group: Group, n: int, start: Floats) -> Group:
+        if n == 0:
+            return group
+        more = self._growth.grow(group.settings, self._growth.seeds(n), start)
+        return Group(group.settings, group.model + more.model, group.oob + more.oob)
 
     def _plain_trees(self, best: Settings) -> list[Settings]:
         """Return settings of trees without slopes to try, those with more thresholds if the first are good."""
