@@ -337,6 +337,26 @@ def test_bags_that_go_on_are_those_without_a_pause(n_classes, pause, overshoot):
         paused.go_on(60, 1)
 
 
+def test_all_bags_decide_where_there_are_rows_for_them_and_bags_from_nothing_come_near(monkeypatch):
+    """Lines leave nothing to boosting: the trial says so, and so do all bags where they are asked."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    y = X @ [3.0, 2.0, 1.0] + np.random.default_rng(1).normal(size=400)
+    whole = []
+    grow = boosted.Booster._whole
+    monkeypatch.setattr(boosted.Booster, "_whole", lambda *own: whole.append(own[1].starts_at_forest) or grow(*own))
+
+    def grown_whole(rows_of_doubt, nearly):
+        monkeypatch.setattr(boosted, "_ROWS_OF_DOUBT", rows_of_doubt)
+        monkeypatch.setattr(boosted, "_NEARLY", nearly)
+        whole.clear()
+        forest = BoostForestRegressor(40, random_state=0).fit(X, y)
+        assert not any(forest.stages_.boosted)
+        return list(whole)
+
+    assert grown_whole(401, 10.0) == grown_whole(400, -0.5) == []
+    assert grown_whole(400, 10.0) == [False]
+
+
 def test_a_trial_that_was_cut_goes_on(monkeypatch):
     def fit():
         forest = paper_regressor(60, boost=True).fit(*wavy())

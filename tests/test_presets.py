@@ -159,7 +159,8 @@ def test_steps_are_longer_where_classes_are_separated():
     forest = BoostForestClassifier(60, boost=False, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
     assert 1 < max(forest.stages_.steps) <= 3
     regressor = BoostForestRegressor(60, boost=False, random_state=0).fit(X, X[:, 0] * X[:, 1])
-    assert max(regressor.stages_.steps) <= 1
+    first, *others = regressor.stages_.steps
+    assert max(others, default=1) <= first
 
 
 def leaves(forest):

@@ -274,3 +274,34 @@ def test_rows_that_no_tree_leaves_out_cannot_judge_but_do_no_harm(settings):
         ).fit([[1.0, 2.0]], [3.0])
     assert forest.n_stages_ == 1
     assert_allclose(forest.predict([[1.0, 2.0], [5.0, 5.0]]), 3.0)
+
+
+def test_scores_of_a_regression_are_scaled_by_the_factor_that_is_best_out_of_bag():
+    """Trees with large penalties give a part of the slope; the factor is that of least squares, held near 1."""
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    y = X @ [3.0, 2.0, 1.0, 0.0] + np.random.default_rng(1).normal(size=400)
+    settings = {"n_stages": "auto", "reg_lambda": 1000.0, "max_leaf_nodes": 2, "random_state": 0}
+    forest = paper_regressor(60, oob_score=True, **settings).fit(X, y)
+    factor = forest.steps_[0]
+    assert factor > 1.05 and not any(forest.stages_.boosted)
+    plain = forest.oob_prediction_ - y.mean()
+    trees = plain / factor  # what they predict as they are
+    assert factor == pytest.approx(((y - y.mean()) @ trees) / (trees @ trees), rel=0.02)
+    assert np.mean((y - y.mean() - plain) ** 2) < np.mean((y - y.mean() - trees) ** 2)
+    fresh = np.random.default_rng(2).normal(size=(2000, 4))
+    target = fresh @ [3.0, 2.0, 1.0, 0.0] - y.mean()
+    predicted = forest.predict(fresh) - y.mean()
+    assert np.mean((predicted - target) ** 2) < np.mean((predicted / factor - target) ** 2)
+
+
+def test_what_is_only_noise_is_scaled_towards_the_mean():
+    X, y = np.random.default_rng(0).normal(size=(300, 3)), np.random.default_rng(1).normal(size=300)
+    forest = BoostForestRegressor(60, random_state=0).fit(X, y)
+    assert 0 <= forest.steps_[0] < 0.7
+    assert np.std(forest.predict(X)) < 0.3 * np.std(y)
+
+
+def test_stages_and_factors_that_were_set_stay_as_they_are():
+    X, y = smooth_table(200)
+    assert paper_regressor(60, n_stages=2).fit(X, y).steps_[0] == 1
+    assert paper_regressor(60).fit(X, y).steps_.tolist() == [1]

@@ -255,7 +255,8 @@ class ForestArguments(BaggingArguments, TreeArguments):
         doc="""int, "auto" or None
         Stages of the forest. Each one is a forest that starts from the out-of-bag predictions of those before it and
         corrects what they leave over; its share, from 0 to 1, is what lowers the out-of-bag loss most. The first stage
-        has half of the trees. "auto": up to three, while the out-of-bag loss falls. None: as the preset has it.""",
+        has half of the trees. "auto": up to three, while the out-of-bag loss falls; in regression all of them are then
+        multiplied by the factor, near 1, that is best out of bag. None: as the preset has it.""",
     )
     pool: str | None = argument(
         default=None,

@@ -101,7 +101,8 @@ STAGE_ATTRIBUTES = """\
 n_stages_ : int
     Stages that the forest has.
 steps_ : ndarray of shape (n_stages_,)
-    What each stage counts; 1 for the first, unless there are boosted stages.
+    What each stage counts. With one number of stages that was set, and for classes without boosted stages, 1 for the
+    first; else found out of bag.
 stages_ : Stages
     `stages_.ends` has the number of trees up to the end of each stage; `stages_.units`, if there are boosted stages,
     what the sum over the trees of each stage is divided by: their number or, if it is boosted, that of its bags.

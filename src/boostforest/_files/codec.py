@@ -216,8 +216,8 @@ def _encode_stages(stages: Stages, calibration: Calibration) -> dict[str, Any]:
     """Return how the trees of a forest make a prediction, where it is not their mean."""
     tensors: dict[str, Any] = {}
     if len(stages) > 1 or stages.steps[0] != 1:
-        needs_units = stages.steps[0] != 1 or max(stages.steps) > 1
-        units = stages.counts if needs_units else stages.units or None
+        has_units = stages.units or stages.steps[0] != 1 or max(stages.steps) > 1  # readers want units for such steps
+        units = stages.counts if has_units else None
         tensors |= {"stage_end": stages.ends, "stage_step": stages.steps, "stage_units": units}
     if calibration.factor != 1.0:
         tensors["calibration_factor"] = calibration.factor
@@ -396,6 +396,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         _decode_sparse(t) if "sparse_chosen" in t else None,
     )
     ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
+    stages = Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist()))
     knots = []
     if "knot_start" in t:
         knots = [(t["knot_x"][a:b], t["knot_y"][a:b]) for a, b in itertools.pairwise(t["knot_start"])]
@@ -413,7 +414,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["tree_seeds"],
         drawn,
         tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
-        Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist())),
+        stages if any(stages.boosted) else replace(stages, units=()),
         Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(

@@ -57,7 +57,10 @@ _REGRESSORS = When("regressors", optional=False, task="regression")
 _CLASSIFIERS = When("classifiers", optional=False, task="classification")
 _HIDDEN = When("with a hidden layer")
 _NETWORKS = When("with networks")
-_STAGES = When("several stages", forests=True)
+_STAGES = When("several stages, or a step other than 1", forests=True)
+_STAGES_WITH_UNITS = When(
+    "with boosted stages, a first step other than 1 or one above 1", forests=True, needs="stage_end"
+)
 _KNOTS = When("calibrated by a line", task="classification", forests=True)
 _LEFT_OUT = When("with intervals", task="regression", forests=True)
 _LOCAL = When("with intervals of local width", task="regression", forests=True, needs="residuals")
@@ -168,7 +171,7 @@ TENSORS = (
     Field(
         "stage_units", "I64", "stages",
         "what the sum over the trees of each stage is divided by: its trees or, if it is boosted, its bags, whose "
-        "trees have the same seed", When("with boosted stages", forests=True, needs="stage_end"), (STAGE_UNITS,), 3,
+        "trees have the same seed", _STAGES_WITH_UNITS, (STAGE_UNITS,), 3,
     ),
     Field("oob_loss", "F64", "stages", "out-of-bag loss after each stage", When("if known", forests=True), since=2),
     Field(

@@ -36,8 +36,8 @@ _GROUP_TREES_OF_PLENTY, _TRIAL_TREES_OF_PLENTY = 3, 8  # of rows, which tell mor
 _ROWS_OF_COMPANY = 1000  # from here on settings are judged together with boosted trees, of which two bags tell enough
 _ROWS_OF_BOOSTING = 4000  # from here on trees without slopes are left to boosting, which is quicker
 _ACCEPTED = -1.0  # t value of the change of the loss by a stage
-# The same in its trial, whose few trees do not tell much: of the second stage, and of later ones, which bring less; then
-# of any of them after a few dozen trees.
+# The same in its trial, whose few trees do not tell much: of the second stage, and of later ones, which bring less;
+# then of any of them after a few dozen trees.
 _HOPEFUL, _HOPEFUL_LATER, _STILL_HOPEFUL = -0.2, -0.6, -0.7
 _TREES_OF_SECOND_LOOK = 24  # beyond those of the trial
 _SETTLED = 0.005  # share of the loss that more trees could still take away: then there are enough
@@ -131,7 +131,7 @@ class StageGrower:
             grown.losses[-1] = self._objective.average(self._objective.losses(grown.scores), grown.seen)
 
     def _multiply_steps(self, grown: Grown, factor: float) -> None:
-        """Multiply what the stages count; of a forest that counts nothing one tree is left, as a stage has to be there."""
+        """Multiply what the stages count; of a forest that counts nothing one tree is left, as there has to be one."""
         if factor == 0:
             grown.groups, grown.stages = [self._growth.first_trees(grown.groups[0], 1)], Stages((1,))
             grown.losses = grown.losses[:1]
@@ -243,9 +243,7 @@ class StageGrower:
 
     # ------------------------------------------------------------------------------------------------ later stages
 
-    def _next_stage(
-        self, scores: Floats, best: Settings, n_trees: int, hopeful: float
-    ) -> tuple[Group, float, Any]:
+    def _next_stage(self, scores: Floats, best: Settings, n_trees: int, hopeful: float) -> tuple[Group, float, Any]:
         """Return the trees of a stage that starts from these scores, its step and the rows that judge it.
 
         ``hopeful``: t value of the change of the loss that its first trees have to reach.
