@@ -36,7 +36,7 @@ from .._files.files import save
 from .._grow.data import TrainingData
 from .._grow.native import Request
 from .._grow.parameters import ClassificationTreeArguments, RegressionTreeArguments, TreeArguments, tree_pools
-from .._grow.rounding import with_smallest_dtype
+from .._grow.rounding import first_dtype, with_smallest_dtype
 from .._losses import REGRESSION_LOSSES, AcceleratedFailureTime, ClassTargets, Loss, OwnLoss, Several, SquaredErrors
 from .._losses.aft import concordance, read_times
 from .._losses.several import classes_loss
@@ -179,7 +179,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         given = self._read_training(X, y, sample_weight, offset, before, entropy)
         data = self._prepare(given, given.y, before, entropy, threads)
         chooses = data.short_thresholds
-        dtype = "float64" if chooses else self._dtype() if before is None else before.columns.dtype.name
+        dtype = self._dtype() if before is None else before.columns.dtype.name
+        if chooses:
+            dtype = first_dtype(data, asked["reg_lambda"], scaled=self.scale)
         pools = self._pools_for(asked, data, len(given.y))
         verbose, device = getattr(self, "verbose", 0), getattr(self, "device", "cpu")
         request = Request(pools, self._shorthands, entropy, dtype, threads, verbose, engine, device)

@@ -17,6 +17,7 @@ from .._model.model import Model, Places
 from .._model.pruning import with_members
 from .data import TrainingData
 from .objective import Objective
+from .parameters import smallest
 
 TOLERANCE = 0.001  # by which the loss may rise
 _OF_BOOSTED = 0.0005  # of the squared error, or another loss: what the constants of boosted trees may add to it
@@ -30,6 +31,7 @@ _MANY_ROWS, _JUDGES = 8000, 2000  # from here on so many rows judge: all trees a
 SHOWN_DIGITS, _RANGE_DIGITS = 2, 3  # in base 2, of what is only looked at and of clip ranges, as the core has them
 ANY_UNIT = 1000  # an exponent: no clip range is as large
 _HIDDEN_DIGITS, _WEIGHT_DIGITS = 8, 3  # of hidden layers, and of the rows of left children in boosted trees
+_ROWS_OF_SINGLES, _LEAST_PENALTY = 1000, 1e-5  # from here on forests grow in float32: half as much is written and read
 _GOLDEN = (5**0.5 - 1) / 2
 _MOST_CONSTANT = 126  # units: one may be added
 
@@ -50,6 +52,16 @@ class Units:
         return Units(self.forest + shift, tuple(unit + shift for unit in self.boosted))
 
 
+def first_dtype(data: TrainingData, penalties: Any, *, scaled: bool) -> str:
+    """Return the type in which a forest is grown whose type is chosen in the end: float32 for many rows.
+
+    In units of standard deviations nothing is too large for it, and the penalty keeps slopes from cancelling out.
+    """
+    least = smallest(penalties)
+    fits = scaled and least is not None and least >= _LEAST_PENALTY
+    return "float32" if fits and len(data.y) >= _ROWS_OF_SINGLES else "float64"
+
+
 def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model:
     """Return the model with coefficients of the smallest type whose out-of-bag loss is within a thousandth of its own.
 
@@ -58,7 +70,9 @@ def with_smallest_dtype(model: Model, data: TrainingData, threads: int) -> Model
     if model.columns.in_python.any():
         return model
     judge = _Judge(model, data, threads)
-    larger, candidates = Units(boosted=judge.units_of_boosted(model)), [(dtype, Units()) for dtype in DTYPES[:0:-1]]
+    larger = Units(boosted=judge.units_of_boosted(model))
+    smaller = DTYPES[: DTYPES.index(model.columns.dtype.name) : -1]
+    candidates = [(dtype, Units()) for dtype in smaller]
     for dtype, units in [("int8", larger), *candidates] if larger.boosted else candidates:
         if judge.rise(dtype, units) <= 1:
             best = _largest_units(judge, units) if dtype == "int8" else units
