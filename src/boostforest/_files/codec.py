@@ -396,7 +396,10 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         _decode_sparse(t) if "sparse_chosen" in t else None,
     )
     ends, steps = t.get("stage_end", np.array([n_trees])), t.get("stage_step", np.ones(1))
-    stages = Stages(tuple(ends.tolist()), tuple(steps.tolist()), tuple(t.get("stage_units", np.empty(0, int)).tolist()))
+    counts = np.diff(ends, prepend=0)
+    units = t.get("stage_units", counts)
+    no_units = np.array_equal(units, counts)  # they say what is so without them
+    stages = Stages(tuple(ends.tolist()), tuple(steps.tolist()), () if no_units else tuple(units.tolist()))
     knots = []
     if "knot_start" in t:
         knots = [(t["knot_x"][a:b], t["knot_y"][a:b]) for a, b in itertools.pairwise(t["knot_start"])]
@@ -414,7 +417,7 @@ def _decode_model(content: Content, drawn: TreeParams) -> Model:
         t["tree_seeds"],
         drawn,
         tuple(int(word, 16) for word in entropy) if isinstance(entropy, list) else int(entropy, 16),
-        stages if any(stages.boosted) else replace(stages, units=()),
+        stages,
         Calibration(float(t.get("calibration_factor", 1.0)), tuple(knots)),
         None if draws is None else (*draws[:3], bytes.fromhex(draws[3])),
         Known(
