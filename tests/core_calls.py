@@ -266,6 +266,7 @@ def calls(core):
             {"values": np.arange(6, dtype=np.float32), "sizes": np.array([6]), "groups": np.array([3], dtype=np.int32)}
             | {"n_nodes": np.array([3]), "left": np.array([1, 0, 0], dtype=np.int32), "at_least": -4},
         ),
+        "halves": (core.halves, {"values": WHOLE.ravel()}),
         "ridge": (core.ridge, {"x": WHOLE, "z": Y, "v": ONES, "reg_lambda": 0.1}),
         "ridge (monotone)": (
             core.ridge,
@@ -394,7 +395,7 @@ ALSO_RIGHT = {
     ("TrainingTable.is_missing", "rows"), ("outputs", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("explain_interventional", "background"), ("explain_path", "background"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
-    ("quantise", "values"),
+    ("quantise", "values"), ("halves", "values"),
 }  # fmt: skip
 
 

@@ -167,6 +167,18 @@ def test_thresholds_of_int8_are_short_and_part_the_rows_of_their_tree_alike():
     assert (digits == np.rint(digits)).mean() > 0.9
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_halves_are_those_of_numpy(dtype):
+    numbers = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(dtype)
+    numbers = numbers[~np.isnan(numbers)]
+    with np.errstate(over="ignore", invalid="ignore"):  # also half-way between two, and beside that
+        between = (numbers + np.nextafter(numbers.astype(np.float16), np.float16(np.inf))) / 2
+        values = np.concatenate([numbers, between, np.nextafter(between, 0), np.nextafter(between, np.inf)])
+        expected = values.astype(np.float16)
+    assert_array_equal(_core.halves(values), expected)
+    assert_array_equal(np.signbit(_core.halves(values[:0:-1].copy())), np.signbit(expected[:0:-1]))
+
+
 def quantise(values, group, left=(), at_least=_core.LEAST_EXPONENT):
     """Round the parameters of one tree."""
     sizes, groups, nodes = (np.array([n], dtype=t) for n, t in zip((len(values), group, len(left)), "qiq", strict=True))

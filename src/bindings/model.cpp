@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include <algorithm>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -239,6 +240,14 @@ auto quantised(const Array<float, 1>& values, const Array<std::int64_t, 1>& size
     return nb::make_tuple(numbers, exponents);
 }
 
+template <class T>
+auto halves(const Array<T, 1>& values) {
+    auto rounded = new_array<Half>(values.shape(0));
+    std::transform(values.data(), values.data() + values.shape(0), rounded.data(),
+                   [](T value) { return to_half(value); });
+    return rounded;
+}
+
 }  // namespace
 
 void register_model(nb::module_& module) {
@@ -249,6 +258,9 @@ void register_model(nb::module_& module) {
                "Round the parameters of trees, so many of each: whole numbers, and per group of values the exponent of "
                "their unit. Of trees whose scores are sums along a path, n_nodes is not 0 and left has the left "
                "children: a node makes up for its parent.");
+    const char* of_halves = "The nearest numbers of half precision, which NumPy takes several times as long to find.";
+    module.def("halves", &halves<float>, "values"_array, of_halves);
+    module.def("halves", &halves<double>, "values"_array, of_halves);
     nb::class_<Model>(module, "Model", "Checked, read-only view of the columns of a forest.")
         .def(nb::init<const nb::dict&, int, int>(), "columns"_a, "n_features"_a, "n_outputs"_a)
         .def("predict", &predict, "x"_array, "mean"_array, "scale"_array, "link"_a, "first"_a, "last"_a, "n_threads"_a,

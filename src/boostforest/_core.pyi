@@ -4,7 +4,7 @@ The compiled core of boostforest. Internal: its functions change without notice.
 
 from collections.abc import Sequence
 import enum
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -237,6 +237,15 @@ LEAST_EXPONENT: int = -126
 def quantise(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_nodes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], at_least: int = -126) -> tuple:
     """
     Round the parameters of trees, so many of each: whole numbers, and per group of values the exponent of their unit. Of trees whose scores are sums along a path, n_nodes is not 0 and left has the left children: a node makes up for its parent.
+    """
+
+@overload
+def halves(values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float16], dict(shape=(None,))]: ...
+
+@overload
+def halves(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float16], dict(shape=(None,))]:
+    """
+    The nearest numbers of half precision, which NumPy takes several times as long to find.
     """
 
 class Model:

@@ -1,11 +1,12 @@
 """Calibration learned from out-of-bag scores."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._model.model import Calibration
-from .objective import FACTORS, PRIOR, Objective
+from .objective import FACTORS, PRIOR, Objective, least_point, weighted_sums
+
+_SETTLED = 1e-5  # logarithm of the factor
 
 
 def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) -> Calibration:
@@ -31,10 +32,12 @@ def fit_calibration(how: str, objective: Objective, scores: Floats, rows: Mask) 
 
 def _temperature(objective: Objective, scores: Floats, rows: Mask) -> float:
     """Return the factor of the scores with the least log-loss, held near 1 where there are few rows."""
-    n = objective.n_rows(rows)
+    judges = objective.judges(rows)
+    part, own, held = objective.part(judges), scores[judges], PRIOR / objective.n_rows(rows)
+    share = part.shares(part.all_rows)
 
-    def loss(u: float) -> float:
-        scaled = Calibration(float(np.exp(u))).scores(scores, objective.offset)
-        return objective.average(objective.losses(scaled), rows) + float(PRIOR * u**2 / n)
+    def loss(log_factors: Floats) -> Floats:
+        scaled = np.stack([Calibration(float(factor)).scores(own, part.offset) for factor in np.exp(log_factors)])
+        return weighted_sums(part.losses_at(scaled), share) + held * log_factors**2
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded").x))
+    return float(np.exp(least_point(loss, -FACTORS, FACTORS, _SETTLED)))

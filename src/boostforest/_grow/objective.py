@@ -1,9 +1,9 @@
 """The target of a fit and its rows' weights: what decides out of bag whether one forest is better than another."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._core import Link
@@ -15,6 +15,9 @@ FACTORS = 2.0  # of the scores: logarithm of the largest, and of the smallest be
 _MOST_JUDGED = 50_000  # scores that a factor is found by
 _SETTLED = 0.01  # logarithm of a factor
 _LEAST_CURVATURE = 1e-3  # of the loss, where scores are those of mean outputs
+_FIRST_POINTS = 9  # of a line, where the least value is looked for; then some around it, in parts of their distance
+_NEXT_POINTS = np.array([-0.5, -0.1, 0.0, 0.1, 0.5])
+_CLOSE = 20.0  # times as far as is wanted: a parabola through points so close to each other is right
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,12 @@ class Objective:
         """Return the loss of every row."""
         return self.loss.losses(self.y, scores)
 
+    def losses_at(self, scores: Floats) -> Floats:
+        """Return the loss of every row for several scores of each: points × rows, from points × rows × outputs."""
+        n_points = len(scores)
+        y = np.concatenate([self.y] * n_points)
+        return self.loss.losses(y, scores.reshape(-1, scores.shape[2])).reshape(n_points, -1)
+
     def limit_losses(self, oob: OutOfBag) -> Floats:
         """Return the loss that the mean of infinitely many such trees would have, estimated row by row."""
         return self.loss.limit_losses(self.y, oob)
@@ -50,21 +59,23 @@ class Objective:
         scores = self.loss.scores(oob.mean)
         variance = oob.variance_of_mean / np.maximum(self.loss.curvature(scores), _LEAST_CURVATURE) ** 2
 
-        def losses(of: Objective, scores: Floats, variance: Floats, log_factor: float) -> Floats:
-            factor = np.exp(log_factor)
-            losses = of.losses(factor * scores)
-            noise = factor**2 * (of.loss.curvature(factor * scores) * variance).sum(axis=1)
+        def losses(of: Objective, scores: Floats, variance: Floats, log_factors: Floats) -> Floats:
+            factors = np.exp(log_factors)[:, None, None]
+            scaled = factors * scores
+            losses = of.losses_at(scaled)
+            curvature = of.loss.curvature(scaled.reshape(-1, scores.shape[1])).reshape(scaled.shape)
+            noise = (factors**2 * curvature * variance).sum(axis=2)
             return np.asarray(losses - np.minimum(noise, np.minimum(1.0, losses)) / 2)
 
         judges = self.judges(rows)
         part, held = self.part(judges), PRIOR / self.n_rows(rows)
         share, own_scores, own_variance = part.shares(part.all_rows), scores[judges], variance[judges]
 
-        def loss(log_factor: float) -> float:
-            return weighted_sum(share, losses(part, own_scores, own_variance, log_factor)) + held * log_factor**2
+        def loss(log_factors: Floats) -> Floats:
+            return weighted_sums(losses(part, own_scores, own_variance, log_factors), share) + held * log_factors**2
 
-        found = minimize_scalar(loss, bounds=(-FACTORS, FACTORS), method="bounded", options={"xatol": _SETTLED})
-        return losses(self, scores, variance, found.x)
+        log_factor = least_point(loss, -FACTORS, FACTORS, _SETTLED)
+        return np.asarray(losses(self, scores, variance, np.array([log_factor]))[0])
 
     def noise(self, scores: Floats, variance: Floats) -> Floats:
         """Return each row's second derivative of the loss times the variance of its score; ``variance``: of outputs."""
@@ -131,3 +142,36 @@ class Objective:
 def weighted_sum(weight: Floats, values: Floats) -> float:
     """Return a scalar product without BLAS, whose threads take longer to start than this does."""
     return float(np.einsum("i,i", weight, values))
+
+
+def weighted_sums(values: Floats, weight: Floats) -> Floats:
+    """Return the same for every row of some values."""
+    return np.asarray(np.einsum("ij,j->i", values, weight))
+
+
+def least_point(values: Callable[[Floats], Floats], low: float, high: float, settled: float) -> float:
+    """Return about where a smooth function of a number is least; it is called with several numbers at once.
+
+    Few calls with many numbers take less time than many calls with one. ``settled``: how near it has to be.
+    """
+    points = np.linspace(low, high, _FIRST_POINTS)
+    while True:
+        found = values(points)
+        found = np.where(np.isnan(found), np.inf, found)
+        i = int(np.argmin(found))
+        lowest, is_inside = float(points[i]), 0 < i < len(points) - 1
+        distance = float(np.diff(points)[min(i, len(points) - 2)])
+        if is_inside:
+            lowest += _lowest_of_parabola(points[i - 1 : i + 2] - lowest, found[i - 1 : i + 2])
+        if distance <= _CLOSE * settled and (is_inside or lowest in (low, high)):
+            return lowest
+        points = np.unique(np.clip(lowest + (distance if is_inside else 2 * distance) * _NEXT_POINTS, low, high))
+
+
+def _lowest_of_parabola(at: Floats, values: Floats) -> float:
+    """Return where a parabola through three points is lowest, the least of which is at 0; 0 if it is flat."""
+    left, _, right = at.tolist()
+    rise_left, _, rise_right = (values - values[1]).tolist()
+    bent = right * rise_left - left * rise_right
+    lowest = (right**2 * rise_left - left**2 * rise_right) / (2 * bent) if bent > 0 else 0.0
+    return lowest if left < lowest < right else 0.0  # infinite values leave nothing to compute with

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .._base.typing import Floats, Longs, Mask, Signs, Singles
 from .._core import LEAST_EXPONENT, NO_EXPONENT, node_depths
 from .._losses import OutOfBag, Several
-from .._model.columns import DTYPES, ForestColumns, clip_range_dtype, is_finite
+from .._model.columns import DTYPES, ForestColumns, clip_range_dtype, is_finite, with_type
 from .._model.model import Model, Places
 from .._model.pruning import with_members
 from .data import TrainingData
@@ -308,7 +308,7 @@ def _with_few_digits(columns: ForestColumns, of_ranges: int = ANY_UNIT) -> Fores
     for name in ("lower", "upper"):
         ends = getattr(columns, name)
         above = np.frexp(np.where(np.isfinite(ends), ends, 0))[1] - of_ranges  # powers of two that the unit is below
-        short[name] = few_digits(ends, np.maximum(above, _RANGE_DIGITS))
+        short[name] = with_type(few_digits(ends, np.maximum(above, _RANGE_DIGITS)), clip_range_dtype("int8"))
     return replace(columns, **short, hidden=few_digits(columns.hidden, _HIDDEN_DIGITS))
 
 

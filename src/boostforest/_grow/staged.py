@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .._base.typing import Floats, Mask
 from .._core import Link
@@ -24,7 +23,7 @@ from .adaptive import (
 )
 from .boosted import Booster, Forest, Mixture
 from .groups import Group, Growth, Settings, draws_features, joint_oob
-from .objective import weighted_sum
+from .objective import least_point, weighted_sum, weighted_sums
 from .trim import with_fewer_bags, with_fewer_rounds, without_weak_chains
 
 MOST_STAGES = 3  # of n_stages="auto"
@@ -335,13 +334,15 @@ class StageGrower:
         judges = self._objective.judges(rows)
         part, noise = self._objective.part(judges), self._noise(scores[judges], oob.variance_of_mean[judges])
         share, start, change = part.shares(part.all_rows), scores[judges], oob.mean[judges]
+        mean_noise = weighted_sum(share, noise)
 
-        def loss(step: float) -> float:
-            return weighted_sum(share, part.losses(start + step * change) - step**2 * noise / 2)
+        def loss(steps: Floats) -> Floats:
+            losses = part.losses_at(start + steps[:, None, None] * change)
+            return weighted_sums(losses, share) - steps**2 * mean_noise / 2
 
-        found = minimize_scalar(loss, bounds=(0, longest), method="bounded", options={"xatol": _STEP_SETTLED})
-        step = float(found.x)
-        return (step if found.fun < loss(0.0) and step > 1e-3 else 0.0), rows
+        step = least_point(loss, 0, longest, _STEP_SETTLED)
+        before, after = loss(np.array([0.0, step]))
+        return (step if after < before and step > 1e-3 else 0.0), rows
 
     def _change(self, scores: Floats, oob: OutOfBag) -> tuple[float, float]:
         """Return by how much the loss falls with the best step, below 0, and its t value."""

@@ -30,6 +30,14 @@ def clip_range_dtype(dtype: str) -> str:
     return "float16" if dtype == "int8" else dtype
 
 
+def with_type(values: Coefficients, dtype: str) -> Coefficients:
+    """Return coefficients as floats of another type; what is too large for it becomes infinite."""
+    if dtype == "float16" and values.dtype in (np.float32, np.float64):
+        return _core.halves(values)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)
+
+
 @dataclass(eq=False, frozen=True)
 class ForestColumns(ReadOnlyColumns):
     """All trees of a forest joined; one value per node unless said otherwise.
@@ -88,14 +96,13 @@ class ForestColumns(ReadOnlyColumns):
         if self.dtype == dtype:
             return self
         ranges = clip_range_dtype(dtype)
-        with np.errstate(over="ignore"):
-            changed: dict[str, Any] = {"lower": self.lower.astype(ranges), "upper": self.upper.astype(ranges)}
-            if dtype == "int8":
-                every = np.ones(self.n_trees, dtype=bool)
-                changed["params"], changed["exponent"] = self._quantised(self.params.astype(np.float32), every, unit)
-                changed["loss"] = None  # it is only looked at
-            else:
-                changed |= {"params": self.coefficients().astype(dtype), "exponent": None}
+        changed: dict[str, Any] = {name: with_type(getattr(self, name), ranges) for name in ("lower", "upper")}
+        if dtype == "int8":
+            every = np.ones(self.n_trees, dtype=bool)
+            changed["params"], changed["exponent"] = self._quantised(with_type(self.params, "float32"), every, unit)
+            changed["loss"] = None  # it is only looked at
+        else:
+            changed |= {"params": with_type(self.coefficients(), dtype), "exponent": None}
         return replace(self, **changed)
 
     def _quantised(self, values: Singles, trees: Mask, unit: int) -> tuple[Signs, Signs]:

@@ -1,6 +1,7 @@
 #include "quantise.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -11,12 +12,23 @@ namespace {
 constexpr float kMost = 127;
 constexpr int kConstants = 3;  // bits that constants of middling size may lose
 
+// The nearest whole number, ties to even, of sizes up to 2^51: without a call of the library.
+double nearest(double value) {
+    constexpr double kShift = 0x1.8p52;  // from here on doubles are whole numbers
+    return value + kShift - kShift;
+}
+
+double power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
 // The smallest exponent with which `size` is at most 127 units.
 int exponent_for(float size) {
-    int power = 0;
-    const float fraction = std::frexp(size, &power);  // in [0.5, 1), or 0
-    if (fraction == 0) return kLeastExponent;
-    return std::max(fraction <= kMost / 128 ? power - 7 : power - 6, kLeastExponent);
+    constexpr std::uint32_t kDigits = 23, kMostDigits = 0x7e0000;  // after the first one; those of 127
+    const auto bits = std::bit_cast<std::uint32_t>(size);
+    const int power = static_cast<int>(bits >> kDigits) - 127;  // -127: 0, or almost
+    const bool is_more = (bits & ((1U << kDigits) - 1)) > kMostDigits;
+    return std::max(is_more ? power - 5 : power - 6, kLeastExponent);
 }
 
 std::vector<int> smallest_exponents(const float* values, std::int64_t n_groups, int group) {
@@ -49,9 +61,9 @@ int round_group(double* values, int group, int least, Byte* numbers) {
     double largest = 0;
     for (int j = 0; j < group; ++j) largest = std::max(largest, std::abs(values[j]));
     const int exponent = std::max(exponent_for(static_cast<float>(largest)), least);
-    const double unit = std::ldexp(1.0, exponent), units = std::ldexp(1.0, -exponent);
+    const double unit = power_of_two(exponent), units = power_of_two(-exponent);
     for (int j = 0; j < group; ++j) {
-        const double number = std::clamp<double>(std::nearbyint(values[j] * units), -kMost, kMost);
+        const double number = nearest(std::clamp<double>(values[j] * units, -kMost, kMost));
         numbers[j] = static_cast<Byte>(number);
         values[j] -= number * unit;
     }
@@ -69,6 +81,24 @@ std::vector<std::int64_t> models_above(std::span<const std::int32_t> left, std::
 }
 
 }  // namespace
+
+Half to_half(double value) {
+    const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+    const double size = std::abs(value);
+    std::uint64_t bits = 0;
+    if (std::isnan(value)) {
+        bits = 0x7e00;
+    } else if (size >= 65520) {
+        bits = 0x7c00;
+    } else if (size < 0x1p-14) {  // in units of the smallest
+        bits = static_cast<std::uint64_t>(nearest(size * 0x1p24));
+    } else {  // ten digits behind the first, another bias of the exponent
+        const auto exact = std::bit_cast<std::uint64_t>(size);
+        const std::uint64_t half_a_unit = (std::uint64_t{1} << 41) - 1 + (exact >> 42 & 1);
+        bits = ((exact + half_a_unit) >> 42) - ((1023 - 15) << 10);
+    }
+    return {static_cast<std::uint16_t>(sign | bits)};
+}
 
 void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int at_least,
               Byte* numbers, std::int8_t* exponents) {

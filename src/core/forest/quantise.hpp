@@ -24,4 +24,7 @@ constexpr std::int8_t kNoExponent = 127;  // of parameters that are not finite, 
 void quantise(const float* values, std::int64_t n_values, int group, std::span<const std::int32_t> left, int at_least,
               Byte* numbers, std::int8_t* exponents);
 
+// The nearest number of half precision, ties to even; infinite from half a unit above 65504, the largest, on.
+Half to_half(double value);
+
 }  // namespace boostforest

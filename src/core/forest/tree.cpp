@@ -1,7 +1,6 @@
 #include "tree.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,25 +11,6 @@
 namespace boostforest {
 
 namespace {
-
-// The nearest number of half precision, ties to even; infinite from half a unit above 65504, the largest, on.
-Half to_half(double value) {
-    const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-    const double size = std::abs(value);
-    std::uint64_t bits = 0;
-    if (std::isnan(value)) {
-        bits = 0x7e00;
-    } else if (size >= 65520) {
-        bits = 0x7c00;
-    } else if (size < 0x1p-14) {  // in units of the smallest
-        bits = static_cast<std::uint64_t>(std::nearbyint(size * 0x1p24));
-    } else {  // ten digits behind the first, another bias of the exponent
-        const auto exact = std::bit_cast<std::uint64_t>(size);
-        const std::uint64_t half_a_unit = (std::uint64_t{1} << 41) - 1 + (exact >> 42 & 1);
-        bits = ((exact + half_a_unit) >> 42) - ((1023 - 15) << 10);
-    }
-    return {static_cast<std::uint16_t>(sign | bits)};
-}
 
 template <class To, class From>
 To round_to(From value) {
