@@ -28,14 +28,25 @@ CoalitionTables::CoalitionTables(const PreparedRows& background, const Players& 
       n_layouts_(std::min(kMostLayouts, n_players_ / kernels().cube_lanes)),
       one_each_(players.of_input.size() == static_cast<std::size_t>(players.n) &&
                 std::adjacent_find(players.of_input.begin(), players.of_input.end()) == players.of_input.end()),
+      width_(std::max<std::int64_t>(n_players_, static_cast<std::int64_t>(players.of_input.size()))),
       input_start_(players.input_start),
       order_(kCubeRows),
-      others_(players.of_input.size() * kCubeRows) {
-    std::fill_n(steps_.get((players.of_input.size() + 1) * kCubeRows), (players.of_input.size() + 1) * kCubeRows, 0.0);
-    lane_weights_.get(kLanes * kLanes * kLanes);
-    waiting_.differences = differences_.get((kCubeVectors + kCubeRows) * kLanes * (kCubePlayers + 1));
-    input_start_.push_back(input_start_.back());
-    if (players.n <= kCubePlayers) prepare_columns();
+      others_(width_ * kCubeRows),
+      conditions_(1),
+      waiting_(std::make_unique<WaitingCubes>()) {
+    if (players.n > kCubePlayers) return;
+    prepare_columns();
+    std::fill_n(steps_.get(width_ * kCubeRows), width_ * kCubeRows, 0.0);
+    input_start_.resize(n_players_ + 1, input_start_.back());
+    waiting_->input_start = input_start_.data();
+    waiting_->n_columns = n_players_;
+    waiting_->one_each = one_each_;
+    waiting_->steps = steps_.data();
+    waiting_->tables = {.columns = columns_.data(),
+                        .places = places_.data(),
+                        .lane_weights = lane_weights_.get(kLanes * kLanes * kLanes),
+                        .values = nullptr,
+                        .size = std::int64_t{1} << n_players_};
 }
 
 // In layout k the columns of the lanes are the k-th cube_lanes, and count as the first bits of a place.
@@ -57,16 +68,13 @@ void CoalitionTables::prepare_columns() {
             places_.push_back(place);
         }
     for (std::uint32_t fixed = 0; fixed < n_sets; ++fixed) {
-        sizes_.push_back(std::popcount(fixed));
         CubeColumns& columns = columns_.emplace_back();
         for (int layout = 1; layout < n_layouts_; ++layout)
             if (std::popcount(fixed & lanes_of(layout)) < std::popcount(fixed & lanes_of(columns.layout)))
                 columns.layout = layout;
         const std::uint32_t lanes = lanes_of(columns.layout);
         const auto add = [&](int player) {
-            columns.player[columns.n] = (fixed >> player & 1) != 0 || player >= players_.n ? players_.n : player;
-            columns.steps[columns.n] = columns.player[columns.n] * kCubeRows;
-            columns.sums[columns.n] = columns.player[columns.n] * kLanes;
+            columns.differences[columns.n] = player << n_lanes;
             columns.stride[columns.n++] = 1 << bit_of(columns.layout, player);
         };
         for (int player = 0; player < n_players_; ++player)
@@ -79,41 +87,28 @@ void CoalitionTables::prepare_columns() {
 void CoalitionTables::take(const PreparedRows& rows) {
     rows_ = &rows;
     const std::int64_t n_values = rows.n() * (std::int64_t{n_layouts_} << n_players_);
-    const std::int64_t n_sums = rows.n() * std::int64_t{kLanes} * (players_.n + 1);
+    const std::int64_t n_sums = rows.n() * std::int64_t{kLanes} * n_players_;
     std::fill_n(tables_.get(n_values), n_values, 0.0);
     std::fill_n(sums_.get(n_sums), n_sums, 0.0);
 }
 
 void CoalitionTables::add_tree(const TreeView& tree, Link link, double weight, Worker& worker) {
     tree_ = &tree;
-    weigh(weight);
+    waiting_->weight = weight;
+    for (int fixed = 0; fixed < kLanes; ++fixed)
+        for (int of_row = 0; of_row < kLanes; ++of_row)
+            for (int l = 0; l < kLanes; ++l)
+                lane_weights_.data()[(fixed * kLanes + of_row) * kLanes + l] = (l & fixed) == of_row ? weight : 0.0;
     read_models(tree, link);
     for (std::int64_t first = 0; first < background_.n(); first += kCubeRows) {
         read_background(first, std::min<std::int64_t>(kCubeRows, background_.n() - first));
         for (std::int64_t i = 0; i < rows_->n(); ++i) {
             worker.check(kCubeRows * 16 * background_.width());
             start_row(i);
-            visit(0, all_, 0, 0);
+            visit(0, 0, 0, 0);
+            kernels().add_cubes(*waiting_);
         }
     }
-    kernels().add_cubes(waiting_);
-}
-
-// All weights that games of the tree may need.
-void CoalitionTables::weigh(double weight) {
-    const BetaTable& beta = weights_.beta;
-    for (int p = 0; p <= kCubePlayers; ++p)
-        for (int q = 0; p + q <= players_.n; ++q) {
-            double* own = shares_[p * (kCubePlayers + 1) + q].data();
-            own[0] = weight * beta(p, q + 1);
-            own[1] = weight * beta(p + 1, q + 1);
-            own[2] = weight * beta(p + 1, q);
-            own[3] = weight * beta(p + 2, q);
-        }
-    for (int fixed = 0; fixed < kLanes; ++fixed)
-        for (int of_row = 0; of_row < kLanes; ++of_row)
-            for (int l = 0; l < kLanes; ++l)
-                lane_weights_.data()[(fixed * kLanes + of_row) * kLanes + l] = (l & fixed) == of_row ? weight : 0.0;
 }
 
 void CoalitionTables::give(std::int64_t i, double* values) {
@@ -123,7 +118,7 @@ void CoalitionTables::give(std::int64_t i, double* values) {
         for (std::uint32_t set = 0; set < n_sets; ++set)
             all[set] += tables_.data()[(i * n_layouts_ + layout) * size + places_[layout * size + set]];
     for (int player = 0; player < players_.n; ++player) {
-        const double* own = sums_.data() + (i * (players_.n + 1) + player) * kLanes;
+        const double* own = sums_.data() + (i * n_players_ + player) * kLanes;
         double total = std::accumulate(own, own + kLanes, 0.0);
         const std::uint32_t bit = 1U << player;
         for (std::uint32_t set = 0; set < n_sets; ++set) {  // differences: 0 for a column without effect
@@ -136,10 +131,10 @@ void CoalitionTables::give(std::int64_t i, double* values) {
 }
 
 void CoalitionTables::read_models(const TreeView& tree, Link link) {
-    const std::size_t n_inputs = players_.of_input.size(), stride = n_inputs + 1;
+    const std::size_t n_inputs = players_.of_input.size();
     NodeModels models(tree, link, background_.input_width());
     models_.resize(tree.n_nodes);
-    slopes_.assign(tree.n_nodes * stride, 0.0);
+    slopes_.assign(tree.n_nodes * width_, 0.0);
     for (std::int32_t node = 0; node < tree.n_nodes; ++node) {
         models_[node].is_there = models.load(node);
         if (!models_[node].is_there) continue;
@@ -148,7 +143,7 @@ void CoalitionTables::read_models(const TreeView& tree, Link link) {
                          .lower = is_clipped ? models.lower() : -kInfinite,
                          .upper = is_clipped ? models.upper() : kInfinite,
                          .is_there = true};
-        std::copy_n(models.slopes(0), n_inputs, slopes_.data() + node * stride);
+        std::copy_n(models.slopes(0), n_inputs, slopes_.data() + node * width_);
     }
 }
 
@@ -168,75 +163,54 @@ void CoalitionTables::order_rows(std::int32_t node, std::int32_t* begin, std::in
 void CoalitionTables::read_background(std::int64_t first, std::int64_t n) {
     std::iota(order_.begin(), order_.begin() + n, static_cast<std::int32_t>(first));
     order_rows(0, order_.data(), order_.data() + n);
-    const auto add_to = [](RowSet& set, std::int64_t i) { set[i / 64] |= std::uint64_t{1} << (i % 64); };
-    all_ = {};
-    for (std::int64_t i = 0; i < n; ++i) {
-        add_to(all_, i);
-        const double* inputs = background_.inputs(order_[i]);
-        for (std::size_t j = 0; j < players_.of_input.size(); ++j) others_[j * kCubeRows + i] = inputs[j];
-    }
-    left_.assign(tree_->n_nodes, RowSet{});
+    const std::int64_t n_inputs = static_cast<std::int64_t>(players_.of_input.size());
+    for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n_inputs; ++j) others_[j * kCubeRows + i] = background_.inputs(order_[i])[j];
+    left_.assign(std::int64_t{tree_->n_nodes} * kCubeRows, 0);
     for (std::int32_t node = 0; node < tree_->n_nodes; ++node)
         for (std::int64_t i = 0; i < n && tree_->feature[node] >= 0; ++i)
-            if (goes_left(node, background_.routed(order_[i])[tree_->feature[node]])) add_to(left_[node], i);
+            left_[node * std::int64_t{kCubeRows} + i] =
+                goes_left(node, background_.routed(order_[i])[tree_->feature[node]]) ? 1 : 0;
+    n_others_ = static_cast<int>((n + kLanes - 1) / kLanes * kLanes);
+    conditions_[0][0].fill(kUnreached);
+    std::fill_n(conditions_[0][0].begin(), n, 0);
 }
 
 void CoalitionTables::start_row(std::int64_t i) {
     const std::int64_t n_inputs = static_cast<std::int64_t>(players_.of_input.size());
     const double* inputs = rows_->inputs(i);
     routed_ = rows_->routed(i);
-    table_ = tables_.data() + i * (std::int64_t{n_layouts_} << n_players_);
     for (std::int64_t j = 0; j < n_inputs; ++j)
-        for (int k = 0; k < kCubeRows; ++k) steps_.data()[j * kCubeRows + k] = inputs[j] - others_[j * kCubeRows + k];
+        for (int k = 0; k < n_others_; ++k) steps_.data()[j * kCubeRows + k] = inputs[j] - others_[j * kCubeRows + k];
     at_row_.resize(models_.size());
     for (std::size_t node = 0; node < models_.size(); ++node)
-        at_row_[node] = std::inner_product(inputs, inputs + n_inputs, slopes_.data() + node * (n_inputs + 1),
-                                           models_[node].intercept);
-    games_.steps = steps_.data();
-    games_.input_start = input_start_.data();
-    games_.one_each = one_each_;
-    games_.sums = sums_.data() + i * kLanes * (players_.n + 1);
+        at_row_[node] =
+            std::inner_product(inputs, inputs + n_inputs, slopes_.data() + node * width_, models_[node].intercept);
+    waiting_->tables.values = tables_.data() + i * (std::int64_t{n_layouts_} << n_players_);
+    waiting_->sums = sums_.data() + i * kLanes * n_players_;
 }
 
-void CoalitionTables::visit(std::int32_t node, const RowSet& rows, std::uint32_t of_row, std::uint32_t of_other) {
-    if ((rows[0] | rows[1]) == 0) return;
-    if (models_[node].is_there) add_model(node, rows, of_row, of_other);
+void CoalitionTables::visit(std::int32_t node, std::size_t depth, int side, std::uint32_t split) {
+    const std::int32_t* conditions = conditions_[depth][side].data();
+    const Model& model = models_[node];
+    if (model.is_there)
+        kernels().compare_cubes({.slopes = slopes_.data() + node * width_,
+                                 .at_row = at_row_[node],
+                                 .lower = model.lower,
+                                 .upper = model.upper,
+                                 .split = split},
+                                conditions, n_others_, *waiting_);
     const std::int32_t feature = tree_->feature[node];
     if (feature < 0) return;
+    if (conditions_.size() == depth + 1) conditions_.emplace_back();
     const bool row_left = goes_left(node, routed_[feature]);
-    const std::int32_t near = tree_->left[node] + (row_left ? 0 : 1), far = tree_->left[node] + (row_left ? 1 : 0);
-    const std::uint32_t bit = 1U << players_.of_feature[feature];
-    if ((of_row & bit) != 0) return visit(near, rows, of_row, of_other);
-    const RowSet& left = left_[node];
-    const std::uint64_t flip = row_left ? 0 : ~std::uint64_t{0};
-    const RowSet together{rows[0] & (left[0] ^ flip), rows[1] & (left[1] ^ flip)};
-    const RowSet apart{rows[0] & ~together[0], rows[1] & ~together[1]};
-    visit(near, together, of_row, of_other);
-    if ((of_other & bit) != 0) return visit(far, apart, of_row, of_other);
-    visit(near, apart, of_row | bit, of_other);
-    visit(far, apart, of_row, of_other | bit);
-}
-
-void CoalitionTables::add_model(std::int32_t node, const RowSet& rows, std::uint32_t of_row, std::uint32_t of_other) {
-    const Model& model = models_[node];
-    const CubeColumns& columns = columns_[of_row | of_other];
-    const int p = sizes_[of_row], q = sizes_[of_other], n_in_lanes = 1 << kernels().cube_lanes;
-    const std::int32_t* places = places_.data() + (columns.layout << n_players_);
-    const std::int32_t place = places[of_row], lanes_of_row = place & (n_in_lanes - 1);
-    const std::int32_t fixed_lanes = places[of_row | of_other] & (n_in_lanes - 1);
-    games_.columns = &columns;
-    std::copy(rows.begin(), rows.end(), games_.rows);
-    games_.slopes = slopes_.data() + node * (players_.of_input.size() + 1);
-    games_.at_row = at_row_[node];
-    games_.lower = model.lower;
-    games_.upper = model.upper;
-    games_.of_row = of_row;
-    games_.of_other = of_other;
-    games_.shares = shares_[p * (kCubePlayers + 1) + q].data();
-    games_.lane_weights = lane_weights_.data() + (fixed_lanes * kLanes + lanes_of_row) * kLanes;
-    games_.table = table_ + (columns.layout << n_players_) + (place - lanes_of_row);
-    kernels().compare_cubes(games_, waiting_);
-    if (waiting_.n_vectors >= kCubeVectors) kernels().add_cubes(waiting_);
+    const int column = players_.of_feature[feature];
+    auto& [near, far] = conditions_[depth + 1];
+    const int reached = kernels().meet_split(conditions, left_.data() + node * std::int64_t{kCubeRows}, n_others_,
+                                             column, row_left, near.data(), far.data());
+    const std::int32_t left = tree_->left[node];
+    if ((reached & 1) != 0) visit(left + (row_left ? 0 : 1), depth + 1, 0, split | 1U << column);
+    if ((reached & 2) != 0) visit(left + (row_left ? 1 : 0), depth + 1, 1, split | 1U << column);
 }
 
 }  // namespace boostforest

@@ -4,12 +4,14 @@
 // go into one table of all coalitions per explained row, for all nodes, trees and background rows. Where the output of
 // a node is linear or constant over all of its mixtures, its closed form takes less time.
 //
-// Background rows that meet the same conditions go down a tree together, as bits of a set. They are put in the order of
-// the tree's leaves, so that sets have few words.
+// A background row gets to a node under one set of conditions at the most, so all of them go down a tree side by side,
+// with the conditions of each. They are put in the order of the tree's leaves: those that get to a node are neighbours.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <vector>
 
 #include "../kernels/kernels.hpp"
@@ -31,20 +33,18 @@ class CoalitionTables {
     void give(std::int64_t i, double* values);
 
    private:
-    using RowSet = std::array<std::uint64_t, kCubeRows / 64>;
+    struct alignas(64) RowConditions : std::array<std::int32_t, kCubeRows> {};
     struct Model {
         double intercept, lower, upper;
         bool is_there;
     };
 
     void prepare_columns();
-    void weigh(double weight);
     void read_models(const TreeView& tree, Link link);
     void read_background(std::int64_t first, std::int64_t n);
     void order_rows(std::int32_t node, std::int32_t* begin, std::int32_t* end);
     void start_row(std::int64_t i);
-    void visit(std::int32_t node, const RowSet& rows, std::uint32_t of_row, std::uint32_t of_other);
-    void add_model(std::int32_t node, const RowSet& rows, std::uint32_t of_row, std::uint32_t of_other);
+    void visit(std::int32_t node, std::size_t depth, int side, std::uint32_t split);
     bool goes_left(std::int32_t node, double value) const;
 
     const PreparedRows& background_;
@@ -52,33 +52,30 @@ class CoalitionTables {
     const Weights& weights_;
     int n_players_, n_layouts_;              // n_players_: at least those of the lanes
     bool one_each_;                          // input j is column j
-    std::vector<std::int32_t> input_start_;  // of each column, and of one more that has none
-    std::vector<CubeColumns> columns_;       // per set of columns that are not free
-    std::vector<std::int32_t> sizes_;        // per coalition
-    std::vector<std::int32_t> places_;       // per layout and coalition: its place in the table
+    std::int64_t width_;                     // of slopes: inputs and, if they are fewer, columns
+    std::vector<std::int32_t> input_start_;  // of each column
+    std::vector<CubeColumns> columns_;       // see CubeTables
+    std::vector<std::int32_t> places_;
+    Buffer<double> lane_weights_;
 
     const PreparedRows* rows_ = nullptr;
     Buffer<double> tables_, sums_;  // per row: values of coalitions in each layout; kLanes per column
 
     // Of the tree at work, and up to kCubeRows background rows:
     const TreeView* tree_ = nullptr;
-    std::array<std::array<double, 4>, (kCubePlayers + 1) * (kCubePlayers + 1)> shares_{};  // per p and q
-    Buffer<double> lane_weights_;  // kLanes, per columns of the lanes that are not free, and come from the row
     std::vector<Model> models_;
     std::vector<double> slopes_;       // per node and input
     std::vector<std::int32_t> order_;  // background rows in the order of the leaves
     std::vector<double> others_;       // their inputs: of input j and row i at j * kCubeRows + i
-    std::vector<RowSet> left_;         // per node: those that go left there
-    RowSet all_{};
+    std::vector<std::int32_t> left_;   // per node and row: 1 if it goes left there
+    int n_others_ = 0;                 // rows: whole vectors
 
     // Of the row at work:
     const double* routed_ = nullptr;
-    double* table_ = nullptr;
-    Buffer<double> steps_;        // row less background rows, as others_
-    std::vector<double> at_row_;  // scores of nodes
-    Buffer<double> differences_;
-    CubeGames games_{};
-    WaitingCubes waiting_{};
+    Buffer<double> steps_;                                 // row less background rows, as others_
+    std::vector<double> at_row_;                           // scores of nodes
+    std::deque<std::array<RowConditions, 2>> conditions_;  // of the background rows, per depth: at both children
+    std::unique_ptr<WaitingCubes> waiting_;
 };
 
 // Whether the tree's models are of this kind.

@@ -87,6 +87,7 @@ const Kernels kTable = {
     .coalition_sums = coalition_sums,
     .clipped_coalitions = clipped_coalitions,
     .mixed_games = mixed_games,
+    .meet_split = meet_split,
     .compare_cubes = compare_cubes,
     .add_cubes = add_cubes,
     .line_sums = line_sums,

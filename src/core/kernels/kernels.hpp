@@ -72,45 +72,61 @@ struct OpenGames {
     double largest[kLanes];           // how far the output may be from it, times the weight of the game
 };
 
-// Games of a node's model between a row x and background rows that meet the same conditions, on cubes of coalitions:
-// see explain/coalition_tables.hpp.
+// Games of the model of a node between a row x and background rows, on cubes of coalitions: see
+// explain/coalition_tables.hpp.
 constexpr int kCubeRows = 128, kCubePlayers = 10;  // at most
-struct CubeColumns {                               // those that are free, first the columns that lanes differ in
+
+// Under which conditions a background row gets to a node together with x: bits of the columns that must come from x,
+// and how many they are; the same of those that must not. Below 0: it does not get there.
+constexpr int kCubeCount = kCubePlayers, kCubeOther = 16;  // first bits of the number, and of the others
+constexpr std::int32_t kCubeColumnBits = (1 << kCubePlayers) - 1, kCubeCountBits = 15;
+constexpr std::int32_t kUnreached = INT32_MIN;
+
+struct CubeColumns {  // those that are free, after the columns that lanes differ in
     std::int32_t n;
-    std::int64_t player[kCubePlayers];                     // n_players: a column of the lanes that is not free
-    std::int64_t steps[kCubePlayers], sums[kCubePlayers];  // where these are, of the first input, and of the column
-    std::int32_t stride[kCubePlayers];                     // in a table
-    std::int32_t layout;                                   // of the table
+    std::int32_t differences[kCubePlayers];  // where theirs are among those of a vector of rows
+    std::int32_t stride[kCubePlayers];       // in a table
+    std::int32_t layout;                     // of the table
 };
-struct CubeGames {
-    const CubeColumns* columns;
-    const std::int32_t* input_start;     // first input of each column
-    bool one_each;                       // input j is column j
-    std::uint64_t rows[kCubeRows / 64];  // bits of the background rows
-    const double* steps;                 // x - z: of input j and row i at j * kCubeRows + i
-    const double* slopes;                // per input
-    double at_row, lower, upper;         // score of x, range of the output
-    std::uint32_t of_row, of_other;      // bits of the columns that must come from x, and must not
-    const double* shares;                // B(p, q+1), B(p+1, q+1), B(p+1, q), B(p+2, q), times the weight of the game
-    const double* lane_weights;          // kLanes: the weight of the game, 0 for lanes that it has no coalitions in
-    double* sums;                        // contributions: kLanes per column
-    double* table;                       // values of coalitions, from that with the columns of x alone on
+struct CubeTables {
+    const CubeColumns* columns;  // per set of columns that are not free
+    const std::int32_t* places;  // per layout and set of columns that come from x
+    const double* lane_weights;  // kLanes, per columns of the lanes that are not free, and of these come from x
+    double* values;              // of coalitions, a table per layout
+    std::int64_t size;           // of a table
 };
+struct CubeNode {
+    const double* slopes;         // per input
+    double at_row, lower, upper;  // score of x, range of the output
+    std::uint32_t split;          // bits of the columns that are split on above: others have no conditions
+};
+
 // Games that are clipped somewhere in their cubes wait here: the processor has long known how many they are when they
 // are counted, and does not guess.
 constexpr int kCubeVectors = 32;  // as many or more vectors of rows: it is time to count
 struct WaitingCubes {
-    struct Group {  // games of the same node and conditions
-        const CubeColumns* columns;
+    static constexpr int kMostVectors = kCubeVectors + kCubeRows / 2, kMostRows = kMostVectors * kLanes;
+    struct Node {
         double lower, upper;
-        const double* lane_weights;
-        double* table;
-        std::int64_t begin, end;
+        int end;  // of its vectors
     };
-    std::int64_t n_vectors, n_groups, n_open;
-    double* differences;  // room for kLanes × (kCubePlayers + 1) for each vector of rows
-    Group groups[kCubeVectors + 1];
-    const double* open[kLanes * (kCubeVectors + kCubeRows)];  // what columns add, then the score: kLanes apart
+    const std::int32_t* input_start;  // first input of each column
+    int n_columns;
+    bool one_each;  // input j is column j
+    double weight;
+    CubeTables tables;
+    const double* steps;  // x - z: of input j and row i at j * kCubeRows + i
+    double* sums;         // contributions: kLanes per column
+    int n_vectors, n_nodes;
+    Node nodes[kCubeVectors];
+    // Room for:
+    alignas(64) double differences[kMostRows * (kCubePlayers + 1)];  // per vector: of each column, and scores without x
+    alignas(64) std::int32_t conditions[kMostRows + 64];
+    std::uint8_t open_rows[kMostVectors];  // bits of games that are clipped somewhere
+    // Of open games: scores with the columns of the lanes and, in the i-th of the parts, i others; differences.
+    static constexpr int kPart = (64 + 1) * kLanes;  // no whole page: addresses would be taken for each other
+    alignas(64) double bases[kCubePlayers * kPart];
+    const double* games[64];
 };
 
 // The model of a node over a range of values of one number, see explain/effect_lines.hpp: rows differ in its start, the
@@ -403,9 +419,15 @@ struct Kernels {
     // Adds the contributions of games, with a line in place of the clipped output, to sums: kLanes per column.
     void (*mixed_games)(const MixedColumns& columns, const MixedGames& games, double* sums, OpenGames& out);
 
+    // Finds the conditions of n rows at the children of a node that splits on a column, by those at the node: at the
+    // child where x goes by itself, and at the other. left: 1 for rows that go left. Returns 1 if a row gets to the
+    // first, plus 2 if one gets to the other.
+    int (*meet_split)(const std::int32_t* before, const std::int32_t* left, int n, int column, bool row_left,
+                      std::int32_t* near, std::int32_t* far);
+
     // Adds the contributions of games to sums where their outputs are linear or constant over all coalitions; the
     // others wait.
-    void (*compare_cubes)(const CubeGames& games, WaitingCubes& waiting);
+    void (*compare_cubes)(const CubeNode& node, const std::int32_t* conditions, int n, WaitingCubes& waiting);
     // Adds the outputs of those that wait to their tables.
     void (*add_cubes)(WaitingCubes& waiting);
 
