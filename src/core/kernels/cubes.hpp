@@ -115,7 +115,7 @@ constexpr struct Factorials {
 } kFactorials;
 
 // Rows from `row` on, kVec of them: adds the values of games that are linear or constant, the others wait as vector
-// number `place`. Few branches: what they depend on is known late, and nothing foretells it.
+// number `place`. No branches on what is found: it is known late, and nothing foretells it.
 template <bool kOneEach>
 [[gnu::always_inline]] inline void compare_rows(const CubeNode& node, const std::int32_t* row_conditions, Index row,
                                                 WaitingCubes& waiting, Index place) {
@@ -148,7 +148,6 @@ template <bool kOneEach>
     const std::uint32_t closed = linear | (here & (bits_up_to(most, low) | bits_up_to(high, least)));
     for (int l = 0; l < kVec; ++l) waiting.conditions[place * kVec + l] = row_conditions[row + l];
     waiting.open_rows[place] = static_cast<std::uint8_t>(here & ~closed);
-    if (closed == 0) return;
     const LaneNumbers p = conditions >> kCubeCount & kCubeCountBits,
                       q = conditions >> (kCubeOther + kCubeCount) & kCubeCountBits;
     const double *factorial = kFactorials.of, *inverse = kFactorials.inverse;
@@ -252,7 +251,6 @@ void add_open(const CubeColumns& columns, const double* lane_weights, double* va
     // Of every set of the other columns; its scores are those without the first of them, and what that adds.
     double* table = values;
     Index column = 0;
-    Vec comes{};
     for (std::uint32_t top = 0;;) {
         const int n_in = __builtin_popcount(top);
         const double* before = bases + (n_in > 0 ? n_in - 1 : 0) * WaitingCubes::kPart;
@@ -261,14 +259,16 @@ void add_open(const CubeColumns& columns, const double* lane_weights, double* va
         unrolled<0, 1 << kBits>([&]<int k>() { sums[k] = splat<Vec>(all_middles); });
         for (Index i = 0; i < n_open; ++i) {
             const double* own = games[i];
-            const Vec score = load<Vec>(before + i * kVec) + comes * splat<Vec>(own[column]);
-            store<Vec>(after + i * kVec, score);
+            Vec score = load<Vec>(before + i * kVec);
+            if (top != 0) {
+                score += splat<Vec>(own[column]);
+                store<Vec>(after + i * kVec, score);
+            }
             clipped_scores<kBits, 0, kBits>(score, own, block, most, one, sums);
         }
         add_block<kBits, 0, kBits>(table, strides, weight, sums);
         if (++top == 1U << n_top) break;
         column = tops[__builtin_ctz(top)];
-        comes = splat<Vec>(1);
         table = values;
         for_bits(top, [&](int j) { table += top_strides[j]; });
     }
