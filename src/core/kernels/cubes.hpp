@@ -50,7 +50,7 @@ inline std::uint32_t bits_up_to(Vec a, Vec b) {
 #endif
 }
 
-// One number per lane. Without AVX-512 it stands there twice, as not all processors compare 64 bits.
+// One number per lane; without AVX-512 each is held twice, as not all processors compare 64 bits.
 #if defined(__AVX512F__)
 using LaneNumbers = VecMask;
 #else
