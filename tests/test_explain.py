@@ -300,6 +300,16 @@ def test_an_unused_column_contributes_exactly_nothing():
     assert (forest.explain(X[:9]).values[:, 2] == 0).all()
 
 
+@pytest.mark.usefixtures("kernels")
+def test_unused_columns_among_ten_contribute_exactly_nothing():
+    """Scores of coalitions with and without such a column are the same sums, in the same order."""
+    X, y = table(10)
+    used = [0, 1, 2, 3, 4, 6, 8]
+    forest = paper_regressor(8, split_features=used, model_features=used).fit(X, y)
+    values = forest.explain(X[:9], X[20:60]).values
+    assert (values[:, [5, 7, 9]] == 0).all() and (values[:, used] != 0).any(axis=0).all()
+
+
 def test_values_do_not_depend_on_threads_nor_on_other_rows():
     X, y = table(14)  # enough columns for samples
     for forest in (
