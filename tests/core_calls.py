@@ -257,6 +257,7 @@ def calls(core):
             {"seed": 1, "n_rows": N, "n_draws": N, "cumulative": np.cumsum(ONES)},
         ),
         "dealt_seeds": (core.dealt_seeds, {"key": 1, "n_bags": 3}),
+        "word": (core.word, {"keys": np.arange(3, dtype=np.uint64), "counter": 1}),
         "is_dealt": (core.is_dealt, {"seed": 1}),
         "bootstrap_draws": (core.bootstrap_draws, {"seed": 1, "n_rows": N, "n_draws": N}),
         **coding_calls(core),
@@ -395,7 +396,7 @@ ALSO_RIGHT = {
     ("TrainingTable.is_missing", "rows"), ("outputs", "scores"), ("l1_logistic", "x"), ("l1_logistic", "coef"),
     ("explain_interventional", "background"), ("explain_path", "background"),
     ("filled_rows", "x"), ("m5p_predict", "x"), ("m5p_apply", "x"), ("ridge", "x"), ("linear_svr", "x"),
-    ("quantise", "values"), ("halves", "values"),
+    ("quantise", "values"), ("halves", "values"), ("word", "keys"),
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 from boostforest import BoostForestClassifier, BoostForestRegressor, BoostTreeClassifier
 from boostforest._base import memory as system_memory
+from boostforest._base.arrays import PerTree
 from boostforest._base.memory import available_memory
 from boostforest._grow import memory as tree_memory
 from boostforest._grow.memory import TreeSizes, trees_bytes
@@ -127,7 +128,8 @@ def test_the_estimate_is_within_a_factor_of_two(monkeypatch, task, n, d, setting
 
 def test_models_in_python_are_not_guessed_at():
     sizes = TreeSizes(weight=1e9, n_distinct=10**9, n_inputs=1000, n_outputs=1000, all_nodes=True, dtype="float64")
-    params = {"node_model": [KernelRidge()], "min_samples_leaf": [1], "max_leaf_nodes": [None], "max_depth": [None]}
+    values = {"node_model": KernelRidge(), "min_samples_leaf": 1, "max_leaf_nodes": None, "max_depth": None}
+    params = {name: PerTree.same(value, 1) for name, value in values.items()}
     assert trees_bytes(params, sizes, 1) == (0, 0)
 
 

@@ -50,6 +50,12 @@ auto bootstrap_counts(std::uint64_t seed, std::int64_t n_rows, std::int64_t n_dr
     return counts;
 }
 
+auto words_under(const Array<std::uint64_t, 1>& keys, std::uint64_t counter) {
+    auto out = new_array<std::uint64_t>(keys.shape(0));
+    for (std::size_t k = 0; k < keys.shape(0); ++k) out(k) = word(keys(k), counter);
+    return out;
+}
+
 auto dealt_seeds(std::uint64_t key, int n_bags, bool mostly_one) {
     require(n_bags >= kLeastDealt && n_bags <= kMostDealt, "3 to 31 bags");
     auto seeds = new_array<std::uint64_t>(n_bags);
@@ -217,6 +223,7 @@ void register_parts(nb::module_& module) {
     module.def(
         "select_kernels", [](const char* name) { return select_kernels(name); }, "name"_a,
         "Use another instruction set from now on; False if this machine has none of that name.");
+    module.def("word", &words_under, "keys"_array, "counter"_a, "The word with this number under each key.");
     module.def("bootstrap_counts", &bootstrap_counts, "seed"_a, "n_rows"_a, "n_draws"_a, "cumulative"_array.none(),
                "How often a tree drew each row.");
     module.def(

@@ -290,6 +290,9 @@ def select_kernels(name: str) -> bool:
     Use another instruction set from now on; False if this machine has none of that name.
     """
 
+def word(keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], counter: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """The word with this number under each key."""
+
 def bootstrap_counts(seed: int, n_rows: int, n_draws: int, cumulative: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """How often a tree drew each row."""
 

@@ -1,7 +1,10 @@
-"""Arrays: weights of rows, figures of columns, and columns that must stay as they were checked."""
+"""Arrays: weights of rows, figures of columns, values of trees, and columns that must stay as they were checked."""
+
+from __future__ import annotations
 
 import numbers
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
@@ -131,3 +134,88 @@ class ReadOnlyColumns:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # copies and pickles do not keep the flag
+
+
+class PerTree(Sequence[Any]):
+    """A sequence that keeps each of its different values once, and for each tree the place of its own.
+
+    Small forests are fitted in milliseconds, so what is done with a value is done once, not once per tree.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Sequence[Any], places: Indices) -> None:
+        self.values = values
+        self.places = places
+
+    @classmethod
+    def same(cls, value: Any, n: int) -> PerTree:
+        """Return one value for all trees."""
+        return cls([value], np.zeros(n, dtype=np.intp))
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> PerTree:
+        """Return values of the trees one after another; what is the same object is kept once."""
+        number: dict[int, int] = {}
+        kept: list[Any] = []
+        places = []
+        for value in values:
+            place = number.setdefault(id(value), len(kept))
+            if place == len(kept):
+                kept.append(value)
+            places.append(place)
+        return cls(kept, np.array(places, dtype=np.intp))
+
+    @classmethod
+    def combined(cls, make: Callable[..., Any], parts: Sequence[PerTree]) -> PerTree:
+        """Return what is made of one value of each part; trees that have the same ones share it."""
+        combinations = list(zip(*(part.places.tolist() for part in parts), strict=True))
+        number = {places: i for i, places in enumerate(dict.fromkeys(combinations))}
+        made = [make(*(part.values[i] for part, i in zip(parts, places, strict=True))) for places in number]
+        return cls(made, np.array([number[places] for places in combinations], dtype=np.intp))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PerTree]) -> PerTree:
+        """Return the values of several forests, one after another."""
+        own = cls.of(value for part in parts for value in part.values)
+        first, places = 0, []
+        for part in parts:
+            places.append(own.places[first : first + len(part.values)][part.places])
+            first += len(part.values)
+        return cls(own.values, np.concatenate(places))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, which: int) -> Any: ...
+    @overload
+    def __getitem__(self, which: slice) -> PerTree: ...
+    def __getitem__(self, which: int | slice) -> Any:
+        return self.take(which) if isinstance(which, slice) else self.values[self.places[which]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.values.__getitem__, self.places.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PerTree | list) and list(self) == list(other)
+
+    def __repr__(self) -> str:
+        return f"PerTree.of({list(self)!r})"
+
+    def take(self, trees: Any) -> PerTree:
+        """Return the values of some trees: a slice, their numbers, or a mask."""
+        some = PerTree(self.values, self.places[trees])
+        return some if len(self.values) == 1 else self.of(some)
+
+    def repeated(self, times: Array) -> PerTree:
+        """Return every value so many times, one after another."""
+        return PerTree(self.values, self.places.repeat(times))
+
+    def encoded(self, encode: Callable[..., Any], *more: Any) -> Floats:
+        """Return what the trees' values stand for: a number of each tree, or a row for each of several numbers."""
+        codes = np.array([encode(value, *more) for value in self.values], dtype=np.float64)
+        return codes.T.take(self.places, axis=-1)
+
+
+TreeParams: TypeAlias = dict[str, PerTree]  # by parameter

@@ -7,33 +7,20 @@ so warm starts continue where a larger forest would have been and threads cannot
 
 import numbers
 from collections.abc import Callable
-from itertools import repeat
-from operator import is_
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from .._core import TreeTag
+from .._core import TreeTag, word
+from .arrays import PerTree
 from .typing import Entropy
 
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIXING = tuple((np.uint64(n), np.uint64(by)) for n, by in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)))
-_LAST_SHIFT, _HALF_WORD = np.uint64(31), np.uint64(32)
+_HALF_WORD = np.uint64(32)
 _FOLD_TAG, _ROWS_TAG, _BAGS_TAG = 1, 2, 3  # apart from the tree seeds, which have no spawn key
-
-
-def word(keys: Seeds, counter: int) -> Seeds:
-    """Return one 64-bit word per key (the SplitMix64 finaliser, as in the core)."""
-    step = (int(_STEP) * (counter + 1)) & 0xFFFFFFFFFFFFFFFF
-    x = keys + np.uint64(step)
-    for shift, factor in _MIXING:
-        x ^= x >> shift
-        x *= factor
-    x ^= x >> _LAST_SHIFT
-    return x
 
 
 def child(key: int, tag: int) -> int:
@@ -87,30 +74,20 @@ def pool_words(seeds: Seeds, parameter: int) -> Seeds:
     return word(pool_keys(seeds), parameter)
 
 
-def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> list[Any]:
-    """Draw one value per word from a pool: a sequence, or a distribution whose draws are checked one by one."""
-    if is_distribution(pool):
-        return [check(pool.rvs(random_state=np.random.default_rng(int(w)))) for w in words]
-    if len(pool) == 1:
-        return [pool[0]] * len(words)
+def draw(pool: Any, words: Seeds, check: Callable[[Any], Any]) -> PerTree:
+    """Draw one value per word from a pool: a list, or a distribution whose draws are checked one by one."""
+    if not isinstance(pool, list):
+        values = [check(pool.rvs(random_state=np.random.default_rng(int(w)))) for w in words]
+        return PerTree(values, np.arange(len(values)))
     picks = ((words >> _HALF_WORD) * np.uint64(len(pool))) >> _HALF_WORD
-    return [pool[i] for i in picks.tolist()]
+    return PerTree(pool, picks.astype(np.intp))
 
 
-def draw_parameter(pool: Any, keys: Seeds, parameter: int, check: Callable[[Any], Any]) -> list[Any]:
+def draw_parameter(pool: Any, keys: Seeds, parameter: int, check: Callable[[Any], Any]) -> PerTree:
     """Draw one value per tree; ``keys`` of `pool_keys`, ``parameter`` as in ``pool_words``."""
-    fixed = not is_distribution(pool) and len(pool) == 1  # most parameters are: no words are needed
-    return draw(pool, keys if fixed else word(keys, parameter), check)
-
-
-def distinct(values: list[Any]) -> dict[int, Any]:
-    """Return the different objects among many, by their identity; equal strings may count as one."""
-    first = values[0] if values else None
-    # Most parameters are the same for all trees. Counting is quicker, but 1 and 1.0 or True are equal as well.
-    counts = first is None or isinstance(first, str)
-    if values and (values.count(first) == len(values) if counts else all(map(is_, values, repeat(first)))):
-        return {id(first): first}
-    return dict(zip(map(id, values), values, strict=True))
+    if isinstance(pool, list) and len(pool) == 1:  # most are: no words are needed
+        return PerTree.same(pool[0], len(keys))
+    return draw(pool, word(keys, parameter), check)
 
 
 def choose_columns(seed: np.uint64, n: int, k: int) -> npt.NDArray[np.intp]:

@@ -17,4 +17,3 @@ Array: TypeAlias = npt.NDArray[Any]
 Labels: TypeAlias = npt.NDArray[Any]
 Seeds: TypeAlias = npt.NDArray[np.uint64]
 Entropy: TypeAlias = int | tuple[int, ...]  # what all seeds of a fit follow from
-TreeParams: TypeAlias = dict[str, list[Any]]  # parameter -> one value per tree

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._base.draws import word
 from .._base.typing import Floats, Longs, Mask
+from .._core import word
 from .calendar import CalendarColumn
 from .levels import LevelMeans, leading_directions
 from .text import N_HASHED, LeftOutColumn, TextColumn

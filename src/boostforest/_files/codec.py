@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from .._base.typing import Array, Bytes, Longs, TreeParams
+from .._base.arrays import PerTree, TreeParams
+from .._base.typing import Array, Bytes, Longs
 from .._base.validation import classes_as_numbers
 from .._features.calendar import CalendarColumn
 from .._features.encoder import MAX_DIGITS, N_ORDERS, CategoryColumn, Level, NumberColumn, TableColumn, TableEncoder
@@ -240,17 +241,19 @@ def _encode_local(local: LocalErrors, columns: ForestColumns) -> dict[str, Any]:
     }
 
 
-def _encode_drawn(values: list[Any]) -> Any:
+def _encode_drawn(values: PerTree) -> Any:
     """Return one parameter of all trees: one value if it is the same everywhere (1 and 1.0 are not), or runs of it."""
-    plain = [encode_value(v) for v in values]
+    own = PerTree.of(values)
+    plain = [encode_value(v) for v in own.values]
     shown = [repr(v) for v in plain]  # as JSON tells them apart, and faster
-    if len(set(shown)) == 1:
-        return plain[:1]
-    first = [0, *(i for i in range(1, len(shown)) if shown[i] != shown[i - 1])]
-    if len(first) > len(plain) // _LONG_RUNS:
-        return plain
-    lengths = np.diff([*first, len(plain)]).tolist()
-    return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[at], n)]}
+    which = np.array([shown.index(text) for text in shown])[own.places]
+    first = [0, *(1 + np.flatnonzero(np.diff(which)))]
+    if len(first) == 1:
+        return [plain[which[0]]]
+    if len(first) > len(which) // _LONG_RUNS:
+        return [plain[i] for i in which]
+    lengths = np.diff([*first, len(which)]).tolist()
+    return {_RUNS: [entry for at, n in zip(first, lengths, strict=True) for entry in (plain[which[at]], n)]}
 
 
 def version(tensors: Tensors, metadata: Metadata) -> int:
@@ -360,7 +363,7 @@ def _decode_drawn(content: Content, own: dict[str, Any], of_tree: dict[str, Any]
             parameter.check(value)
         if name == "criterion" and others:
             check_criteria(others, content.task)
-        params[name] = values if len(values) == n_trees else values * n_trees
+        params[name] = PerTree.of(values) if len(values) == n_trees else PerTree.same(values[0], n_trees)
     return params
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------- the networks
 
 
-def encode_networks(forest: ForestColumns, node_models: list[Any], dtype: str) -> Tensors:
+def encode_networks(forest: ForestColumns, node_models: Sequence[Any], dtype: str) -> Tensors:
     """Return the networks of all trees as tensors: for each node model one stack per parameter, and who has which."""
     if not forest.in_python.any():
         return {}
@@ -116,7 +116,7 @@ def own_module(node_models: Iterable[Any]) -> Any:
     return next(iter(modules.values()), None)
 
 
-def _nodes_by_model(forest: ForestColumns, node_models: list[Any]) -> list[tuple[Any, Any]]:
+def _nodes_by_model(forest: ForestColumns, node_models: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Return every node model in Python, in the order of the trees, and all nodes of its trees."""
     trees: dict[Any, list[int]] = {}
     for tree in np.flatnonzero(forest.in_python).tolist():
@@ -141,7 +141,7 @@ def _shorten(stack: Any, dtype: str) -> Any:
     return short
 
 
-def decode_networks(forest: ForestColumns, node_models: list[Any], tensors: Tensors) -> tuple[Any, ...]:
+def decode_networks(forest: ForestColumns, node_models: Sequence[Any], tensors: Tensors) -> tuple[Any, ...]:
     """Return the model of every node, after all checks; empty if no tree has models in Python."""
     if not forest.in_python.any():
         if tensors:

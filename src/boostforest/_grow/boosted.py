@@ -203,7 +203,7 @@ def _join_bags(
     }
     changed = {p.name: p.pool(own[p.name]) for p in TREE_PARAMETERS if p.name in own}
     drawn = request.draw(seeds, data.loss.task, changed)
-    params = {name: [v for v, n in zip(values, sizes, strict=True) for _ in range(n)] for name, values in drawn.items()}
+    params = {name: values.repeated(sizes) for name, values in drawn.items()}
     stages = Stages((forest.n_trees,))
     model = Model(data.features, data.loss, forest, np.repeat(seeds, sizes), params, request.entropy, stages)
     paused = parts[0].paused if len(parts) == 1 else None

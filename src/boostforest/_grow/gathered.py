@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import TreeParams
 from .._base.memory import available_memory
 from .._base.progress import Progress
 from .._base.sampling import Sampling
-from .._base.typing import Floats, Ints, Longs, Seeds, TreeParams
+from .._base.typing import Floats, Ints, Longs, Seeds
 from .._features.sources import RowSource
 from .data import TrainingData
 

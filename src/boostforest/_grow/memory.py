@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.draws import distinct
+from .._base.arrays import TreeParams
 from .._base.memory import FEWER_CLASSES, SMALL, available_memory, refuse_if_too_much
-from .._base.typing import Floats, TreeParams
+from .._base.typing import Floats
 from .._model.columns import clip_range_dtype
 from ..nodes._native import ELM, Constant, python_trees
 from .data import TrainingData
@@ -34,8 +34,7 @@ class TreeSizes:
 def trees_bytes(params: TreeParams, sizes: TreeSizes, n_threads: int) -> tuple[float, float]:
     """Estimate the bytes that trees with these parameters will take, and those that growing them takes beside them."""
     models = params["node_model"]
-    known = {key: _n_inputs(model, sizes.n_inputs) for key, model in distinct(models).items()}
-    n_inputs = np.array([known[id(model)] for model in models])
+    n_inputs = models.encoded(_n_inputs, sizes.n_inputs)
     limits = np.array([np.inf if n is None else n for n in params["max_leaf_nodes"]])
     depths = np.array([np.inf if n is None else min(n, 60) for n in params["max_depth"]])
     leaf_weight = np.array(params["min_samples_leaf"], dtype=np.float64)

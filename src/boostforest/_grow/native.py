@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import _core
+from .._base.arrays import TreeParams
 from .._base.draws import tree_seeds
 from .._base.memory import SMALL
 from .._base.progress import Progress
 from .._base.threads import BLAS_FEATURES, ONE_BLAS_THREAD
-from .._base.typing import Entropy, Floats, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Seeds
 from .._base.validation import warn
 from .._features.roles import Roles
 from .._losses import OwnLoss
@@ -149,7 +150,7 @@ def grow_trees(
         pieces += [([t], tree.astype(dtype)) for t, tree in zip(in_python, trees, strict=True)]
     done = {t for piece, _ in pieces for t in piece}
     if rest := [t for t in range(len(seeds)) if t not in done]:
-        own = params if not done else {name: [values[t] for t in rest] for name, values in params.items()}
+        own = params if not done else {name: values.take(rest) for name, values in params.items()}
         pieces.append((rest, _grow_in_core(data, own, seeds[rest], dtype, threads, verbose, engine)))
     return _in_order(pieces)
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import TreeParams
 from .._base.dask_engine import DaskEngine
 from .._base.engine import Shared
-from .._base.typing import Floats, Labels, Seeds, TreeParams
+from .._base.typing import Floats, Labels, Seeds
 from .._features.sources import Rows, RowSource
 from .data import TrainingData
 from .gathered import Drawn, GrowOne, part_as_features, rows_of_tree

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base.arrays import TreeParams
 from .._base.device import find_device
 from .._base.progress import Progress
-from .._base.typing import Seeds, TreeParams
+from .._base.typing import Seeds
 from .._core import ModelKind, NodeFit
 from .._losses import Logistic, Softmax, SquaredError
 from .._model.columns import ForestColumns
@@ -79,7 +81,7 @@ def grow_where_possible(
         return []
     from .._gpu.copies import using
 
-    own = {name: [values[t] for t in trees] for name, values in params.items()}
+    own = {name: values.take(trees) for name, values in params.items()}
     with using(found):
         grown = grow_on_device(data, own, seeds[trees], dtype, threads, verbose, found)
     return [([trees[i] for i in group], columns) for group, columns in grown]
@@ -141,7 +143,7 @@ def _to_forest(data: TrainingData, grown: dict[str, Any], path: Path, dtype: str
     return columns.astype(dtype)
 
 
-def _paths(columns: dict[str, Any], criteria: list[str], short_thresholds: bool) -> dict[Path, list[int]]:
+def _paths(columns: dict[str, Any], criteria: Sequence[str], short_thresholds: bool) -> dict[Path, list[int]]:
     """Return the trees that can grow together, by what they share."""
     from .._gpu.table import Path
 

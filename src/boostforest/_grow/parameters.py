@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import TreeParams
 from .._base.declare import BOOL, Parameter, arguments_of, choice, declared, integer, is_integer, pooled, real
-from .._base.draws import distinct, draw_parameter, is_distribution, pool_keys
-from .._base.typing import Array, Seeds, TreeParams
+from .._base.draws import draw_parameter, is_distribution, pool_keys
+from .._base.typing import Array, Seeds
 from .._core import Criterion
 from ..nodes._native import SHORTHANDS, NodeModel, draw_node_models, encode_node_models, is_python_model, own_copies
 
@@ -156,8 +157,8 @@ _ORDER = sorted(_DECLARED, key=lambda name: 8.5 if name == "clip" else [*_DECLAR
 
 #: All of them. The position numbers the draws from a pool, so that ``clip`` stays the tenth.
 TREE_PARAMETERS = tuple(_DECLARED[name].rule for name in _ORDER)
-MAX_FEATURES = _DECLARED["max_features"].rule
 _NAMES = [p.name for p in TREE_PARAMETERS]
+MAX_FEATURES = _DECLARED["max_features"].rule
 
 
 def tree_pools(estimator: object, task: str, left_open: Set[str] = frozenset()) -> dict[str, Any]:
@@ -188,19 +189,13 @@ def draw_tree_params(pools: dict[str, Any], seeds: Seeds, task: str, shorthands:
     return params
 
 
-def _encode(parameter: Parameter, values: list[Any], n_features: int) -> Any:
-    # Pools are short and small forests are fitted in milliseconds: every value is encoded once, not once per tree.
-    codes = {key: parameter.encode(value, n_features) for key, value in distinct(values).items()}
-    if len(codes) == 1:
-        return next(iter(codes.values()))
-    return [codes[id(value)] for value in values]
-
-
 def encode_tree_params(params: TreeParams, seeds: Seeds, n_features: int) -> dict[str, Array]:
     """Return the parameter columns as the core takes them."""
     table = np.empty((len(TREE_PARAMETERS), len(seeds)))
+    table.T[:] = [p.encode(params[p.name].values[0], n_features) for p in TREE_PARAMETERS]
     for row, p in zip(table, TREE_PARAMETERS, strict=True):
-        row[:] = _encode(p, params[p.name], n_features)
+        if len(params[p.name].values) > 1:  # few of them
+            row[:] = params[p.name].encoded(p.encode, n_features)
     columns: dict[str, Array] = dict(zip(_NAMES, table, strict=True))
     columns |= encode_node_models(params["node_model"], columns["reg_lambda"])
     columns["seed"] = seeds

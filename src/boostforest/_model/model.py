@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import PerTree, TreeParams
 from .._base.device import device_for_prediction
 from .._base.sampling import Sampling
-from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds, TreeParams
+from .._base.typing import Entropy, Floats, Ints, Longs, Mask, Seeds
 from .._core import Link, is_dealt
 from .._features.features import Features
 from .._losses import Loss, OutOfBag, Several
@@ -447,6 +448,6 @@ def join(models: list[Model]) -> Model:
         models[0],
         columns=columns,
         seeds=np.concatenate([model.seeds for model in models]),
-        params={name: [v for model in models for v in model.params[name]] for name in models[0].params},
+        params={name: PerTree.joined([model.params[name] for model in models]) for name in models[0].params},
         stages=Stages((columns.n_trees,)),
     )

@@ -32,7 +32,7 @@ def with_members(model: Model, kept: Longs) -> Model:
         model,
         columns=model.columns.take_where(is_kept),
         seeds=model.seeds[is_kept],
-        params={name: list(itertools.compress(values, is_kept)) for name, values in model.params.items()},
+        params={name: values.take(is_kept) for name, values in model.params.items()},
         stages=Stages(
             tuple(np.cumsum(is_kept)[np.array(stages.ends) - 1].tolist()),
             stages.steps,

@@ -1,6 +1,6 @@
 """Prediction by trees whose node models are in Python."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -26,7 +26,7 @@ class ScaledRows:
 
 def add_trees(
     forest: ForestColumns,
-    node_models: list[Any],
+    node_models: Sequence[Any],
     features: Features,
     task: str,
     X: Floats,
@@ -57,11 +57,11 @@ def add_trees(
                 out += output.T
 
 
-def python_models_size(forest: ForestColumns, node_models: list[Any]) -> int:
+def python_models_size(forest: ForestColumns, node_models: Sequence[Any]) -> int:
     """Return the bytes of all models in Python."""
     nothing = np.empty((0, len(forest.seen_features)))
     size = 0
-    for tree in np.flatnonzero(forest.in_python):
+    for tree in np.flatnonzero(forest.in_python).tolist():
         fitter = fitter_for(node_models[tree], nothing, forest.n_outputs, "regression")
         models = forest.models[forest.tree_start[tree] : forest.tree_start[tree + 1]]
         size += sum(fitter.n_bytes(model) for model in models if model is not None)

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from .._base.arrays import PerTree
 from .._base.declare import Parameter, arguments_of, declared, integer, pooled, real
-from .._base.draws import Seeds, distinct, draw, is_distribution, pool_words, word
+from .._base.draws import Seeds, draw_parameter, is_distribution, pool_words
 from .._base.typing import Floats
 from .._core import ModelKind, NodeFit
 
@@ -44,14 +45,18 @@ class NodeModel(BaseEstimator):
         """Check all parameters and return their pools."""
         return {name: parameter.pool(getattr(self, name)) for name, parameter in self._rules().items()}
 
-    def _draw(self, words: Seeds) -> "list[NodeModel]":
+    def _draw(self, words: Seeds) -> PerTree:
         """Return one model per word, with values drawn from the pools."""
         pools = self._pools()
         drawn = [
-            draw(pools[name], word(words, i), parameter.check)
+            draw_parameter(pools[name], words, i, parameter.check)
             for i, (name, parameter) in enumerate(self._rules().items())
         ]
-        return [type(self)(*values) for values in zip(*drawn, strict=True)] if drawn else [self] * len(words)
+        return PerTree.combined(self._with_values, drawn) if drawn else PerTree.same(self, len(words))
+
+    def _with_values(self, *values: Any) -> "NodeModel":
+        """Return the same model with values in place of its pools."""
+        return type(self)(*values)
 
 
 @declared
@@ -208,25 +213,26 @@ _COLUMNS = ("reg_lambda", "max_features", "n_hidden", "C", "epsilon", "tol", "ma
 _NAMES = ("node_model", *(f"node_{name}" for name in _COLUMNS))
 
 
-def draw_node_models(models: list[Any], seeds: Seeds, shorthands: dict[str, NodeModel]) -> list[Any]:
+def draw_node_models(models: PerTree, seeds: Seeds, shorthands: dict[str, NodeModel]) -> PerTree:
     """Return the node model of every tree with values in place of names and pools.
 
     "ridge" and "constant" have nothing to draw and stay as they are; what is not a model of the core is left alone.
     """
-    drawn = list(models)
-    for given in distinct(models).values():
+    values, places = list(models.values), models.places.copy()
+    for place, given in enumerate(models.values):
         model = shorthands[given] if isinstance(given, str) else given
         if not isinstance(model, NodeModel) or (isinstance(given, str) and given in ("constant", "ridge")):
             continue
-        trees = [t for t, m in enumerate(models) if m is given or (isinstance(given, str) and m == given)]
-        for t, own in zip(trees, model._draw(pool_words(seeds[trees], 0)), strict=True):
-            drawn[t] = own
-    return drawn
+        trees = np.flatnonzero(models.places == place)
+        own = model._draw(pool_words(seeds[trees], 0))
+        places[trees] = len(values) + own.places
+        values.extend(own.values)
+    return models if len(values) == 1 else PerTree.of(PerTree(values, places))  # those that trees have, no others
 
 
-def largest_hidden_layer(models: list[Any]) -> int:
+def largest_hidden_layer(models: PerTree) -> int:
     """Return how many hidden units a tree has at the most, 0 without any."""
-    return max((m.n_hidden for m in distinct(models).values() if isinstance(m, ELM)), default=0)
+    return max((m.n_hidden for m in models.values if isinstance(m, ELM)), default=0)
 
 
 def most_hidden_units(pool: Any, shorthands: dict[str, NodeModel]) -> float:
@@ -240,20 +246,15 @@ def most_hidden_units(pool: Any, shorthands: dict[str, NodeModel]) -> float:
     return most
 
 
-def _encode(model: str | NodeModel) -> list[float]:
+def _encode(model: Any) -> list[float]:
     known = SHORTHANDS[model] if isinstance(model, str) else model
     values = (getattr(known, name, None) for name in _COLUMNS)
     return [float(known._code), *(np.nan if v is None else float(v) for v in values)]
 
 
-def encode_node_models(models: list[Any], reg_lambda: Floats) -> dict[str, Floats]:
+def encode_node_models(models: PerTree, reg_lambda: Floats) -> dict[str, Floats]:
     """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
-    codes = {key: _encode(m) for key, m in distinct(models).items()}
-    table = np.empty((1 + len(_COLUMNS), len(models)))
-    if len(codes) == 1:  # most forests have one for all trees
-        table.T[:] = next(iter(codes.values()))
-    else:
-        table.T[:] = [codes[id(m)] for m in models]
+    table = models.encoded(_encode)
     columns = dict(zip(_NAMES, table, strict=True))
     own = columns["node_reg_lambda"]
     np.copyto(own, reg_lambda, where=np.isnan(own))
@@ -282,13 +283,12 @@ def has_python_models(node_model: object) -> bool:
     return any(map(is_python_model, node_model if isinstance(node_model, list | tuple) else [node_model]))
 
 
-def own_copies(models: list[Any]) -> list[Any]:
+def own_copies(models: PerTree) -> PerTree:
     """Return the node models of all trees, those in Python cloned: the user's objects stay the user's."""
-    copies = {key: clone(m, safe=False) for key, m in distinct(models).items() if is_python_model(m)}
-    return [copies.get(id(m), m) for m in models] if copies else models
+    return PerTree([clone(m, safe=False) if is_python_model(m) else m for m in models.values], models.places)
 
 
-def python_trees(models: list[Any]) -> list[int]:
+def python_trees(models: PerTree) -> list[int]:
     """Return the numbers of the trees whose node models are Python's."""
-    in_python = {key for key, m in distinct(models).items() if is_python_model(m)}
-    return [t for t, m in enumerate(models) if id(m) in in_python] if in_python else []
+    in_python = [is_python_model(m) for m in models.values]
+    return np.flatnonzero(np.array(in_python)[models.places]).tolist() if any(in_python) else []

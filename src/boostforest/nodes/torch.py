@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator
 
 from .._base.declare import argument, choice, declared, integer, is_integer, pooled, real
-from .._base.draws import Seeds, draw, word
 from ._native import PYTHON, NodeModel
 
 if TYPE_CHECKING:
@@ -199,14 +198,6 @@ class TorchNode(NodeModel):
             )
         return super()._pools()
 
-    def _draw(self, words: Seeds) -> list[NodeModel]:
-        pools, rules = self._pools(), self._rules()
-        drawn = [
-            draw(pools[name], word(words, i), parameter.check) for i, (name, parameter) in enumerate(rules.items())
-        ]
-        kept: dict[tuple[Any, ...], NodeModel] = {}  # trees that have drawn the same share one object
-        for values in zip(*drawn, strict=True):
-            if values not in kept:
-                rest = {name: getattr(self, name) for name in ("module", "device", "nodes_at_once")}
-                kept[values] = type(self)(**dict(zip(rules, values, strict=True)), **rest)
-        return [kept[values] for values in zip(*drawn, strict=True)]
+    def _with_values(self, *values: Any) -> NodeModel:
+        rest = {name: getattr(self, name) for name in ("module", "device", "nodes_at_once")}
+        return type(self)(**dict(zip(self._rules(), values, strict=True)), **rest)

@@ -18,9 +18,10 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from ... import _core
+from ..._base.arrays import TreeParams
 from ..._base.draws import child
 from ..._base.progress import Progress
-from ..._base.typing import Floats, Ints, Seeds, TreeParams
+from ..._base.typing import Floats, Ints, Seeds
 from ..._core import SPLIT_RULES, AttemptTag, NodeTag
 from ..._model.columns import ForestColumns
 from ...nodes._fitters import fitter_for, grows_together
