@@ -24,10 +24,15 @@ def test_it_reads_as_the_list_that_it_was_made_of(values):
     assert [type(v) for v in values] == [type(v) for v in VALUES], "1, 1.0 and True are equal, but not the same"
 
 
-def test_values_of_some_trees_are_those_that_they_have_and_no_others(values):
+def test_some_trees_keep_their_values(values):
     assert values[2:5] == [True, 1, "ridge"]
-    assert values.take([4, 0]) == ["ridge", 1] and len(values.take([4, 0]).values) == 2
+    assert values.take([4, 0]) == ["ridge", 1]
     assert values.take(np.array([0, 0, 0, 0, 0, 1, 1], dtype=bool)) == [None, 1.0]
+
+
+def test_compact_values_are_those_that_trees_have_and_no_others(values):
+    some = values.take([4, 0]).compact()
+    assert some == ["ridge", 1] and len(some.values) == 2
 
 
 def test_forests_are_joined_and_trees_repeated(values):

@@ -145,7 +145,7 @@ class PerTree(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Sequence[Any], places: Indices) -> None:
-        self.values = values
+        self.values = values  #: some may be those of no tree
         self.places = places
 
     @classmethod
@@ -205,8 +205,14 @@ class PerTree(Sequence[Any]):
 
     def take(self, trees: Any) -> PerTree:
         """Return the values of some trees: a slice, their numbers, or a mask."""
-        some = PerTree(self.values, self.places[trees])
-        return some if len(self.values) == 1 else self.of(some)
+        return PerTree(self.values, self.places[trees])
+
+    def compact(self) -> PerTree:
+        """Return the same without values that no tree has."""
+        if len(self.values) == 1:
+            return self
+        used, places = np.unique(self.places, return_inverse=True)
+        return PerTree([self.values[place] for place in used.tolist()], places)
 
     def repeated(self, times: Array) -> PerTree:
         """Return every value so many times, one after another."""

@@ -227,7 +227,7 @@ def draw_node_models(models: PerTree, seeds: Seeds, shorthands: dict[str, NodeMo
         own = model._draw(pool_words(seeds[trees], 0))
         places[trees] = len(values) + own.places
         values.extend(own.values)
-    return models if len(values) == 1 else PerTree.of(PerTree(values, places))  # those that trees have, no others
+    return PerTree(values, places).compact()
 
 
 def largest_hidden_layer(models: PerTree) -> int:
@@ -254,7 +254,7 @@ def _encode(model: Any) -> list[float]:
 
 def encode_node_models(models: PerTree, reg_lambda: Floats) -> dict[str, Floats]:
     """Return the node models of all trees as the core takes them: the code, and one column per parameter."""
-    table = models.encoded(_encode)
+    table = models.compact().encoded(_encode)
     columns = dict(zip(_NAMES, table, strict=True))
     own = columns["node_reg_lambda"]
     np.copyto(own, reg_lambda, where=np.isnan(own))
