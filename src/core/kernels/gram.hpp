@@ -88,10 +88,100 @@ inline void diagonal_tile(const double* x, const double* panel, Index n, Index w
 #endif
 }
 
-// Columns j … j + kColumns - 1 of the Gram matrix down to the diagonal.
+// Of few columns the rows are the lanes, so that nothing is computed for columns that are not there: kColumns columns of
+// the panel, kVectors vectors of rows (columns of x). kept: their sums, column after column for each vector.
+template <int kColumns, int kVectors>
+inline void narrow_tile(const double* x, const double* panel, Index panel_width, Index n, Index width, bool go_on,
+                        double* kept) {
+    Vec tile[kVectors][kColumns] = {};
+    if (go_on)
+        for (int k = 0; k < kVectors; ++k)
+            for (int q = 0; q < kColumns; ++q) tile[k][q] = load<Vec>(kept + (k * kColumns + q) * kVec);
+    for (Index r = 0; r < n; ++r) {
+        Vec own[kVectors];
+        for (int k = 0; k < kVectors; ++k) own[k] = load<Vec>(x + r * width + k * kVec);
+        for (int q = 0; q < kColumns; ++q)
+            for (int k = 0; k < kVectors; ++k) tile[k][q] += panel[r * panel_width + q] * own[k];
+    }
+    for (int k = 0; k < kVectors; ++k)
+        for (int q = 0; q < kColumns; ++q) store<Vec>(kept + (k * kColumns + q) * kVec, tile[k][q]);
+}
+
+// As many vectors of rows at a time as make up for the latency of an addition.
+template <int kColumns>
+inline void narrow_tiles(const double* x, const double* panel, Index panel_width, Index n, Index width, int d,
+                         bool go_on, double* kept) {
+    constexpr int kMost = kColumns == 1 ? 6 : kColumns == 2 ? 4 : 3;
+    const Index n_vectors = (d + kVec - 1) / kVec;
+    for (Index first = 0; first < n_vectors; first += kMost) {
+        const Index here = n_vectors - first < kMost ? n_vectors - first : kMost;
+        unrolled<1, kMost + 1>([&]<int k>() {
+            if (here == k)
+                narrow_tile<kColumns, k>(x + first * kVec, panel, panel_width, n, width, go_on,
+                                         kept + first * kColumns * kVec);
+        });
+    }
+}
+
+constexpr int kNarrow = 5, kNarrowOfPair = 3;  // columns at the most that are worth it; if they make a pair of eights
+constexpr Index kNarrowest = 256;              // width up to which
+
+// The last few columns, from j on.
+struct NarrowColumns {
+    Index j;
+    int n;  // 0: there are none
+    double kept[kNarrow * kNarrowest];
+
+    NarrowColumns(Index width, int d) : j((d - 1) / 8 * 8), n(static_cast<int>(d - j)) {
+        const bool breaks_pair = width >= 32 && width % 16 == 0;
+        if (n > (breaks_pair ? kNarrowOfPair : kNarrow) || width > kNarrowest || j == 0) n = 0;
+    }
+
+    // The panel is that of all columns, or begins with j.
+    void add(const double* x, const double* panel, Index panel_width, Index rows, Index width, int d, bool go_on) {
+        unrolled<1, kNarrow + 1>([&]<int k>() {
+            if (n == k) narrow_tiles<k>(x, panel, panel_width, rows, width, d, go_on, kept);
+        });
+    }
+
+    void write(Index width, int d, double* gram) const {
+        for (Index m = 0; m < d; ++m)
+            for (int q = 0; q < n; ++q) gram[m * width + j + q] = kept[(m / kVec * n + q) * kVec + m % kVec];
+    }
+};
+
+// Columns j … j + 7 of the Gram matrix down to the diagonal, from their part of a panel.
+template <int kColumns>
+inline void add_columns(const double* x, const double* panel, Index n, Index width, Index j, bool go_on, double* gram) {
+    for (Index i = 0; i < j; i += kGramRows)
+        gram_tile<Vec, kGramRows, 8 / kVec, kColumns>(x + i, panel, n, width, go_on, gram + i * width + j);
+    diagonal_tile<kColumns>(x + j, panel, n, width, go_on, gram + j * width + j);
+}
+
+// All columns in one panel: sums of several columns are added up while one of them would be waited for.
+template <int kColumns>
+inline void gram_of(const double* x, Index n, int d, const double* v, const double* z, double* gram, double* sum_x,
+                    double* sum_zx) {
+    constexpr Index kWidth = kColumns;
+    alignas(64) double panel[kPanelRows * kColumns];
+    NarrowColumns narrow(kWidth, d);
+    for (int k = 0; k < kColumns; ++k) sum_x[k] = sum_zx[k] = 0;
+    for (Index r = 0; r < n; r += kPanelRows) {
+        const Index here = n - r < kPanelRows ? n - r : kPanelRows;
+        const bool go_on = r > 0;
+        const double* rows = x + r * kWidth;
+        pack_panel<Vec, kColumns>(rows, here, kWidth, v + r, z + r, panel, sum_x, sum_zx);
+        for (Index j = 0; j < (narrow.n > 0 ? narrow.j : d); j += 8)
+            add_columns<kColumns>(rows, panel + j, here, kWidth, j, go_on, gram);
+        if (narrow.n > 0) narrow.add(rows, panel + narrow.j, kWidth, here, kWidth, d, go_on);
+    }
+    narrow.write(kWidth, d, gram);
+}
+
+// Columns j … j + kColumns - 1 of a wide Gram matrix down to the diagonal; narrow: these are the last few.
 template <class V, int kColumns>
 inline void gram_columns(const double* x, Index n, Index width, int d, Index j, const double* v, const double* z,
-                         double* gram, double* sum_x, double* sum_zx) {
+                         double* gram, double* sum_x, double* sum_zx, NarrowColumns* narrow = nullptr) {
     alignas(64) double panel[kPanelRows * kColumns];
     for (int k = 0; k < kColumns; ++k) sum_x[j + k] = sum_zx[j + k] = 0;
     for (Index r = 0; r < n; r += kPanelRows) {
@@ -101,7 +191,11 @@ inline void gram_columns(const double* x, Index n, Index width, int d, Index j, 
         pack_panel<V, kColumns>(rows + j, here, width, v + r, z + r, panel, sum_x + j, sum_zx + j);
         if constexpr (kColumns == 4) {
             gram_tile<V, 4, 4 / Traits<V>::kSize, 4>(rows, panel, here, width, go_on, gram);
-            continue;
+        } else if constexpr (kColumns == 8) {
+            if (narrow != nullptr)
+                narrow->add(rows, panel, kColumns, here, width, d, go_on);
+            else
+                add_columns<kColumns>(rows, panel, here, width, j, go_on, gram);
         } else {
             for (Index i = 0; i < j; i += kGramRows)
                 gram_tile<V, kGramRows, kColumns / kVec, kColumns>(rows + i, panel, here, width, go_on,
@@ -114,17 +208,27 @@ inline void gram_columns(const double* x, Index n, Index width, int d, Index j, 
             }
         }
     }
+    if (narrow != nullptr) narrow->write(width, d, gram);
 }
 
 void normal_equations(const double* x, Index n, int width, int d, const double* v, const double* z, double* gram,
                       double* sum_x, double* sum_zx) {
-    if (width == 4)
-        return with_vector(4, [&]<class V>() { gram_columns<V, 4>(x, n, 4, d, 0, v, z, gram, sum_x, sum_zx); });
+    switch (width) {
+        case 4:
+            with_vector(4, [&]<class V>() { gram_columns<V, 4>(x, n, 4, d, 0, v, z, gram, sum_x, sum_zx); });
+            return;
+        case 8: return gram_of<8>(x, n, d, v, z, gram, sum_x, sum_zx);
+        case 16: return gram_of<16>(x, n, d, v, z, gram, sum_x, sum_zx);
+        case 24: return gram_of<24>(x, n, d, v, z, gram, sum_x, sum_zx);
+    }
+    NarrowColumns narrow(width, d);
+    const Index end = narrow.n > 0 ? narrow.j : width;
     Index j = 0;
 #if defined(__AVX512F__)
-    for (; width >= 32 && j + 16 <= width; j += 16) gram_columns<Vec, 16>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
+    for (; j + 16 <= end; j += 16) gram_columns<Vec, 16>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
 #endif
-    for (; j < width; j += 8) gram_columns<Vec, 8>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
+    for (; j < end; j += 8) gram_columns<Vec, 8>(x, n, width, d, j, v, z, gram, sum_x, sum_zx);
+    if (narrow.n > 0) gram_columns<Vec, 8>(x, n, width, d, j, v, z, gram, sum_x, sum_zx, &narrow);
 }
 
 void normal_equations_of_lists(const std::uint32_t* start, const std::uint16_t* member, const double* x, Index n,

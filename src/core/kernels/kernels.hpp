@@ -238,7 +238,7 @@ struct Kernels {
 
     // mean[j] = Σ_i w[i] x[·, j] / Σ_i w[i]; out[i] = row i - mean, rows next to each other.
     void (*gather_centred)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* w,
-                           double* mean, double* out);
+                           double total, double* mean, double* out);
 
     // out[i] = row i - centre, rows next to each other.
     void (*gather_shifted)(const double* x, const std::int32_t* rows, std::int64_t n, int width, const double* centre,

@@ -31,26 +31,21 @@ inline void mean_tile(const double* x, const std::int32_t* rows, Index n, Index 
                       double* mean) {
     constexpr int kSize = Traits<V>::kSize;
     V s0[kVectors] = {}, s1[kVectors] = {};
-    const auto add = [&](Index i, V(&s)[kVectors]) {
+    const auto add = [&](Index i, double weight, V(&s)[kVectors]) {
         const double* row = x + rows[i] * width;
-        for (int k = 0; k < kVectors; ++k) s[k] += w[i] * load<V>(row + k * kSize);
+        for (int k = 0; k < kVectors; ++k) s[k] += weight * load<V>(row + k * kSize);
     };
-    Index i = 0;
-    for (; i + 1 < n; i += 2) {
-        add(i, s0);
-        add(i + 1, s1);
+    for (Index i = 0; i + 1 < n; i += 2) {
+        add(i, w[i], s0);
+        add(i + 1, w[i + 1], s1);
     }
-    if (i < n) add(i, s0);
+    // Whether there is an odd one cannot be predicted: nothing is added quicker than a few values are left out.
+    if (kVectors == 1 || n % 2 != 0) add(n - 1, n % 2 != 0 ? w[n - 1] : 0.0, s0);
     for (int k = 0; k < kVectors; ++k) store<V>(mean + k * kSize, (s0[k] + s1[k]) / total);
 }
 
-void gather_centred(const double* x, const std::int32_t* rows, Index n, int width, const double* w, double* mean,
-                    double* out) {
-    EightLanes lanes{};
-    Index whole = 0;
-    for (; whole + 8 <= n; whole += 8) lanes += load_lanes<EightLanes>(w + whole);
-    double total = sum(lanes);
-    for (; whole < n; ++whole) total += w[whole];
+void gather_centred(const double* x, const std::int32_t* rows, Index n, int width, const double* w, double total,
+                    double* mean, double* out) {
     for_tiles(width,
               [&]<class V, int kVectors>(int j) { mean_tile<V, kVectors>(x + j, rows, n, width, w, total, mean + j); });
     gather_shifted(x, rows, n, width, mean, out);
@@ -253,7 +248,19 @@ inline void linear_of(Row row, Index n, Index width, const double* slopes, doubl
                 for (int r = 0; r < 4; ++r) total[r] += load_lanes<L>(slopes + j) * load_lanes<L>(x[r] + j);
             store_sums(out + i, intercept, total);
         }
-        for (; i < n; ++i) out[i] = intercept + dot<L>(row(i), slopes, static_cast<int>(width));
+        if (i == n) return;
+        if (width > L::kSize) {
+            for (; i < n; ++i) out[i] = intercept + dot<L>(row(i), slopes, static_cast<int>(width));
+            return;
+        }
+        // How many are left cannot be predicted, and short rows are multiplied quickly: the last one stands for those
+        // that are missing.
+        L total[4];
+        for (int r = 0; r < 4; ++r)
+            total[r] = load_lanes<L>(slopes) * load_lanes<L>(row(i + r < n ? i + r : n - 1));
+        double sums[4];
+        store_sums(sums, intercept, total);
+        store_first_of_four(out + i, sums, n - i);
     });
 }
 

@@ -23,8 +23,9 @@ template <int kTerms>
 
 // e^x to about one unit in the last place: x = k ln 2 + r with |r| <= ln 2 / 2, Taylor series of e^r, times 2^k.
 [[gnu::always_inline]] inline Vec exp_of(Vec x) {
-    x = x < -708.0 ? splat<Vec>(-708.0) : x;
-    x = x > 709.0 ? splat<Vec>(709.0) : x;
+    const Vec lowest = splat<Vec>(-708.0), highest = splat<Vec>(709.0);  // as vectors: one instruction each
+    x = lowest > x ? lowest : x;
+    x = highest < x ? highest : x;
     const double kShift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
     const Vec shifted = x * 1.4426950408889634 + kShift;
     const Vec k = shifted - kShift;
@@ -68,7 +69,7 @@ template <int kTerms>
 }
 
 inline Vec sigmoid_of(Vec f) {
-    const Vec e = exp_of(f < 0 ? f : -f);  // e^{-|f|} cannot overflow
+    const Vec e = exp_of(-magnitude(f));  // e^{-|f|} cannot overflow
     return (f < 0 ? e : splat<Vec>(1)) / (1 + e);
 }
 
@@ -91,19 +92,15 @@ double sum_of(const double* v, Index n) {
 }
 
 void value_range(const double* z, Index n, double& lower, double& upper) {
-    Vec lo = splat<Vec>(z[0]), hi = lo;
+    const Vec one = splat<Vec>(z[0]);
+    Vec lo = one, hi = one;
     for (Index i = 0; i < n; i += kVec) {
-        const VecMask here = first(n - i);
-        const Vec value = load<Vec>(z + i);
-        lo = (here & (value < lo)) ? value : lo;
-        hi = (here & (value > hi)) ? value : hi;
+        const Vec value = first(n - i) ? load<Vec>(z + i) : one;
+        lo = value < lo ? value : lo;
+        hi = value > hi ? value : hi;
     }
-    lower = lo[0];
-    upper = hi[0];
-    for (int k = 1; k < kVec; ++k) {
-        lower = lo[k] < lower ? lo[k] : lower;
-        upper = hi[k] > upper ? hi[k] : upper;
-    }
+    lower = smallest(lo);
+    upper = largest(hi);
 }
 
 void exponential(const double* x, Index n, double* out) {
@@ -205,7 +202,7 @@ double step_logistic(const double* fitted, Index n, const double* y, const doubl
     EightLanes loss{};
     for_lanes(n, [&]<int k>(Index i) {
         const Vec value = load<Vec>(f + i) + load<Vec>(fitted + i);
-        const Vec e = exp_of(value < 0 ? value : -value);
+        const Vec e = exp_of(-magnitude(value));
         store_first(f + i, value, n - i);
         store_first(p + i, (value < 0 ? e : splat<Vec>(1)) / (1 + e), n - i);
         // log(1 + e^f) = log(1 + e^{-|f|}) + max(f, 0)

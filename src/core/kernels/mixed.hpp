@@ -58,10 +58,6 @@ inline Vec within(Vec v, Vec low, Vec high) {
     return above > high ? high : above;
 }
 
-inline Vec magnitude(Vec v) {
-    return v < 0 ? -v : v;
-}
-
 // a + b, or a - b, in lanes whose masks have the bit, and a in the others. Of a vector of ones and zeros it would take
 // an instruction more.
 [[gnu::always_inline]] inline Vec plus_where(VecMask masks, VecMask bit, Vec a, Vec b) {

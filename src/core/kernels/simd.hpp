@@ -161,6 +161,30 @@ inline double sum(const Lanes<V, kParts>& v) {
     return sum(folded(v));
 }
 
+// The smallest and the largest of the lanes, by halves: one lane after another would wait for each comparison.
+inline double smallest(V2 v) {
+    return v[1] < v[0] ? v[1] : v[0];
+}
+inline double largest(V2 v) {
+    return v[1] > v[0] ? v[1] : v[0];
+}
+inline double smallest(V4 v) {
+    const V2 a = __builtin_shufflevector(v, v, 0, 1), b = __builtin_shufflevector(v, v, 2, 3);
+    return smallest(b < a ? b : a);
+}
+inline double largest(V4 v) {
+    const V2 a = __builtin_shufflevector(v, v, 0, 1), b = __builtin_shufflevector(v, v, 2, 3);
+    return largest(b > a ? b : a);
+}
+inline double smallest(V8 v) {
+    const V4 a = __builtin_shufflevector(v, v, 0, 1, 2, 3), b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return smallest(b < a ? b : a);
+}
+inline double largest(V8 v) {
+    const V4 a = __builtin_shufflevector(v, v, 0, 1, 2, 3), b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return largest(b > a ? b : a);
+}
+
 // out[i] = shift + sum of v[i].
 template <class L>
 inline void store_sums(double* out, double shift, const L (&v)[4]) {
@@ -174,6 +198,15 @@ inline void store_sums(double* out, double shift, const L (&v)[4]) {
         store<V4>(out,
                   shift + (__builtin_shufflevector(ab, cd, 0, 2, 4, 6) + __builtin_shufflevector(ab, cd, 1, 3, 5, 7)));
     }
+}
+
+// |v|, without a comparison that has to be waited for.
+inline Vec magnitude(Vec v) {
+    VecMask bits;
+    __builtin_memcpy(&bits, &v, sizeof bits);
+    bits &= 0x7FFFFFFFFFFFFFFFLL;
+    __builtin_memcpy(&v, &bits, sizeof v);
+    return v;
 }
 
 // All ones in the first m places: what lies behind the end of an array may be anything.
@@ -200,6 +233,16 @@ inline void store_first(double* p, Vec v, Index m) {
     _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(first(m)), v);
 #else
     if (m == 1) p[0] = v[0];
+#endif
+}
+
+// The first m of four values, without branches.
+inline void store_first_of_four(double* p, const double (&values)[4], Index m) {
+#if defined(__AVX__)
+    const I4 here = I4{0, 1, 2, 3} < m;
+    _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(here), _mm256_loadu_pd(values));
+#else
+    for (Index k = 0; k < m; ++k) p[k] = values[k];
 #endif
 }
 

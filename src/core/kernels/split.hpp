@@ -11,19 +11,16 @@ namespace {
 template <class V>
 inline void range_block(const double* x, const std::int32_t* rows, Index n, Index width, double* lo, double* hi) {
     V lo0 = load<V>(x + rows[0] * width), hi0 = lo0, lo1 = lo0, hi1 = lo0;
-    Index i = 1;
-    for (; i + 1 < n; i += 2) {  // two chains: the latency of min and max is longer than their cost
+    for (Index i = 1; i + 1 < n; i += 2) {  // two chains: the latency of min and max is longer than their cost
         const V a = load<V>(x + rows[i] * width), b = load<V>(x + rows[i + 1] * width);
         lo0 = a < lo0 ? a : lo0;
         hi0 = a > hi0 ? a : hi0;
         lo1 = b < lo1 ? b : lo1;
         hi1 = b > hi1 ? b : hi1;
     }
-    if (i < n) {
-        const V a = load<V>(x + rows[i] * width);
-        lo0 = a < lo0 ? a : lo0;
-        hi0 = a > hi0 ? a : hi0;
-    }
+    const V last = load<V>(x + rows[n - 1] * width);  // once more, or not: that cannot be predicted
+    lo0 = last < lo0 ? last : lo0;
+    hi0 = last > hi0 ? last : hi0;
     store<V>(lo, lo0 < lo1 ? lo0 : lo1);
     store<V>(hi, hi0 > hi1 ? hi0 : hi1);
 }
@@ -126,44 +123,37 @@ void add_gain(int width, double g, double h, const double* g_left, const double*
     });
 }
 
-// The first of the lanes that are set, kVec if none is.
-inline int first_lane(VecMask lanes) {
+// Bits of the lanes that are equal.
+inline std::uint32_t equal_lanes(Vec a, Vec b) {
 #if defined(__AVX512F__)
-    return __builtin_ctz(_mm512_movepi64_mask(reinterpret_cast<__m512i>(lanes)) | 1U << kVec);
-#elif defined(__AVX__)
-    return __builtin_ctz(static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(lanes))) | 1U << kVec);
+    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);  // lane_bits(a == b) would be made a vector and a mask again
 #else
-    for (int k = 0; k < kVec; ++k)
-        if (lanes[k] != 0) return k;
-    return kVec;
+    return lane_bits(a == b);
 #endif
 }
 
 int best_place(const double* gain, const double* left_weight, int width, int n, int n_cuts, double total,
                double least) {
-    const int end = n_cuts * width;
-    const auto is_valid = [=](int j, int place) {
-        const Vec left = load<Vec>(left_weight + place);
-        return first(n - j) & (left >= least) & (total - left >= least);
-    };
-    Vec top = splat<Vec>(-__builtin_inf());
-    for (int first_place = 0; first_place < end; first_place += width)
-        for (int j = 0; j < n; j += kVec) {
-            const Vec own = load<Vec>(gain + first_place + j);
-            top = (is_valid(j, first_place + j) & (own > top)) ? own : top;
-        }
-    double best = top[0];
-    for (int k = 1; k < kVec; ++k) best = top[k] > best ? top[k] : best;
+    double best = -__builtin_inf();
+    int found = -1;
     for (int j = 0; j < n; j += kVec) {
-        int lane = kVec, found = -1;
-        for (int place = j; place < end; place += width) {
-            const int own = first_lane(is_valid(j, place) & (load<Vec>(gain + place) == best));
-            found = own < lane ? place + own : found;
-            lane = own < lane ? own : lane;
+        const VecMask here = first(n - j);
+        Vec top = splat<Vec>(-__builtin_inf());
+        VecMask cut{};  // of the largest gain of each column, the first
+        for (int c = 0; c < n_cuts; ++c) {
+            const int place = c * width + j;
+            const Vec own = load<Vec>(gain + place), left = load<Vec>(left_weight + place);
+            const VecMask is_larger = here & (left >= least) & (total - left >= least) & (own > top);
+            top = is_larger ? own : top;
+            cut = is_larger ? VecMask{} + c : cut;
         }
-        if (found >= 0) return found;
+        const double own = largest(top);
+        if (!(own > best)) continue;
+        const int lane = __builtin_ctz(equal_lanes(top, splat<Vec>(own)));
+        best = own;
+        found = static_cast<int>(cut[lane]) * width + j + lane;
     }
-    return -1;
+    return found;
 }
 
 }  // namespace

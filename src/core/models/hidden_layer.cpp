@@ -27,7 +27,7 @@ void HiddenLayer::draw(Key key, int n_units, const double* x, int width, int n_f
     std::fill_n(layer, static_cast<std::size_t>(1 + n_features) * stride, 0.0);
     std::vector<double> weights(width, 0.0), mean(width, 0.0), rows(static_cast<std::size_t>(sample.n) * width),
         projected(padded_rows(sample.n) + 8);
-    kernels().gather_centred(x, sample.rows, sample.n, width, sample.w, mean.data(), rows.data());
+    kernels().gather_centred(x, sample.rows, sample.n, width, sample.w, sample.weight, mean.data(), rows.data());
     for (int k = 0; k < n_units; ++k) {
         worker.check(sample.n * width);
         const Key unit = child(key, k);

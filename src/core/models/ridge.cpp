@@ -26,7 +26,7 @@ class RidgeModel final : public NodeModel {
         double* intercepts = slopes + static_cast<std::ptrdiff_t>(p.n_outputs) * width;
         double* shifted = work.rows.get(static_cast<std::size_t>(n) * width);
         // Around their own mean: deep nodes are small boxes far from zero, where plain sums of products would cancel.
-        kernels().gather_centred(p.x, p.sample.rows, n, width, p.sample.w, mean, shifted);
+        kernels().gather_centred(p.x, p.sample.rows, n, width, p.sample.w, p.sample.weight, mean, shifted);
         const RidgeProblem ridge{
             .x = shifted,
             .n = n,
