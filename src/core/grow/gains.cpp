@@ -60,7 +60,8 @@ void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_
         }
     }
     totals_.resize(stats_.size());
-    for (std::size_t k = 0; k < stats_.size(); ++k) totals_[k] = kernels().sum(stats_[k], s.n);
+    for (std::size_t k = 0; k < stats_.size(); ++k)
+        totals_[k] = stats_[k] == s.w ? s.weight : kernels().sum(stats_[k], s.n);
 }
 
 void Gains::compute(const double* sums, int width, double reg_lambda) {

@@ -114,14 +114,15 @@ void Partition::mark_with_missing(const std::int32_t* rows, std::int64_t n, cons
 std::int64_t Partition::move_rows(const Leaf& leaf, const Split& split) {
     const std::int64_t n = leaf.n_rows();
     const std::uint8_t* left = mark_left(leaf, split);
-    const std::int64_t n_left = kernels().part_rows(rows_.data() + leaf.begin, left, n, right_rows_.get(n));
-    if (leaf.uses_batch) return n_left;
+    std::int32_t* rows = rows_.data() + leaf.begin;
+    std::int32_t* right_rows = right_rows_.get(n);
+    if (leaf.uses_batch) return kernels().part_rows(rows, left, n, right_rows);
     const int n_columns = static_cast<int>(columns_.size());
     columns_[0] = w_.data() + leaf.begin;
     columns_[1] = y_.data() + leaf.begin;
     for (int k = 2; k < n_columns; ++k) columns_[k] = state_.data() + (k - 2) * n_rows_ + leaf.begin;
-    kernels().part_columns(columns_.data(), n_columns, left, n, right_.get(n_columns * (n + 8)));
-    return n_left;
+    return kernels().part_columns(rows, columns_.data(), n_columns, left, n, right_rows,
+                                  right_.get(n_columns * (n + 8)));
 }
 
 void Partition::weigh(const Leaf& parent, Leaf& child) const {

@@ -67,6 +67,7 @@ const Kernels kTable = {
     .logarithm = logarithm,
     .sigmoid = sigmoid,
     .softmax = softmax,
+    .residual_statistics = residual_statistics,
     .class_statistics = class_statistics,
     .class_pseudo_labels = class_pseudo_labels,
     .shared_pseudo_labels = shared_pseudo_labels,

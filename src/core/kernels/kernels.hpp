@@ -217,11 +217,11 @@ struct Kernels {
                       double threshold, std::uint8_t* left, double* nearest);
 
     // Moves the rows whose bit in `left` is set to the front and the others behind them, both in order; returns how
-    // many are left. The same for n values of each of some columns. The last byte of `left` may be anything; scratch
-    // has room for n + 8 values, of each column.
+    // many are left. The same with n values of each of some columns besides. The last byte of `left` may be anything;
+    // scratch has room for n + 8 values, of each column.
     std::int64_t (*part_rows)(std::int32_t* rows, const std::uint8_t* left, std::int64_t n, std::int32_t* scratch);
-    void (*part_columns)(double* const* columns, int n_columns, const std::uint8_t* left, std::int64_t n,
-                         double* scratch);
+    std::int64_t (*part_columns)(std::int32_t* rows, double* const* columns, int n_columns, const std::uint8_t* left,
+                                 std::int64_t n, std::int32_t* row_scratch, double* scratch);
 
     // The numbers of the counts that are not 0, of n; returns how many. Room for eight more.
     std::int64_t (*take_nonzero)(const std::int32_t* counts, std::int64_t n, std::int32_t* rows);
@@ -331,6 +331,9 @@ struct Kernels {
     void (*sigmoid)(const double* f, std::int64_t n, double* p);
     void (*softmax)(const double* f, std::int64_t stride, std::int64_t n, int n_classes, double* p,
                     std::int64_t p_stride);
+
+    // Squared error: w g, where g = -r is the residual's opposite. Whole vectors are written.
+    void (*residual_statistics)(const double* w, const double* r, std::int64_t n, double* wg);
 
     // For the class `label` with probabilities p: w g and w h, where g = p - [y = label], h = p (1 - p); and the
     // pseudo-label z = -g/h within ±4 with its weight v = w max(h, 2 eps). Whole vectors are written.

@@ -91,6 +91,10 @@ double sum_of(const double* v, Index n) {
     return sum(total);
 }
 
+void residual_statistics(const double* w, const double* r, Index n, double* wg) {
+    for (Index i = 0; i < n; i += kVec) store(wg + i, -load<Vec>(w + i) * load<Vec>(r + i));
+}
+
 void value_range(const double* z, Index n, double& lower, double& upper) {
     const Vec one = splat<Vec>(z[0]);
     Vec lo = one, hi = one;

@@ -47,19 +47,28 @@ Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int3
     return n_left;
 }
 
-void part_columns(double* const* columns, int n_columns, const std::uint8_t* left, Index n, double* scratch) {
+Index part_columns(std::int32_t* rows, double* const* columns, int n_columns, const std::uint8_t* left, Index n,
+                   std::int32_t* row_scratch, double* scratch) {
     const Index stride = n + 8;
     const Index n_left = for_sides(
         left, n,
         [=](Index i, __mmask8 to_left, __mmask8 to_right, __mmask8 all, Index before_left, Index before_right) {
+            pack(row_scratch + before_right, to_right, rows + i, 0xFF);
+            pack(rows + before_left, to_left, rows + i, all);
             for (int k = 0; k < n_columns; ++k) {
                 pack(scratch + k * stride + before_right, to_right, columns[k] + i, 0xFF);
                 pack(columns[k] + before_left, to_left, columns[k] + i, all);
             }
         });
-    for (Index i = n_left; i < n; i += 8)
+    for (Index i = n_left; i < n; i += 8) {
+        const auto here = static_cast<__mmask8>((1U << (n - i < 8 ? n - i : 8)) - 1);
+        const Index from = i - n_left;
+        _mm256_mask_storeu_epi32(rows + i, here,
+                                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row_scratch + from)));
         for (int k = 0; k < n_columns; ++k)
-            store_first(columns[k] + i, load<Vec>(scratch + k * stride + i - n_left), n - i);
+            _mm512_mask_storeu_pd(columns[k] + i, here, load<Vec>(scratch + k * stride + from));
+    }
+    return n_left;
 }
 
 void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,
@@ -110,7 +119,8 @@ Index part_rows(std::int32_t* rows, const std::uint8_t* left, Index n, std::int3
     return n_left;
 }
 
-void part_columns(double* const* columns, int n_columns, const std::uint8_t* left, Index n, double* scratch) {
+Index part_columns(std::int32_t* rows, double* const* columns, int n_columns, const std::uint8_t* left, Index n,
+                   std::int32_t* row_scratch, double* scratch) {
     for (int k = 0; k < n_columns; ++k) {
         double* values = columns[k];
         Index n_left = 0, n_right = 0;
@@ -124,6 +134,7 @@ void part_columns(double* const* columns, int n_columns, const std::uint8_t* lef
         }
         __builtin_memcpy(values + n_left, scratch, n_right * sizeof(double));
     }
+    return part_rows(rows, left, n, row_scratch);
 }
 
 void mark_left(const double* column, Index width, const std::int32_t* rows, Index n, double threshold,

@@ -32,7 +32,7 @@ class SquaredError final : public Loss {
 
     void statistics(const Sample& s, LossWorkspace& work, const double** out) const override {
         double* wg = work.statistics.get(s.n);
-        for (std::int64_t i = 0; i < s.n; ++i) wg[i] = -s.w[i] * s.state[i];
+        kernels().residual_statistics(s.w, s.state, s.n, wg);
         out[0] = wg;
         out[1] = s.w;
     }
