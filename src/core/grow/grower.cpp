@@ -67,7 +67,8 @@ GrownTree Grower::grow(const TreeParams& params, Worker& worker) {
 Leaf Grower::start() {
     choose_model();
     replica_.draw(params_->seed, *worker_);
-    Leaf root = partition_.start();
+    const bool reads_labels = loss_.reads_labels() || params_->split.criterion != Criterion::kXgb || is_monotone();
+    Leaf root = partition_.start(reads_labels);
     root.key = child(params_->seed, kRoot);
     settle(root);
     const Sample sample = take_sample(root, child(root.key, kModelBatch), nullptr);

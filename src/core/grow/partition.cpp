@@ -25,7 +25,9 @@ void mark_rows(const std::int32_t* rows, std::int64_t n, std::uint8_t* left, Tes
 Partition::Partition(const Dataset& data, const Replica& replica)
     : data_(data), replica_(replica), width_(padded_width(data.n_features)) {}
 
-Leaf Partition::start() {
+Leaf Partition::start(bool moves_labels) {
+    moves_labels_ = moves_labels;
+    columns_.resize((moves_labels ? 2 : 1) + data_.loss.n_state());
     const std::int32_t* counts = replica_.counts();
     const double* weights = replica_.weights();
     std::int32_t* rows = rows_.get(data_.n_rows);
@@ -40,7 +42,6 @@ Leaf Partition::start() {
         for (std::int64_t i = 0; i < root.end; ++i) root.weight += weights[rows[i]];
     }
     n_rows_ = root.end;
-    columns_.resize(2 + data_.loss.n_state());
     w_.get(n_rows_);
     y_.get(n_rows_);
     state_.get(data_.loss.n_state() * n_rows_);
@@ -119,8 +120,9 @@ std::int64_t Partition::move_rows(const Leaf& leaf, const Split& split) {
     if (leaf.uses_batch) return kernels().part_rows(rows, left, n, right_rows);
     const int n_columns = static_cast<int>(columns_.size());
     columns_[0] = w_.data() + leaf.begin;
-    columns_[1] = y_.data() + leaf.begin;
-    for (int k = 2; k < n_columns; ++k) columns_[k] = state_.data() + (k - 2) * n_rows_ + leaf.begin;
+    if (moves_labels_) columns_[1] = y_.data() + leaf.begin;
+    double* state = state_.data() + leaf.begin;
+    for (int k = moves_labels_ ? 2 : 1; k < n_columns; ++k, state += n_rows_) columns_[k] = state;
     return kernels().part_columns(rows, columns_.data(), n_columns, left, n, right_rows,
                                   right_.get(n_columns * (n + 8)));
 }

@@ -74,6 +74,9 @@ class Loss {
     // Values of a row's state.
     virtual int n_state() const = 0;
 
+    // Whether labels are looked at once the state is there, by steps, derivatives and pseudo-labels.
+    virtual bool reads_labels() const { return true; }
+
     // Writes the state of the rows at the scores f (outputs × n); returns Σ w · loss.
     virtual double start(const double* f, std::int64_t f_stride, const Sample& sample) const = 0;
 

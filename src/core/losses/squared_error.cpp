@@ -14,6 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class SquaredError final : public Loss {
    public:
     int n_state() const override { return 1; }
+    bool reads_labels() const override { return false; }
     bool clips() const override { return true; }
     bool has_unit_curvature() const override { return true; }
 
