@@ -70,6 +70,7 @@ const Kernels kTable = {
     .residual_statistics = residual_statistics,
     .class_statistics = class_statistics,
     .class_pseudo_labels = class_pseudo_labels,
+    .centre_outputs = centre_outputs,
     .shared_pseudo_labels = shared_pseudo_labels,
     .step_residual = step_residual,
     .step_logistic = step_logistic,

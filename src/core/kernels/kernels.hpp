@@ -342,6 +342,9 @@ struct Kernels {
     void (*class_pseudo_labels)(const double* p, const double* y, double label, const double* w, std::int64_t n,
                                 double* z, double* v);
 
+    // v_c <- (1 - share) (v_c - share Σ v_c) for n values of each output, `stride` apart.
+    void (*centre_outputs)(double* values, std::int64_t n, std::int64_t stride, int n_outputs, double share);
+
     // The pseudo-labels of all classes with one weight per row: h is the largest p (1 - p) of its classes.
     void (*shared_pseudo_labels)(const double* p, std::int64_t stride, int n_classes, const double* y, const double* w,
                                  std::int64_t n, double* z, std::int64_t z_stride, double* v);

@@ -95,6 +95,32 @@ void residual_statistics(const double* w, const double* r, Index n, double* wg) 
     for (Index i = 0; i < n; i += kVec) store(wg + i, -load<Vec>(w + i) * load<Vec>(r + i));
 }
 
+// Products are rounded before they are added up, as where this is not compiled for vectors.
+template <class V>
+inline void centre_outputs_at(double* values, Index stride, int n_outputs, double share) {
+    const auto get = [=](int c) {
+        if constexpr (sizeof(V) == sizeof(double))
+            return values[c * stride];
+        else
+            return load<V>(values + c * stride);
+    };
+    V mean{};
+    for (int c = 0; c < n_outputs; ++c) mean += rounded(get(c) * share);
+    for (int c = 0; c < n_outputs; ++c) {
+        const V centred = (1 - share) * (get(c) - mean);
+        if constexpr (sizeof(V) == sizeof(double))
+            values[c * stride] = centred;
+        else
+            store<V>(values + c * stride, centred);
+    }
+}
+
+void centre_outputs(double* values, Index n, Index stride, int n_outputs, double share) {
+    Index i = 0;
+    for (; i + kVec <= n; i += kVec) centre_outputs_at<Vec>(values + i, stride, n_outputs, share);
+    for (; i < n; ++i) centre_outputs_at<double>(values + i, stride, n_outputs, share);
+}
+
 void value_range(const double* z, Index n, double& lower, double& upper) {
     const Vec one = splat<Vec>(z[0]);
     Vec lo = one, hi = one;

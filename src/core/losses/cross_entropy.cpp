@@ -79,20 +79,7 @@ class Softmax final : public CrossEntropy {
 
     // f_c <- (J - 1)/J (f_c - mean of f), as in LogitBoost.
     void centre(double* values, std::int64_t n, std::int64_t stride) const override {
-        const double share = 1.0 / n_classes_;
-        constexpr std::int64_t kBlock = 64;  // output after output, as they lie
-        for (std::int64_t first = 0; first < n; first += kBlock) {
-            const std::int64_t m = std::min(kBlock, n - first);
-            double mean[kBlock] = {};
-            for (int c = 0; c < n_classes_; ++c) {
-                const double* value = values + c * stride + first;
-                for (std::int64_t i = 0; i < m; ++i) mean[i] += value[i] * share;
-            }
-            for (int c = 0; c < n_classes_; ++c) {
-                double* value = values + c * stride + first;
-                for (std::int64_t i = 0; i < m; ++i) value[i] = (1 - share) * (value[i] - mean[i]);
-            }
-        }
+        kernels().centre_outputs(values, n, stride, n_classes_, 1.0 / n_classes_);
     }
 
    protected:
