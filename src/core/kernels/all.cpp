@@ -46,6 +46,7 @@ const Kernels kTable = {
     .normal_equations_of_lists = normal_equations_of_lists,
     .small_ridge = small_ridge,
     .row_products = row_products,
+    .centre_equations = centre_equations,
     .factor = factor,
     .substitute = substitute,
     .weigh_products = weigh_products,

@@ -264,8 +264,13 @@ struct Kernels {
     bool (*small_ridge)(const double* x, std::int64_t n, int width, int d, const double* v, const double* z,
                         std::int64_t stride, int n_outputs, double lambda, double* slopes, double* intercepts);
 
-    // k[i * ld + j] = x[i] · x[j] for j >= i.
+    // k[i * ld + j] = x[i] · x[j], and 0 from j = n on.
     void (*row_products)(const double* x, std::int64_t n, int width, double* k, std::int64_t ld);
+
+    // Normal equations of the rows less their weighted mean, of those of the rows as they are, and the penalty. sum_x
+    // becomes the mean. Whole vectors are written, of rows of `width` doubles.
+    void (*centre_equations)(double* gram, int width, int d, double* sum_x, double* sum_zx, double total, double z_mean,
+                             double lambda);
 
     // Factors the symmetric A (d × d, upper triangle, rows of ld doubles, ld a multiple of 4) in place for
     // substitute(). A pivot that is lost in rounding gets the inverse 0, and its unknown 0: a feature that repeats

@@ -83,6 +83,31 @@ void row_products(const double* x, Index n, int width, double* k, Index ld) {
         for (Index j = whole; j < n; ++j)
             for (Index i = 0; i <= j; ++i) product_tile<L, 1>(x, width, i, j, k, ld);
     });
+    for (Index i = 0; i < n; ++i) {
+        double* row = k + i * ld;
+        for (Index j = 0; j < i; ++j) row[j] = k[j * ld + i];
+        for (Index j = n; j < ld; j += kVec) store_first(row + j, Vec{}, ld - j);
+    }
+}
+
+// Products are rounded before they are taken away, as where this is not compiled for vectors.
+void centre_equations(double* gram, int width, int d, double* sum_x, double* sum_zx, double total, double z_mean,
+                      double lambda) {
+    with_vector(width, [=]<class V>() {
+        constexpr int kSize = Traits<V>::kSize;
+        for (int i = 0; i < d; ++i) {
+            const double share = sum_x[i] / total;
+            double* row = gram + i * Index{width};
+            for (int j = i / kSize * kSize; j < width; j += kSize)
+                store<V>(row + j, load<V>(row + j) - rounded(share * load<V>(sum_x + j)));
+            row[i] += lambda;
+        }
+        for (int j = 0; j < width; j += kSize) {
+            const V own = load<V>(sum_x + j);
+            store<V>(sum_zx + j, load<V>(sum_zx + j) - rounded(z_mean * own));
+            store<V>(sum_x + j, own / total);
+        }
+    });
 }
 
 // row -= share · pivot row, from column i on (or a few before it).

@@ -76,14 +76,7 @@ double dot(const double* a, const double* b, std::int64_t n) {
 
 // The equations of the rows less their weighted mean, and the penalty.
 void centre(const NormalEquations& e) {
-    for (int i = 0; i < e.d; ++i) {
-        const double share = e.sum_x[i] / e.total;
-        double* row = e.gram + static_cast<std::ptrdiff_t>(i) * e.width;
-        for (int j = i; j < e.d; ++j) row[j] -= share * e.sum_x[j];
-        row[i] += e.lambda;
-        e.sum_zx[i] -= e.z_mean * e.sum_x[i];
-    }
-    for (int j = 0; j < e.width; ++j) e.sum_x[j] /= e.total;
+    kernels().centre_equations(e.gram, e.width, e.d, e.sum_x, e.sum_zx, e.total, e.z_mean, e.lambda);
 }
 
 // In the features. Small: normal equations of the rows as they are, less the weighted mean's part. Large: BLAS products
@@ -154,11 +147,9 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
 
 // products = X Xᵀ, whole, rows of ld doubles with zeros at the end.
 void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
-    if (use_blas(std::min<std::int64_t>(p.n, p.d))) {
-        blas_products(p.x, p.n, p.width, p.d, true, products, ld);
-    } else {
-        kernels().row_products(p.x, p.n, p.width, products, ld);
-    }
+    if (!use_blas(std::min<std::int64_t>(p.n, p.d)))
+        return kernels().row_products(p.x, p.n, p.width, products, ld);
+    blas_products(p.x, p.n, p.width, p.d, true, products, ld);
     for (std::int64_t i = 0; i < p.n; ++i) {
         for (std::int64_t j = 0; j < i; ++j) products[i * ld + j] = products[j * ld + i];
         std::fill(products + i * ld + p.n, products + (i + 1) * ld, 0.0);
