@@ -24,8 +24,8 @@ void PathScores::score(std::int32_t node, const Sample& sample, double* f, std::
     if (node < 0 || builder_.model(node) == nullptr) return;
     if (data_.monotone != nullptr) return add_monotone(node, see(sample), f);
     const Seen seen = see(sample);
-    if (n_outputs == 1 || inputs_->indicators() != nullptr) return add_models(node, seen, f, stride);
-    add_several(node, seen, f, stride);
+    if (inputs_->indicators() != nullptr) return add_models(node, seen, f, stride);
+    add_blocks(node, seen, f, stride);
 }
 
 PathScores::Seen PathScores::see(const Sample& sample) {
@@ -75,8 +75,8 @@ void PathScores::add_models(std::int32_t node, const Seen& seen, double* f, std:
     }
 }
 
-// The same for several outputs: the inputs of a few rows stay in the cache for the models of all outputs and nodes.
-void PathScores::add_several(std::int32_t node, const Seen& seen, double* f, std::int64_t stride) {
+// The same a few rows at a time: their inputs stay in the cache for the models of all outputs and nodes.
+void PathScores::add_blocks(std::int32_t node, const Seen& seen, double* f, std::int64_t stride) {
     constexpr std::int64_t kRows = 64;
     const int n_outputs = data_.loss.n_outputs(), n = inputs_->n();
     path_.clear();

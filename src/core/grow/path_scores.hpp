@@ -36,7 +36,7 @@ class PathScores {
     Seen see(const Sample& sample);
     const double* evaluate(const double* params, const Seen& seen);
     void add_models(std::int32_t node, const Seen& seen, double* f, std::int64_t stride);
-    void add_several(std::int32_t node, const Seen& seen, double* f, std::int64_t stride);
+    void add_blocks(std::int32_t node, const Seen& seen, double* f, std::int64_t stride);
     void add_monotone(std::int32_t node, const Seen& seen, double* f);
 
     const Dataset& data_;
