@@ -177,9 +177,9 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         before, threads = self._continued(), self._threads()
         entropy = entropy_of(getattr(self, "random_state", None)) if before is None else before.entropy
         given = self._read_training(X, y, sample_weight, offset, before, entropy)
-        data = self._prepare(given, given.y, before, entropy, threads)
-        chooses = data.short_thresholds
         dtype = self._dtype() if before is None else before.columns.dtype.name
+        chooses = dtype == "auto"
+        data = self._prepare(given, given.y, before, entropy, threads, chooses)
         if chooses:
             dtype = first_dtype(data, asked["reg_lambda"], scaled=self.scale)
         pools = self._pools_for(asked, data, len(given.y))
@@ -189,7 +189,7 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         request.warn_if_unsplittable(data)
         bounded = self._bounded_target(request, replace(data, y=given.y, offset=given.offset), before)
         if bounded is not None:  # everything that follows from the target anew
-            data = self._prepare(given, bounded, before, entropy, threads)
+            data = self._prepare(given, bounded, before, entropy, threads, chooses)
         model = self._grow(request, data, given.y, before)
         weight, _ = self._combine_class_weight(data.loss, data.y, given.weight)
         some = choose_rows(entropy, len(given.y), _BACKGROUND_ROWS, weight)
@@ -227,8 +227,10 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
         in_units = None if offset is None else check_offset(offset, len(y), self._n_scores(y, before))
         return Given(X, y, columns, weight, in_units, source, rows)
 
-    def _prepare(self, given: Given, y: Any, before: Model | None, entropy: Entropy, threads: int) -> TrainingData:
-        """Return what trees are grown from, for the target as it is or bounded."""
+    def _prepare(
+        self, given: Given, y: Any, before: Model | None, entropy: Entropy, threads: int, chooses: bool
+    ) -> TrainingData:
+        """Return what trees are grown from, for the target as it is or bounded; ``chooses``: coefficients' type."""
         source = given.source
         labels = y if source is None or self._task == "regression" else source.labels()
         loss = self._make_loss(labels, given.weight, given.offset, before)
@@ -251,7 +253,6 @@ class BoostEstimator(ExplainedMixin, FittedMixin, TableArguments, TreeArguments)
             # its spread is that of what features leave over
             loss = loss.settled(features.standardised(X), y, given.weight, given.offset)
             encoded = loss.encode(y)
-        chooses = self._dtype() == "auto" and before is None
         return TrainingData(
             X, features, encoded, loss, sampling, roles, offset, source=source, short_thresholds=chooses
         )

@@ -220,6 +220,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         kept = 0 if before is None else before.n_trees
         draws = self._draws_of_all(data.sampling, len(y), None if before is None else before.draws, kept)
         plan = self._plan()
+        judges = bool(self.oob_score) or not plan.is_plain
         if data.source is not None:  # every stage, and every setting that is tried, would read the whole table again
             plan = replace(plan, budget=int(self.n_estimators), n_stages=1, own=None, boost=False)
         if self.boost and (reason := why_not_boosted(data)):
@@ -227,7 +228,7 @@ class ForestMixin(ForestArguments, BaggingMixin, FittedForestMixin):
         if plan.is_plain:
             model = self._grow_plainly(request, data, before)
             model = replace(model, draws=draws, calibration=Calibration(), known=Known())
-            if not self._needs_out_of_bag():
+            if not judges:
                 return model
             oob = model.out_of_bag(data.X, data.sampling, request.threads, offset=data.offset)
             with np.errstate(invalid="ignore"):

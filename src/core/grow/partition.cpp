@@ -143,13 +143,17 @@ std::array<Leaf, 2> Partition::part(const Leaf& leaf, Split& split) {
     if (data_.missing != nullptr && !split.saw_missing) split.missing_left = left_is_larger(leaf, split);
     const std::int64_t middle = leaf.begin + move_rows(leaf, split);
     std::array children{Leaf{.begin = leaf.begin, .end = middle}, Leaf{.begin = middle, .end = leaf.end}};
-    if (replica_.weighs_by_counts()) {  // the sums are exact: one child has what the other leaves
+    if (replica_.weighs_by_counts() && !leaf.uses_batch) {  // the sums are exact, and the search had all rows
+        children[0].weight = split.left_weight;
+        children[1].weight = leaf.weight - split.left_weight;
+        for (Leaf& child : children) child.count = leaf.count;
+    } else if (replica_.weighs_by_counts()) {  // one child has what the other leaves
         const bool left_first = children[0].n_rows() <= children[1].n_rows();
         Leaf& small = children[left_first ? 0 : 1];
         Leaf& large = children[left_first ? 1 : 0];
         weigh(leaf, small);
         large.weight = leaf.weight - small.weight;
-        large.count = leaf.uses_batch ? leaf.count - small.count : leaf.count;
+        large.count = leaf.count - small.count;
     } else {
         for (Leaf& child : children) weigh(leaf, child);
     }

@@ -17,8 +17,8 @@ class Partition {
    public:
     Partition(const Dataset& data, const Replica& replica);
 
-    // Takes the rows of the replica; returns the root, of which rows, weight and count are set. moves_labels: labels move
-    // with the rows; else they are in place until the next split.
+    // Takes the rows of the replica; returns the root, of which rows, weight and count are set. moves_labels: labels
+    // move with the rows; else they are in place until the next split.
     Leaf start(bool moves_labels);
 
     // All rows of the tree, and their number; those of a leaf are rows() + leaf.begin ….
@@ -56,7 +56,7 @@ class Partition {
 
     const Dataset& data_;
     const Replica& replica_;
-    const int width_;               // doubles per row of the table
+    const int width_;  // doubles per row of the table
     bool moves_labels_ = true;
     std::int64_t n_rows_ = 0;       // distinct rows of the tree, and from one value of the state to the next
     Buffer<std::int32_t> rows_;     // their numbers in the table

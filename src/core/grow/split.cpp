@@ -129,6 +129,7 @@ void SplitFinder::take_best(const Candidates& columns, int n_cuts, bool missing_
         best_.feature = columns.name(j);
         best_.threshold = thresholds_.data()[place];
         best_.gain = gain[place];
+        best_.left_weight = weight[place];
         best_.missing_left = missing_left;
         best_column_ = j;
     };
@@ -235,7 +236,11 @@ void SplitFinder::try_indicators() {
         if (best_.feature >= 0 && !(gain > best_.gain) && !(gain == best_.gain && feature < best_.feature)) continue;
         const auto [low, high] = std::minmax(table.rare[m], table.frequent[m]);
         const double draw = uniform(thresholds_key_, std::int64_t{feature} * rules_->n_cuts);
-        best_ = {.feature = feature, .threshold = low + draw * (high - low), .gain = gain, .possible = true};
+        best_ = {.feature = feature,
+                 .threshold = low + draw * (high - low),
+                 .gain = gain,
+                 .left_weight = weight,
+                 .possible = true};
     }
 }
 

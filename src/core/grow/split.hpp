@@ -42,6 +42,7 @@ struct Split {
     bool saw_missing = false;   // some of these rows miss the feature,
     bool missing_left = false;  //   and do better on the left
     double gain = 0;            // the criterion's value on these rows
+    double left_weight = 0;     // Σ w of those on the left
     bool possible = false;  // some feature has two distinct values (or a missing one), so another draw could succeed
 };
 

@@ -88,8 +88,8 @@ inline void diagonal_tile(const double* x, const double* panel, Index n, Index w
 #endif
 }
 
-// Of few columns the rows are the lanes, so that nothing is computed for columns that are not there: kColumns columns of
-// the panel, kVectors vectors of rows (columns of x). kept: their sums, column after column for each vector.
+// Of few columns the rows are the lanes, so that nothing is computed for columns that are not there: kColumns columns
+// of the panel, kVectors vectors of rows (columns of x). kept: their sums, column after column for each vector.
 template <int kColumns, int kVectors>
 inline void narrow_tile(const double* x, const double* panel, Index panel_width, Index n, Index width, bool go_on,
                         double* kept) {

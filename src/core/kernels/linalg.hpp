@@ -281,8 +281,7 @@ inline void linear_of(Row row, Index n, Index width, const double* slopes, doubl
         // How many are left cannot be predicted, and short rows are multiplied quickly: the last one stands for those
         // that are missing.
         L total[4];
-        for (int r = 0; r < 4; ++r)
-            total[r] = load_lanes<L>(slopes) * load_lanes<L>(row(i + r < n ? i + r : n - 1));
+        for (int r = 0; r < 4; ++r) total[r] = load_lanes<L>(slopes) * load_lanes<L>(row(i + r < n ? i + r : n - 1));
         double sums[4];
         store_sums(sums, intercept, total);
         store_first_of_four(out + i, sums, n - i);

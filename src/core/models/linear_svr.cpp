@@ -149,7 +149,8 @@ class LinearSvrModel final : public NodeModel {
         const int width = problem.width, d = problem.n_inputs;
         double* mean = work.vectors.get(width);
         double* x = work.rows.get(static_cast<std::size_t>(n + 1) * width);
-        kernels().gather_centred(problem.x, problem.sample.rows, n, width, problem.sample.w, problem.sample.weight, mean, x);
+        kernels().gather_centred(problem.x, problem.sample.rows, n, width, problem.sample.w, problem.sample.weight,
+                                 mean, x);
         for (int j = 0; j < width; ++j) x[n * width + j] = -mean[j];
         for (int c = 0; c < problem.n_outputs; ++c, params += 1 + d) {
             Descent descent(problem, c, x, work);

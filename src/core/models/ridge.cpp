@@ -53,9 +53,12 @@ class RidgeModel final : public NodeModel {
             fit_bounded_ridge(ridge, {.sign = p.monotone, .bound = bounds}, work.ridge, work.bounds);
         }
         for (int c = 0; c < p.n_outputs; ++c, slopes += width, params += d + 1) {
-            params[0] = intercepts[c];
-            for (int j = 0; j < d; ++j) params[0] -= slopes[j] * mean[j];
-            std::copy_n(slopes, d, params + 1);
+            double intercept = intercepts[c];
+            for (int j = 0; j < d; ++j) {
+                params[1 + j] = slopes[j];
+                intercept -= slopes[j] * mean[j];
+            }
+            params[0] = intercept;
         }
     }
 

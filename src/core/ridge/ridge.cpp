@@ -147,8 +147,7 @@ void fit_features(const RidgeProblem& p, RidgeWorkspace& work) {
 
 // products = X Xᵀ, whole, rows of ld doubles with zeros at the end.
 void multiply_rows(const RidgeProblem& p, double* products, std::int64_t ld) {
-    if (!use_blas(std::min<std::int64_t>(p.n, p.d)))
-        return kernels().row_products(p.x, p.n, p.width, products, ld);
+    if (!use_blas(std::min<std::int64_t>(p.n, p.d))) return kernels().row_products(p.x, p.n, p.width, products, ld);
     blas_products(p.x, p.n, p.width, p.d, true, products, ld);
     for (std::int64_t i = 0; i < p.n; ++i) {
         for (std::int64_t j = 0; j < i; ++j) products[i * ld + j] = products[j * ld + i];

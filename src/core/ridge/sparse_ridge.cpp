@@ -30,7 +30,8 @@ void SparseRows::read(const Indicators& table, const Sample& sample) {
     first_ = (n_active_ + 7) / 8 * 8;
     width_ = first_ + table.width;
     double* mean = mean_.get(table.width);
-    kernels().gather_centred(table.x.data(), sample.rows, n_, table.width, sample.w, sample.weight, mean, x_.get(n_ * table.width));
+    kernels().gather_centred(table.x.data(), sample.rows, n_, table.width, sample.w, sample.weight, mean,
+                             x_.get(n_ * table.width));
 }
 
 // Takes the indicators that all rows have, n_everywhere, out of the lists.
