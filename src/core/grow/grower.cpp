@@ -198,7 +198,9 @@ void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     double lower = -kInfinity, upper = kInfinity;
     if (is_clipped()) loss_.output_range(sample, labels, lower, upper);
     if (is_clipped() && is_monotone()) paths_.take_totals(leaf.node, sample, fitted);
-    leaf.loss = loss_.step(fitted, stride, lower, upper, sample) * leaf.weight / sample.weight;
+    const double loss = leaf.may_split ? loss_.step(fitted, stride, lower, upper, sample)
+                                       : loss_.last_step(fitted, stride, lower, upper, sample);
+    leaf.loss = loss * leaf.weight / sample.weight;
     builder_.set_node(leaf.node, leaf.weight, leaf.loss, lower, upper);
 }
 

@@ -355,7 +355,8 @@ struct Kernels {
                                  std::int64_t n, double* z, std::int64_t z_stride, double* v);
 
     // One boosting step on n rows, and the loss after it. Squared error: r -= fitted within [lower, upper], Σ w r².
-    // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y).
+    // Classes: f += fitted, p = probabilities of f, Σ w (log(1 + e^f) - y f) or Σ w (log Σ_c e^{f_c} - f_y); p null: f
+    // stays as it is, the loss alone is wanted.
     double (*step_residual)(const double* fitted, std::int64_t n, double lower, double upper, const double* w,
                             double* r);
     double (*step_logistic)(const double* fitted, std::int64_t n, const double* y, const double* w, double* f,

@@ -228,13 +228,16 @@ double step_residual(const double* fitted, Index n, double lower, double upper, 
     return sum(loss);
 }
 
-double step_logistic(const double* fitted, Index n, const double* y, const double* w, double* f, double* p) {
+template <bool kKeeps>
+double logistic_loss(const double* fitted, Index n, const double* y, const double* w, double* f, double* p) {
     EightLanes loss{};
     for_lanes(n, [&]<int k>(Index i) {
         const Vec value = load<Vec>(f + i) + load<Vec>(fitted + i);
         const Vec e = exp_of(-magnitude(value));
-        store_first(f + i, value, n - i);
-        store_first(p + i, (value < 0 ? e : splat<Vec>(1)) / (1 + e), n - i);
+        if constexpr (kKeeps) {
+            store_first(f + i, value, n - i);
+            store_first(p + i, (value < 0 ? e : splat<Vec>(1)) / (1 + e), n - i);
+        }
         // log(1 + e^f) = log(1 + e^{-|f|}) + max(f, 0)
         const Vec each = log1p_of(e) + (value > 0 ? value : Vec{}) - load<Vec>(y + i) * value;
         loss.part[k] += first(n - i) ? load<Vec>(w + i) * each : Vec{};
@@ -242,32 +245,48 @@ double step_logistic(const double* fitted, Index n, const double* y, const doubl
     return sum(loss);
 }
 
-double step_softmax(const double* fitted, Index fitted_stride, Index n, int n_classes, const double* y, const double* w,
+double step_logistic(const double* fitted, Index n, const double* y, const double* w, double* f, double* p) {
+    return (p == nullptr ? logistic_loss<false> : logistic_loss<true>)(fitted, n, y, w, f, p);
+}
+
+template <bool kKeeps>
+double softmax_loss(const double* fitted, Index fitted_stride, Index n, int n_classes, const double* y, const double* w,
                     double* f, double* p, Index stride) {
     EightLanes loss{};
     for_lanes(n, [&]<int k>(Index i) {
         const Index left = n - i;
+        const auto step = [=](int c) {
+            return load<Vec>(f + c * stride + i) + load<Vec>(fitted + c * fitted_stride + i);
+        };
         Vec top = splat<Vec>(-__builtin_inf());
         for (int c = 0; c < n_classes; ++c) {
-            const Vec value = load<Vec>(f + c * stride + i) + load<Vec>(fitted + c * fitted_stride + i);
-            store_first(f + c * stride + i, value, left);
+            const Vec value = step(c);
+            if constexpr (kKeeps) store_first(f + c * stride + i, value, left);
             top = value > top ? value : top;
         }
         const Vec label = load<Vec>(y + i);
         Vec total{}, own{};
         for (int c = 0; c < n_classes; ++c) {
-            const Vec value = load<Vec>(f + c * stride + i) - top;
+            const Vec value = (kKeeps ? load<Vec>(f + c * stride + i) : step(c)) - top;
             const Vec e = exp_of(value);
             total += e;
             own += label == static_cast<double>(c) ? value : Vec{};
-            store_first(p + c * stride + i, e, left);
+            if constexpr (kKeeps) store_first(p + c * stride + i, e, left);
         }
-        const Vec inverse = 1 / total;
-        for (int c = 0; c < n_classes; ++c)
-            store_first(p + c * stride + i, load<Vec>(p + c * stride + i) * inverse, left);
+        if constexpr (kKeeps) {
+            const Vec inverse = 1 / total;
+            for (int c = 0; c < n_classes; ++c)
+                store_first(p + c * stride + i, load<Vec>(p + c * stride + i) * inverse, left);
+        }
         loss.part[k] += first(left) ? load<Vec>(w + i) * (log_of(total) - own) : Vec{};
     });
     return sum(loss);
+}
+
+double step_softmax(const double* fitted, Index fitted_stride, Index n, int n_classes, const double* y, const double* w,
+                    double* f, double* p, Index stride) {
+    return (p == nullptr ? softmax_loss<false> : softmax_loss<true>)(fitted, fitted_stride, n, n_classes, y, w, f, p,
+                                                                     stride);
 }
 
 }  // namespace

@@ -52,6 +52,9 @@ class Logistic final : public CrossEntropy {
     double step(const double* fitted, std::int64_t, double, double, const Sample& s) const override {
         return kernels().step_logistic(fitted, s.n, s.y, s.w, s.state, probabilities(s, 0));
     }
+    double last_step(const double* fitted, std::int64_t, double, double, const Sample& s) const override {
+        return kernels().step_logistic(fitted, s.n, s.y, s.w, s.state, nullptr);
+    }
 
    protected:
     double label(int) const override { return 1; }
@@ -67,6 +70,9 @@ class Softmax final : public CrossEntropy {
     double step(const double* fitted, std::int64_t stride, double, double, const Sample& s) const override {
         return kernels().step_softmax(fitted, stride, s.n, n_classes_, s.y, s.w, s.state, probabilities(s, 0),
                                       s.stride);
+    }
+    double last_step(const double* fitted, std::int64_t stride, double, double, const Sample& s) const override {
+        return kernels().step_softmax(fitted, stride, s.n, n_classes_, s.y, s.w, s.state, nullptr, s.stride);
     }
 
     PseudoLabels shared_pseudo_labels(const Sample& s, LossWorkspace& work) const override {

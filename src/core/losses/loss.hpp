@@ -84,6 +84,12 @@ class Loss {
     virtual double step(const double* fitted, std::int64_t fitted_stride, double lower, double upper,
                         const Sample& sample) const = 0;
 
+    // The same where the state is not looked at again: it may stay as it is.
+    virtual double last_step(const double* fitted, std::int64_t fitted_stride, double lower, double upper,
+                             const Sample& sample) const {
+        return step(fitted, fitted_stride, lower, upper, sample);
+    }
+
     // For each output w g and w h, first and second derivative of the loss by F times the weight. Fills
     // out[2 k] and out[2 k + 1] with pointers to n values each.
     virtual void statistics(const Sample& sample, LossWorkspace& work, const double** out) const = 0;
