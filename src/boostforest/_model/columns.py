@@ -79,12 +79,12 @@ class ForestColumns(ReadOnlyColumns):
         return _core.Model(self.arrays(), self.n_features, self.n_outputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # the view is made anew after unpickling
+        return {name: getattr(self, name) for name in _FIELDS}  # the view is made anew after unpickling
 
     def arrays(self) -> dict[str, Array]:
         """Return the columns by name."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        own = vars(self)
+        return {name: value for name in _FIELDS if isinstance(value := own[name], np.ndarray)}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -383,6 +383,9 @@ class ForestColumns(ReadOnlyColumns):
         if any(part.models for part in parts):
             joined["models"] = tuple(m for part in parts for m in part.models or (None,) * len(part.feature))
         return replace(parts[0], **{"loss": None} | joined)
+
+
+_FIELDS = tuple(f.name for f in fields(ForestColumns))
 
 
 def is_finite(short: ForestColumns, exact: ForestColumns) -> bool:

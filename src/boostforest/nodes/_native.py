@@ -247,9 +247,13 @@ def most_hidden_units(pool: Any, shorthands: dict[str, NodeModel]) -> float:
 
 
 def _encode(model: Any) -> list[float]:
-    known = SHORTHANDS[model] if isinstance(model, str) else model
-    values = (getattr(known, name, None) for name in _COLUMNS)
-    return [float(known._code), *(np.nan if v is None else float(v) for v in values)]
+    if isinstance(model, str):
+        return _ENCODED[model]
+    values = (getattr(model, name, None) for name in _COLUMNS)
+    return [float(model._code), *(np.nan if v is None else float(v) for v in values)]
+
+
+_ENCODED = {name: _encode(model) for name, model in SHORTHANDS.items()}
 
 
 def encode_node_models(models: PerTree, reg_lambda: Floats) -> dict[str, Floats]:
