@@ -35,13 +35,14 @@ void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_
     n_classes_ = n_classes;
     weight_ = s.weight;
     if (criterion == Criterion::kXgb) {
-        stats_.resize(1 + 2 * loss.n_outputs());
+        n_outputs_ = loss.n_outputs();
+        stats_.resize(1 + 2 * n_outputs_);
         stats_[0] = s.w;
         loss.statistics(s, loss_work_, stats_.data() + 1);
         unit_curvature_ = stats_[2] == s.w;
         if (unit_curvature_) {  // h = 1: the weight need not be summed twice
-            for (int c = 0; c < loss.n_outputs(); ++c) stats_[1 + c] = stats_[1 + 2 * c];
-            stats_.resize(1 + loss.n_outputs());
+            for (int c = 0; c < n_outputs_; ++c) stats_[1 + c] = stats_[1 + 2 * c];
+            stats_.resize(1 + n_outputs_);
         }
     } else if (criterion == Criterion::kMse) {
         double* wy = label_stats_.get(loss.n_targets() * s.n);
@@ -60,22 +61,19 @@ void Gains::start(const Sample& s, const Loss& loss, Criterion criterion, int n_
         }
     }
     totals_.resize(stats_.size());
-    for (std::size_t k = 0; k < stats_.size(); ++k)
-        totals_[k] = stats_[k] == s.w ? s.weight : kernels().sum(stats_[k], s.n);
+    const int n_known = stats_[0] == s.w ? 1 : 0;
+    if (n_known > 0) totals_[0] = s.weight;
+    kernels().sums(stats_.data() + n_known, n_stats() - n_known, s.n, totals_.data() + n_known);
 }
 
 void Gains::compute(const double* sums, int width, double reg_lambda) {
     const double* totals = totals_.data();
     double* gain = gain_.get(width);
+    left_weight_ = sums;
+    if (criterion_ == Criterion::kXgb)
+        return kernels().boosting_gains(width, n_outputs_, unit_curvature_, totals, sums, reg_lambda, gain);
     std::fill_n(gain, width, 0.0);
-    std::copy_n(sums, width, left_weight_.get(width));
-    if (criterion_ == Criterion::kXgb) {
-        for (int g = 1; g < n_stats(); g += unit_curvature_ ? 1 : 2) {
-            const int h = unit_curvature_ ? 0 : g + 1;
-            kernels().add_gain(width, totals[g], totals[h], sums + g * width, sums + h * width, reg_lambda, gain);
-        }
-        for (int j = 0; j < width; ++j) gain[j] = comparable(0.5 * gain[j]);
-    } else if (criterion_ == Criterion::kMse) {
+    if (criterion_ == Criterion::kMse) {
         double before = 0;
         for (int k = 1; k < n_stats(); ++k) {
             kernels().add_gain(width, totals[k], totals[0], sums + k * width, sums, 0.0, gain);
@@ -91,13 +89,15 @@ void Gains::compare_impurities(const double* sums, int width) {
     const bool is_gini = criterion_ == Criterion::kGini;
     const auto impurity = is_gini ? gini : entropy;
     double* right = right_.get(n_classes_);
+    double* left = added_weight_.get(width);
+    left_weight_ = left;
     for (int j = 0; j < width; ++j) {
         double left_weight = 0;
         for (int c = 0; c < n_classes_; ++c) {
             left_weight += sums[c * width + j];
             right[c] = totals_[c] - sums[c * width + j];
         }
-        left_weight_.data()[j] = left_weight;
+        left[j] = left_weight;
         const double sides[2] = {left_weight, weight_ - left_weight};
         if (sides[0] <= 0 || sides[1] <= 0) continue;
         const double before = weight_ * impurity(totals_.data(), 1, n_classes_, weight_);

@@ -27,24 +27,26 @@ class Gains {
     const double* totals() const { return totals_.data(); }       // sums over all rows
 
     // Gain and weight of the left side of `width` splits, from the sums over their left sides: that of statistic k and
-    // split j is sums[k * width + j]. λ is that of the xgb gain. Gains are comparable.
+    // split j is sums[k * width + j]; they are to stay. λ is that of the xgb gain. Gains are comparable.
     void compute(const double* sums, int width, double reg_lambda);
     const double* gain() const { return gain_.data(); }
-    const double* left_weight() const { return left_weight_.data(); }
+    const double* left_weight() const { return left_weight_; }
 
    private:
     void compare_impurities(const double* sums, int width);
 
     Criterion criterion_ = Criterion::kXgb;
-    bool unit_curvature_ = false;  // of the loss: h = 1
+    int n_outputs_ = 1;            // of the loss,
+    bool unit_curvature_ = false;  //   and whether its h is 1
     int n_classes_ = 0;
     double weight_ = 0;  // Σ w
     std::vector<const double*> stats_;
     std::vector<double> totals_;
     LossWorkspace loss_work_;
     Buffer<double> label_stats_;
-    Buffer<double> gain_, left_weight_;
-    Buffer<double> right_;  // class weights of the right side
+    Buffer<double> gain_, added_weight_;
+    const double* left_weight_ = nullptr;  // the first of the sums, or added up over the classes
+    Buffer<double> right_;                 // class weights of the right side
 };
 
 }  // namespace boostforest

@@ -22,6 +22,7 @@ constexpr double kShortStep = 1e-12;  // changes no score by more than this, or 
 Grower::Grower(const Dataset& data, const Sampling& sampling, Stored stored, bool short_thresholds)
     : data_(data),
       loss_(data.loss),
+      n_outputs_(data.loss.n_outputs()),
       stored_(stored),
       short_thresholds_(short_thresholds),
       replica_(data, sampling),
@@ -85,7 +86,7 @@ Leaf Grower::start() {
     const bool hands_down = loss_.has_unit_curvature() && model_->uses_gram() && inputs_->indicators() == nullptr &&
                             inputs_->width() > kSmallWidth && !is_monotone() && !is_best_first() && !interactions_;
     grams_.start(hands_down, inputs_->n(), inputs_->width(), params_->node.reg_lambda);
-    builder_.start(loss_.n_outputs(), 1 + inputs_->n(),
+    builder_.start(n_outputs_, 1 + inputs_->n(),
                    is_monotone()  ? PathForm::kAllSums
                    : is_clipped() ? PathForm::kOwnModels  // a clipped sum is not linear
                                   : PathForm::kLeafSums,
@@ -119,7 +120,7 @@ Sample Grower::take_sample(const Leaf& leaf, Key batch_key, const Leaf* scored_b
                               ? batches_.draw(leaf, partition_.rows() + leaf.begin, params_->batch_size, batch_key)
                               : partition_.whole(leaf);
     const std::int64_t stride = padded_rows(sample.n);
-    double* f = scores_.get(loss_.n_outputs() * stride);
+    double* f = scores_.get(n_outputs_ * stride);
     paths_.score(scored_by == nullptr ? -1 : scored_by->node, sample, f, stride);
     start_loss_ = loss_.start(f, stride, sample);
     return sample;
@@ -180,7 +181,7 @@ void Grower::fit_children(const Leaf& parent, std::array<Leaf, 2>& children) {
 void Grower::fit_model(Leaf& leaf, const Leaf* parent) {
     const Sample sample = take_sample(leaf, child(leaf.key, kModelBatch), parent);
     const std::int64_t stride = padded_rows(sample.n);
-    double* fitted = fitted_.get(loss_.n_outputs() * stride);
+    double* fitted = fitted_.get(n_outputs_ * stride);
     double* model = builder_.add_model(leaf.node);
     PseudoLabels labels = params_->shared_hessian ? loss_.shared_pseudo_labels(sample, loss_work_)
                                                   : loss_.pseudo_labels(sample, loss_work_);
@@ -213,7 +214,7 @@ void Grower::fit_to(const PseudoLabels& labels, const Sample& sample, const Leaf
     const NodeProblem problem{.x = inputs,
                               .width = inputs_->width(),
                               .n_inputs = inputs_->n(),
-                              .n_outputs = loss_.n_outputs(),
+                              .n_outputs = n_outputs_,
                               .sample = numbered,
                               .labels = labels,
                               .rules = params_->node,

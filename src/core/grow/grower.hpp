@@ -82,6 +82,7 @@ class Grower {
 
     const Dataset& data_;
     const Loss& loss_;
+    const int n_outputs_;
     const Stored stored_;
     const bool short_thresholds_;  // as few digits as part the rows of a node alike
 

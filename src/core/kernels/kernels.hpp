@@ -206,6 +206,11 @@ struct Kernels {
     void (*add_gain)(int width, double g, double h, const double* g_left, const double* h_left, double lambda,
                      double* gain);
 
+    // The gains ½ Σ_c [G_L²/(H_L + λ) + G_R²/(H_R + λ)], comparable, of `width` splits: statistics are weights, then G
+    // and H of each output, or G alone where the weights are H; statistic k of split j is sums[k * width + j].
+    void (*boosting_gains)(int width, int n_outputs, bool unit_curvature, const double* totals, const double* sums,
+                           double lambda, double* gain);
+
     // The place c * width + j of the largest gain among those that leave both sides a weight of at least `least`, with
     // the first of n columns, and of its thresholds the first; -1 if there is none. Whole vectors are read.
     int (*best_place)(const double* gain, const double* left_weight, int width, int n, int n_cuts, double total,
@@ -326,6 +331,8 @@ struct Kernels {
     // Σ v and Σ v z.
     void (*weighted_sums)(const double* v, const double* z, std::int64_t n, double& sum_v, double& sum_vz);
     double (*sum)(const double* v, std::int64_t n);
+    // The same of each of some arrays.
+    void (*sums)(const double* const* values, int count, std::int64_t n, double* out);
     void (*value_range)(const double* z, std::int64_t n, double& lower, double& upper);
 
     // e^x and log x (of normal numbers above 0); x and out may be the same. Whole vectors are written.

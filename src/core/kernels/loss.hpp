@@ -95,6 +95,21 @@ void residual_statistics(const double* w, const double* r, Index n, double* wg) 
     for (Index i = 0; i < n; i += kVec) store(wg + i, -load<Vec>(w + i) * load<Vec>(r + i));
 }
 
+void sums_of(const double* const* values, int count, Index n, double* out) {
+    int q = 0;
+    for (; q + 2 <= count; q += 2) {
+        EightLanes a{}, b{};
+        for_lanes(n, [&]<int k>(Index i) {
+            const VecMask here = first(n - i);
+            a.part[k] += here ? load<Vec>(values[q] + i) : Vec{};
+            b.part[k] += here ? load<Vec>(values[q + 1] + i) : Vec{};
+        });
+        out[q] = sum(a);
+        out[q + 1] = sum(b);
+    }
+    if (q < count) out[q] = sum_of(values[q], n);
+}
+
 // Products are rounded before they are added up, as where this is not compiled for vectors.
 template <class V>
 inline void centre_outputs_at(double* values, Index stride, int n_outputs, double share) {

@@ -114,12 +114,41 @@ void add_members(const std::uint16_t* member, const std::int32_t* owner, Index n
     });
 }
 
+// G_L²/(H_L + λ) + G_R²/(H_R + λ).
+template <class V>
+[[gnu::always_inline]] inline V gain_of(double g, double h, const double* g_left, const double* h_left, double lambda) {
+    const V gl = load<V>(g_left), hl = load<V>(h_left) + lambda;
+    const V gr = g - gl, hr = h + (2 * lambda) - hl;
+    const V left = hl > 0 ? gl * gl / hl : V{}, right = hr > 0 ? gr * gr / hr : V{};
+    return left + right;
+}
+
 void add_gain(int width, double g, double h, const double* g_left, const double* h_left, double lambda, double* gain) {
     for_columns(width, [&]<class V>(int j) {
-        const V gl = load<V>(g_left + j), hl = load<V>(h_left + j) + lambda;
-        const V gr = g - gl, hr = h + (2 * lambda) - hl;
-        const V left = hl > 0 ? gl * gl / hl : V{}, right = hr > 0 ? gr * gr / hr : V{};
-        store<V>(gain + j, load<V>(gain + j) + (left + right));
+        store<V>(gain + j, load<V>(gain + j) + gain_of<V>(g, h, g_left + j, h_left + j, lambda));
+    });
+}
+
+// As in grow/comparable.hpp.
+template <class V>
+[[gnu::always_inline]] inline V comparable(V value) {
+    constexpr std::int64_t kHalf = std::int64_t{1} << 31;
+    decltype(value < value) bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    bits = (bits + kHalf) & ~(2 * kHalf - 1);
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void boosting_gains(int width, int n_outputs, bool unit_curvature, const double* totals, const double* sums,
+                    double lambda, double* gain) {
+    for_columns(width, [&]<class V>(int j) {
+        V total{};
+        for (int c = 0; c < n_outputs; ++c) {
+            const int g = unit_curvature ? 1 + c : 1 + 2 * c, h = unit_curvature ? 0 : g + 1;
+            total += gain_of<V>(totals[g], totals[h], sums + g * Index{width} + j, sums + h * Index{width} + j, lambda);
+        }
+        store<V>(gain + j, comparable<V>(0.5 * total));
     });
 }
 
