@@ -11,8 +11,7 @@ constexpr double kNoDifference = 1e-12;  // part of the terms of a difference be
 
 // A number to 20 bits, about six digits. Candidates that are worth the same, such as thresholds that part the rows in
 // the same halves, differ in their last bits, and those differ between processors: here they are equal, and the first
-// one is taken. comparable in kernels/split.hpp, _gpu/splits.py
-// and nodes.cu are the same.
+// one is taken. comparable in kernels/split.hpp, _gpu/splits.py and nodes.cu are the same.
 inline double comparable(double value) {
     constexpr std::uint64_t kHalf = std::uint64_t{1} << 31;
     const std::uint64_t nearest = std::bit_cast<std::uint64_t>(value) + kHalf;
